@@ -1,0 +1,3 @@
+"""tilesmith turns PyTorch modules into Triton kernels that are as accurate and faster, and proves it."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,68 @@
+"""`tilesmith check TASK KERNEL`: is this kernel right, and is it faster?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from tilesmith.config import CheckConfig
+from tilesmith.records import to_json
+
+_DEFAULTS = CheckConfig()
+_EXAMPLE = """
+Judge a kernel against the PyTorch module it replaces: values against float64, memory safety, determinism,
+and, on a GPU, speed against eager, a CUDA graph and torch.compile.
+
+    tilesmith check examples/softmax.py examples/kernels/softmax.py
+
+    tilesmith check TASK KERNEL --json | jq .verdict
+
+Exit code 0: the kernel passed; 1: it failed; 2: the task, the options or this machine are at fault.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help=_EXAMPLE)(check)
+
+
+def check(
+    task: Path = typer.Argument(help="Python file with Model, get_inputs and get_init_inputs."),
+    kernel: Path = typer.Argument(help="Python file with ModelNew."),
+    device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
+    target: str = typer.Option(_DEFAULTS.target, help="GPU to compile for when there is none here."),
+    precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
+    k: float = typer.Option(_DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own."),
+    seed: int = typer.Option(_DEFAULTS.seed, help="Seed of weights, inputs and schedules."),
+    timeout_s: float = typer.Option(_DEFAULTS.timeout_s, "--timeout", help="Seconds one step may take."),
+    timing: bool = typer.Option(_DEFAULTS.timing, help="Measure speed (GPU only)."),
+    timing_s: float = typer.Option(_DEFAULTS.timing_s, help="Seconds the timing rounds may take."),
+    require_general: bool = typer.Option(_DEFAULTS.require_general, help="Fail if other shapes do not work."),
+    sanitize: bool = typer.Option(_DEFAULTS.sanitize, help="Also run compute-sanitizer (GPU only)."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+) -> None:
+    from tilesmith.cli.view import show_evaluation
+    from tilesmith.judge import Judge
+
+    config = CheckConfig(
+        device=device,
+        target=target,
+        precision=precision,
+        k=k,
+        seed=seed,
+        timeout_s=timeout_s,
+        timing=timing,
+        timing_s=timing_s,
+        require_general=require_general,
+        sanitize=sanitize,
+    )
+    errors = Console(stderr=True)
+    with errors.status("starting") as status, Judge(config) as judge:
+        evaluation = judge.check(task, kernel, progress=lambda gate: status.update(f"{kernel.name}: {gate}"))
+    if as_json:
+        print(json.dumps(to_json(evaluation), indent=2))
+    else:
+        show_evaluation(evaluation, task, kernel, Console())
+    raise typer.Exit(0 if evaluation.passed else 1)

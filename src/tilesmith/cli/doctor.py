@@ -1,0 +1,69 @@
+"""`tilesmith doctor`: what this machine can do, in plain lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import typer
+
+from tilesmith.judge.diagnosis import Diagnosis
+from tilesmith.records import to_json
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help="Say in plain lines what this machine can do.\n\n    tilesmith doctor")(doctor)
+
+
+def doctor(as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout.")) -> None:
+    from tilesmith.judge.diagnosis import diagnose
+
+    found = diagnose()
+    if as_json:
+        print(json.dumps(to_json(found), indent=2))
+    else:
+        print("\n".join(_lines(found)))
+    raise typer.Exit(0 if found.can_check else 2)
+
+
+def _lines(found: Diagnosis) -> Iterator[str]:
+    yield f"python       {found.python} on {found.platform}"
+    yield "packages     " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found.packages.items())
+    yield "gpu          " + _gpu(found)
+    yield "counters     " + _counters(found)
+    yield "compilers    " + ", ".join(f"{name} {'yes' if path else 'no'}" for name, path in found.compilers.items())
+    yield "targets      kernels can be compiled for " + (", ".join(found.targets) or "nothing")
+    yield "sandbox      candidates are " + _sandbox(found)
+    yield "llm keys     " + (
+        ", ".join(found.llm_keys) if found.llm_keys else "none found; only offline authors will work"
+    )
+    yield ""
+    yield _conclusion(found)
+
+
+def _gpu(found: Diagnosis) -> str:
+    if found.gpu_problem:
+        return found.gpu_problem
+    if not found.gpu:
+        return "none: values are checked in Triton's interpreter, speed is not measured"
+    memory = found.gpu["memory_bytes"] / 2**30
+    return f"{found.gpu['device']}, {found.gpu['capability']}, {memory:.0f} GiB, CUDA {found.gpu['cuda']}"
+
+
+def _counters(found: Diagnosis) -> str:
+    if found.counters_allowed is None:
+        return "not applicable without a GPU" if not found.gpu else "unknown"
+    return "allowed" if found.counters_allowed else "not allowed for this user: ask for RmProfilingAdminOnly=0"
+
+
+def _sandbox(found: Diagnosis) -> str:
+    if not found.sandbox:
+        return "limited in memory, time and files, but this system gives them no namespaces of their own"
+    return f"limited in memory, time and files, and walled off from: {', '.join(found.sandbox)}"
+
+
+def _conclusion(found: Diagnosis) -> str:
+    if not found.can_check:
+        missing = " ".join(name for name in ("torch", "triton") if not found.packages[name])
+        return f"tilesmith check cannot work here yet: pip install {missing}"
+    return "tilesmith check works here" + (", with timing" if found.gpu else ", without timing")

@@ -1,0 +1,33 @@
+"""Every knob of a check, once, with its default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CheckConfig:
+    """How strict, how long and where. The command line sets these fields and no others."""
+
+    device: str = "auto"
+    """auto takes the GPU when there is one; cpu uses Triton's interpreter; cuda insists on a GPU."""
+    target: str = "sm_90"
+    """The GPU to compile for when there is none here."""
+    precision: str = "default"
+    """Whether float32 products may use TF32: default (as PyTorch), ieee (nowhere), tf32 (everywhere)."""
+    k: float = 2.0
+    """A candidate may err at most this many times as much as PyTorch does on the same inputs."""
+    seed: int = 0
+    """Seeds weights, inputs and schedules: the same seed gives the same verdict."""
+    timeout_s: float = 60.0
+    """The longest any single step of a candidate may take before it is killed."""
+    timing: bool = True
+    """Measure speed where there is a GPU."""
+    timing_s: float = 6.0
+    """How long the timing rounds may take, unless the confidence interval is tight before."""
+    require_general: bool = False
+    """Fail a candidate that is right only for the task's exact shapes."""
+    sanitize: bool = False
+    """Run compute-sanitizer's memcheck and racecheck too, where it is installed."""
+    memory_bytes: int = 16 * 2**30
+    """Host memory a candidate may hold."""

@@ -1,0 +1,27 @@
+"""Everything tilesmith raises on purpose.
+
+    TilesmithError               one line for the user: what is wrong, where, what to do; exit code 2
+    ├── TaskError                the task file, its inputs or its reference is at fault
+    ├── UsageError               an option or argument makes no sense
+    └── MachineError             this machine (GPU, memory, sandbox, missing package) is at fault
+
+A wrong kernel is never an exception: it is a `Verdict`.
+"""
+
+from __future__ import annotations
+
+
+class TilesmithError(Exception):
+    """Base of all errors shown to the user as one line."""
+
+
+class TaskError(TilesmithError):
+    """The task cannot be used: names the file, the line where known, and the cure."""
+
+
+class UsageError(TilesmithError):
+    """The command line asks for something impossible."""
+
+
+class MachineError(TilesmithError):
+    """The machine or its software failed; the candidate is not to blame."""

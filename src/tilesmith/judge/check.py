@@ -1,0 +1,101 @@
+"""The judge: takes a task and a kernel, gives a verdict one can trust.
+
+    with Judge(CheckConfig()) as judge:
+        evaluation = judge.check(task_path, kernel_path)
+
+A judge keeps its fork servers and the references of its tasks warm, and may be asked from several threads.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge.cpu import examine_on_cpu
+from tilesmith.judge.devices import choose_device
+from tilesmith.judge.examination import Examination, Progress
+from tilesmith.judge.gpu import examine_on_gpu
+from tilesmith.judge.limits import candidate_limits, reference_limits
+from tilesmith.judge.nursery import Child, Nursery
+from tilesmith.judge.sessions import Failed, ReferenceSession
+from tilesmith.records import Evaluation
+from tilesmith.tasks.source import TaskSource, read_task
+
+
+class Judge:
+    """Owns the processes. Close it, or use it as a context manager."""
+
+    def __init__(self, config: CheckConfig) -> None:
+        self.config = config
+        self.device = choose_device(config.device)
+        self._scratch = Path(tempfile.mkdtemp(prefix="tilesmith-"))
+        self._lock = threading.Lock()
+        self._references: dict[str, ReferenceSession] = {}
+        flavours = ("native", "interpret") if self.device == "cpu" else ("native",)
+        self._nurseries = {flavour: Nursery(flavour, self._scratch) for flavour in flavours}
+
+    def check(self, task: Path, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
+        """One verdict. Raises TilesmithError only for what is not the kernel's fault."""
+        exam = Examination(self.config, self.device, read_task(task), kernel, progress)
+        try:
+            with exam.gate("read"):
+                exam.read_kernel()
+            with exam.gate("reference"):
+                reference = self._reference(exam.task)
+            exam.environment |= reference.environment
+            examine = examine_on_cpu if self.device == "cpu" else examine_on_gpu
+            examine(exam, reference, self._spawn)
+        except Failed as failed:
+            return exam.failed(failed)
+        return exam.passed()
+
+    def close(self) -> None:
+        for reference in self._references.values():
+            reference.close()
+        for nursery in self._nurseries.values():
+            nursery.close()
+        shutil.rmtree(self._scratch, ignore_errors=True)
+
+    def __enter__(self) -> Judge:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _spawn(self, flavour: str, role: str) -> Child:
+        limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
+        return self._nurseries[flavour].spawn(role, limits)
+
+    def _reference(self, task: TaskSource) -> ReferenceSession:
+        """The task's reference child, started once and kept warm."""
+        key = hashlib.sha256(f"{task.path}\0{task.text}".encode()).hexdigest()[:16]
+        with self._lock:
+            if key not in self._references:
+                self._references[key] = self._open(task, self._scratch / f"task-{key}")
+            return self._references[key]
+
+    def _open(self, task: TaskSource, folder: Path) -> ReferenceSession:
+        session = ReferenceSession(lambda: self._spawn("native", "reference"), task.name, folder)
+        try:
+            opened = session.set_up(
+                "open",
+                path=str(task.path),
+                text=task.text,
+                device=self.device,
+                precision=self.config.precision,
+                seed=self.config.seed,
+            )
+            session.environment = opened["environment"]
+            session.plans = session.set_up("variants", odd=1)["plans"]
+            session.profile = session.ask("describe")
+        except BaseException:
+            session.close()
+            raise
+        return session

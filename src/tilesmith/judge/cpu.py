@@ -1,0 +1,162 @@
+"""The gates without a GPU: values in Triton's interpreter on small shapes, every kernel compiled for the target.
+
+Both go on at once in different children, because one process can either interpret or compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from tilesmith.errors import MachineError
+from tilesmith.judge.examination import Examination
+from tilesmith.judge.nursery import Child
+from tilesmith.judge.roofline import floor_on, gpu_for_target
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.shapes import EXACT_ONLY, generality
+from tilesmith.judge.values import Values, refuse_idle
+from tilesmith.records import KernelResources, Verdict
+
+Spawn = Callable[[str, str], Child]
+_INTERPRET_S = 20.0
+_AFFORDABLE_BYTES = 16_000_000
+_AFFORDABLE_PROGRAMS = 6_000
+_OWN_FAULT = (
+    Verdict.RUNTIME_ERROR,
+    Verdict.WRONG_SHAPE,
+    Verdict.WRONG_VALUES,
+    Verdict.INACCURATE,
+    Verdict.UNSAFE_MEMORY,
+)
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """What the compiler child learned: launches and programs of one exact call, and each kernel's resources."""
+
+    resources: tuple[KernelResources, ...]
+    launches: int | None
+    programs: int | None
+    note: str | None
+    failure: Failed | None
+
+
+def examine_on_cpu(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
+    exam.notes.append("not timed: there is no GPU here")
+    exam.environment |= {"target": exam.config.target, "shapes": reference.plans.get("shrunk", "as is")}
+    exam.roofline = floor_on(reference.profile, gpu_for_target(exam.config.target))
+    with ThreadPoolExecutor(1) as pool:
+        compilation = pool.submit(_compile, exam, reference, spawn)
+        candidate = CandidateSession(spawn("interpret", "candidate"), exam.config.timeout_s)
+        try:
+            _examine_values(exam, reference, candidate, compilation)
+        finally:
+            candidate.close()
+
+
+def _examine_values(
+    exam: Examination,
+    reference: ReferenceSession,
+    candidate: CandidateSession,
+    compilation: Future[Compilation],
+) -> None:
+    exam.environment["sandbox"] = list(candidate.walls)
+    values = Values(candidate, reference, exam.config, "cpu", nullcontext)
+    with exam.gate("load"):
+        _load(exam, candidate)
+        values.construct("shrunk")
+    failure: Failed | None = None
+    try:
+        with exam.gate("values"):
+            report = values.check("shrunk", _INTERPRET_S)
+            exam.errors = report.errors
+            exam.notes += report.notes
+            exam.launches = len(report.launches)
+            refuse_idle(report.launches)
+        with exam.gate("determinism"):
+            values.check_again("shrunk")
+    except Failed as failed:
+        failure = failed
+    with exam.gate("compile"):
+        _accept(exam, compilation.result())
+    if failure is not None:
+        _second_chance(exam, reference, values, compilation.result(), failure)
+        return
+    with exam.gate("other shapes"):
+        exam.generality = generality(exam, reference, values, _INTERPRET_S / 4)
+
+
+def _load(exam: Examination, candidate: CandidateSession) -> None:
+    candidate.ask(
+        "load",
+        path=str(exam.kernel),
+        text=exam.text,
+        device="cpu",
+        target=exam.config.target,
+        precision=exam.config.precision,
+    )
+
+
+def _accept(exam: Examination, compilation: Compilation) -> None:
+    exam.resources = compilation.resources
+    exam.launches = compilation.launches if compilation.launches is not None else exam.launches
+    if compilation.note:
+        exam.notes.append(compilation.note)
+    if compilation.failure is not None:
+        raise compilation.failure
+
+
+def _second_chance(
+    exam: Examination, reference: ReferenceSession, values: Values, compilation: Compilation, failure: Failed
+) -> None:
+    """A kernel may be written for the task's exact shape: try that where the interpreter can afford it."""
+    moved = reference.profile.get("bytes_moved") or 1 << 60
+    affordable = moved <= _AFFORDABLE_BYTES and (compilation.programs or 0) <= _AFFORDABLE_PROGRAMS
+    if reference.plans.get("shrunk") == "as is" or failure.verdict not in _OWN_FAULT or not affordable:
+        raise failure
+    with exam.gate("exact shape"):
+        try:
+            values.construct("exact")
+            exam.errors = values.check("exact", _INTERPRET_S).errors
+        except Failed:
+            raise failure from None
+    exam.generality = EXACT_ONLY
+    exam.notes.append(f"fails on smaller shapes: {failure.verdict}: {failure.reason}")
+    if exam.config.require_general:
+        raise failure
+
+
+def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Compilation:
+    """Runs in a thread beside the interpreter; its findings are read when the values are known."""
+    compiler = CandidateSession(spawn("native", "compiler"), exam.config.timeout_s)
+    try:
+        compiler.ask("load", path=str(exam.kernel), text=exam.text, target=exam.config.target)
+        recorded = _record(compiler, reference)
+        compiled = compiler.ask("compile")
+    except Failed as failed:
+        if failed.verdict is Verdict.COMPILE_ERROR:
+            return Compilation((), None, None, None, failed)
+        return Compilation((), None, None, f"not compiled for the target: {failed.reason}", None)
+    except MachineError as error:
+        return Compilation((), None, None, f"not compiled for the target: {error}", None)
+    finally:
+        compiler.close()
+    resources = tuple(KernelResources(**one) for one in compiled["resources"])
+    return Compilation(resources, len(recorded["launches"]), recorded["programs"], None, None)
+
+
+def _record(compiler: CandidateSession, reference: ReferenceSession) -> dict[str, Any]:
+    """Launches at the exact shape on fake tensors; where host code needs real values, at the small shape."""
+    blueprint = reference.blueprint()
+    if blueprint is not None:
+        try:
+            return compiler.ask("record_exact", blueprint=blueprint)
+        except Failed as failed:
+            if failed.verdict is Verdict.COMPILE_ERROR:
+                raise
+    return compiler.ask(
+        "record", construction=reference.construction("shrunk"), inputs=reference.inputs("shrunk", "own")
+    )

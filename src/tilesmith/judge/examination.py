@@ -1,0 +1,133 @@
+"""The notebook of one check: what is being examined, what was found so far, and the evaluation it becomes."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tilesmith.config import CheckConfig
+from tilesmith.errors import UsageError
+from tilesmith.judge.sessions import Failed
+from tilesmith.lint import KernelSyntaxError, lint, read_kernel
+from tilesmith.records import (
+    Evaluation,
+    Finding,
+    GateTiming,
+    KernelResources,
+    OutputErrors,
+    Severity,
+    Timing,
+    Verdict,
+)
+from tilesmith.tasks.source import TaskSource
+
+Progress = Callable[[str], None]
+
+
+class Examination:
+    """Gates write into it; nothing else does. `passed` and `failed` turn it into a frozen record."""
+
+    def __init__(
+        self, config: CheckConfig, device: str, task: TaskSource, kernel: Path, progress: Progress
+    ) -> None:
+        self.config, self.device, self.task, self.kernel = config, device, task, kernel
+        self._progress = progress
+        self.text = ""
+        self.kernel_type = "unknown"
+        self.findings: tuple[Finding, ...] = ()
+        self.errors: OutputErrors | None = None
+        self.timing: Timing | None = None
+        self.launches: int | None = None
+        self.triton_time_share: float | None = None
+        self.resources: tuple[KernelResources, ...] = ()
+        self.generality: str | None = None
+        self.roofline: dict[str, Any] | None = None
+        self.environment: dict[str, Any] = {
+            "precision": config.precision,
+            "k": config.k,
+            "seed": config.seed,
+        }
+        self.notes: list[str] = []
+        self._gates: list[GateTiming] = []
+
+    @contextlib.contextmanager
+    def gate(self, name: str) -> Iterator[None]:
+        """Time one gate and say how it went."""
+        self._progress(name)
+        began = time.monotonic()
+        outcome = "error"
+        try:
+            yield
+            outcome = "passed"
+        except Failed as failed:
+            outcome = str(failed.verdict)
+            raise
+        finally:
+            self._gates.append(GateTiming(name, round(time.monotonic() - began, 3), outcome))
+
+    def read_kernel(self) -> None:
+        """Gate one: the source parses, and holds nothing that certainly fails."""
+        self.text = _decoded(self.kernel)
+        try:
+            report = lint(read_kernel(self.text))
+        except KernelSyntaxError as error:
+            where = f"line {error.line}: " if error.line else ""
+            raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
+        self.findings, self.kernel_type = report.findings, report.kernel_type
+        for finding in self.findings:
+            if finding.severity is Severity.ERROR:
+                where = f"line {finding.line}: " if finding.line else ""
+                raise Failed(_static_verdict(finding), f"{where}{finding.message}")
+
+    def passed(self) -> Evaluation:
+        return self._evaluation(Verdict.PASSED, self._summary())
+
+    def failed(self, failed: Failed) -> Evaluation:
+        self.errors = failed.errors or self.errors
+        return self._evaluation(failed.verdict, failed.reason)
+
+    def _evaluation(self, verdict: Verdict, reason: str) -> Evaluation:
+        return Evaluation(
+            verdict=verdict,
+            reason=reason,
+            kernel_type=self.kernel_type,
+            findings=self.findings,
+            errors=self.errors,
+            timing=self.timing,
+            launches=self.launches,
+            triton_time_share=self.triton_time_share,
+            resources=self.resources,
+            generality=self.generality,
+            roofline=self.roofline,
+            environment=dict(self.environment),
+            notes=tuple(self.notes),
+            gates=tuple(self._gates),
+        )
+
+    def _summary(self) -> str:
+        if self.device == "cpu":
+            return "right in Triton's interpreter; not timed, because there is no GPU here"
+        if self.timing is None:
+            return "right; not timed, as asked"
+        best = min(self.timing.speedup.items(), key=lambda item: item[1].value)
+        faster = "faster than" if best[1].low > 1 else "slower than" if best[1].high < 1 else "level with"
+        return f"right, and {faster} its best baseline ({best[0]}: {best[1].value:.2f}x)"
+
+
+def _decoded(path: Path) -> str:
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the kernel: {error.strerror}") from None
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise Failed(Verdict.SYNTAX_ERROR, f"line {line}: the file is not UTF-8 text") from None
+
+
+def _static_verdict(finding: Finding) -> Verdict:
+    return Verdict.RUNTIME_ERROR if finding.id == "no-model-class" else Verdict.COMPILE_ERROR

@@ -1,0 +1,103 @@
+"""The gates on a GPU: values at the exact shape between guard pads, then other shapes, then timing alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tilesmith.judge.examination import Examination
+from tilesmith.judge.gpu_lock import GpuLock
+from tilesmith.judge.nursery import Child
+from tilesmith.judge.roofline import floor_on, gpu_at_hand
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.shapes import generality
+from tilesmith.judge.timing import Race
+from tilesmith.judge.values import Values, refuse_idle
+from tilesmith.records import KernelResources, Verdict
+
+Spawn = Callable[[str, str], Child]
+_VALUES_S = 120.0
+_BELIEVABLE = 0.7
+"""A median below this share of the memory-bound floor is not believed."""
+
+
+def examine_on_gpu(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
+    """Out of memory is retried once with the reference's memory given back: only then is it the candidate's."""
+    try:
+        _examine(exam, reference, spawn)
+    except Failed as failed:
+        if failed.verdict is not Verdict.OUT_OF_MEMORY:
+            raise
+        reference.ask("release")
+        _examine(exam, reference, spawn)
+
+
+def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
+    lock = GpuLock()
+    exam.roofline = floor_on(reference.profile, gpu_at_hand(exam.environment))
+    candidate = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
+    exam.environment["sandbox"] = list(candidate.walls)
+    values = Values(candidate, reference, exam.config, "cuda", lock.shared)
+    try:
+        with exam.gate("load"), lock.shared():
+            _load(exam, candidate)
+            values.construct("exact")
+        with exam.gate("values"):
+            report = values.check("exact", _VALUES_S)
+            exam.errors = report.errors
+            refuse_idle(report.launches)
+        with exam.gate("determinism"):
+            exam.launches = len(values.check_again("exact"))
+        with exam.gate("other shapes"):
+            exam.generality = generality(exam, reference, values, _VALUES_S)
+        with exam.gate("resources"), lock.shared():
+            _inspect(exam, reference, candidate)
+        if exam.config.timing:
+            with exam.gate("timing"):
+                _time(exam, reference, candidate, lock)
+    finally:
+        candidate.close()
+
+
+def _load(exam: Examination, candidate: CandidateSession) -> None:
+    candidate.ask(
+        "load",
+        path=str(exam.kernel),
+        text=exam.text,
+        device="cuda",
+        target=exam.environment.get("capability", exam.config.target),
+        precision=exam.config.precision,
+    )
+
+
+def _inspect(exam: Examination, reference: ReferenceSession, candidate: CandidateSession) -> None:
+    seen = candidate.ask("inspect", variant="exact", inputs=reference.inputs("exact", "own"))
+    exam.resources = tuple(KernelResources(**one) for one in seen["resources"])
+    exam.triton_time_share = seen["triton_time_share"]
+
+
+def _time(exam: Examination, reference: ReferenceSession, candidate: CandidateSession, lock: GpuLock) -> None:
+    race = Race(candidate, reference, exam.config)
+    with lock.shared():
+        race.prepare()
+        race.check_timed_output()
+    with lock.alone():
+        timing = race.run(str(exam.environment["device"]))
+    _refuse_impossible(timing.candidate_ms.p50, reference, exam.environment)
+    exam.timing = timing
+    exam.notes += timing.notes
+
+
+def _refuse_impossible(median_ms: float, reference: ReferenceSession, environment: dict[str, Any]) -> None:
+    """Nobody reads the inputs and writes the outputs faster than the memory allows."""
+    gpu = gpu_at_hand(environment)
+    if gpu is None:
+        return
+    moved = reference.ask("floor")["bytes"] - int(environment.get("l2_bytes") or 0)
+    floor_ms = moved / (gpu.memory_gb_per_s * 1e9) * 1e3
+    if median_ms < _BELIEVABLE * floor_ms:
+        raise Failed(
+            Verdict.CHEATING,
+            f"{median_ms:.4f} ms is faster than {gpu.name} can move the {moved / 1e6:.0f} MB this task must move "
+            f"({floor_ms:.4f} ms): the work is not done, or not inside the timed call",
+        )

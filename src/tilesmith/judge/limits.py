@@ -1,0 +1,31 @@
+"""How much of the machine a child may use."""
+
+from __future__ import annotations
+
+import os
+
+from tilesmith.config import CheckConfig
+from tilesmith.worker.sandbox import Limits
+
+_ADDRESS_SLACK_BYTES = 12 * 2**30
+"""Address space that torch and triton map without using it."""
+
+
+def candidate_limits(config: CheckConfig, device: str) -> Limits:
+    memory = min(config.memory_bytes, int(_machine_bytes() * 0.7))
+    return Limits(
+        address_bytes=memory + _ADDRESS_SLACK_BYTES if device == "cpu" else None,
+        resident_bytes=memory,
+        cpu_s=int(config.timeout_s * 8) + 60,
+        file_bytes=2 * 2**30 if device == "cpu" else 32 * 2**30,
+        processes=64,
+    )
+
+
+def reference_limits() -> Limits:
+    """The task is the user's own code: only the machine itself is protected from it."""
+    return Limits(None, int(_machine_bytes() * 0.9), 24 * 3600, 64 * 2**30, 1024)
+
+
+def _machine_bytes() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

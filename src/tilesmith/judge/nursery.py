@@ -1,0 +1,163 @@
+"""The parent's side of its children: start a fork server, ask it for children, talk to them, end them.
+
+Nothing here imports torch. A child that misbehaves shows up as `ChildGone`; what that means for a verdict is for
+the caller to say, because the reference's death and the candidate's death mean different things.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tilesmith.errors import MachineError
+from tilesmith.worker.channel import BadFrame, Channel, ChannelClosed, ChannelTimeout
+from tilesmith.worker.sandbox import Limits
+
+_START_S = 180.0
+_ENDING_S = 10.0
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "CC", "SYSTEMROOT")
+_KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "HIP_", "ROCM_", "ROCR_")
+
+
+class ChildGone(Exception):
+    """A child ended before it answered. `how` is timeout, memory, processes, exit:N, signal:N or garbled."""
+
+    def __init__(self, how: str, log: str) -> None:
+        super().__init__(how)
+        self.how, self.log = how, log
+
+
+class Child:
+    """One confined process with one task. Requests and replies alternate."""
+
+    def __init__(self, channel: Channel, control: Channel, folder: Path) -> None:
+        self._channel, self._control, self.folder = channel, control, folder
+        self._gone: ChildGone | None = None
+        self.walls: tuple[str, ...] = tuple(self._hear().get("walls", ()))
+
+    def ask(self, op: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
+        """The whole reply; raises ChildGone when there is none. A child that is gone stays gone."""
+        if self._gone:
+            raise self._gone
+        try:
+            self._channel.send({"op": op, **arguments})
+            return self._channel.receive(timeout_s)
+        except ChannelTimeout:
+            self._gone = self._end("timeout")
+        except BadFrame:
+            self._gone = self._end("garbled")
+        except ChannelClosed:
+            self._gone = self._end(None)
+        raise self._gone
+
+    def close(self) -> None:
+        if not self._gone:
+            self._gone = self._end("closed")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _end(self, how: str | None) -> ChildGone:
+        if how is not None:
+            with contextlib.suppress(ChannelClosed):
+                self._control.send({"kill": True})
+        report = self._hear()
+        self._channel.close()
+        self._control.close()
+        return ChildGone(how or str(report.get("ending", "signal:9")), str(report.get("log", "")))
+
+    def _hear(self) -> dict[str, Any]:
+        try:
+            return self._control.receive(_ENDING_S)
+        except (ChannelClosed, ChannelTimeout, BadFrame):
+            return {}
+
+
+class Nursery:
+    """A warm fork server of one flavour: `interpret` runs kernels on the CPU, `native` compiles and uses GPUs."""
+
+    def __init__(self, flavour: str, scratch: Path) -> None:
+        self._scratch = scratch
+        self._lock = threading.Lock()
+        self._ready = False
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket = ours
+        command = [sys.executable, "-m", "tilesmith.worker.forkserver", str(theirs.fileno())]
+        self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - lives as long as the server
+        self._server = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            env=scrubbed_environment(flavour, scratch),
+            stdin=subprocess.DEVNULL,
+            stdout=self._errors,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+        theirs.close()
+
+    def spawn(self, role: str, limits: Limits, environment: dict[str, str] | None = None) -> Child:
+        """A fresh child in a folder of its own."""
+        folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._scratch))
+        here, there = socket.socketpair()
+        control, far_control = socket.socketpair()
+        variables = {"HOME": str(folder), "TMPDIR": str(folder), **(environment or {})}
+        request = {"role": role, "limits": asdict(limits), "folder": str(folder), "environment": variables}
+        fds = array.array("i", [there.fileno(), far_control.fileno()])
+        with self._lock:
+            self._await_ready()
+            try:
+                self._socket.sendmsg([json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+            except OSError:
+                raise MachineError(self._obituary()) from None
+        there.close()
+        far_control.close()
+        return Child(Channel(here), Channel(control), folder)
+
+    def close(self) -> None:
+        self._socket.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._server.wait(5)
+        self._server.kill()
+        self._errors.close()
+
+    def _await_ready(self) -> None:
+        if self._ready:
+            return
+        self._socket.settimeout(_START_S)
+        with contextlib.suppress(TimeoutError):
+            self._ready = self._socket.recv(16) == b"ready"
+        self._socket.settimeout(None)
+        if not self._ready:
+            raise MachineError(self._obituary())
+
+    def _obituary(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        last = lines[-1] if lines else "no message"
+        return f"the worker process could not start: {last}; run `tilesmith doctor` to see what is missing"
+
+
+def scrubbed_environment(flavour: str, scratch: Path) -> dict[str, str]:
+    """Only what torch, triton and the GPU need: no keys, no tokens, no proxies."""
+    kept = {k: v for k, v in os.environ.items() if k in _KEPT_VARIABLES or k.startswith(_KEPT_PREFIXES)}
+    own = {
+        "HOME": str(scratch),
+        "TMPDIR": str(scratch),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+        "TRITON_CACHE_DIR": str(scratch / "triton"),
+    }
+    if flavour == "interpret":
+        own["TRITON_INTERPRET"] = "1"
+    return kept | own

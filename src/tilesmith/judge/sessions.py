@@ -1,0 +1,191 @@
+"""Conversations with the two children of a check, in the judge's own terms.
+
+The reference's failures are exceptions: the task or the machine is at fault. The candidate's failures are
+`Failed`, which carries the verdict.
+"""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import signal
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tilesmith.errors import MachineError, TaskError
+from tilesmith.judge.nursery import Child, ChildGone
+from tilesmith.records import OutputErrors, Verdict
+
+_REFERENCE_S = 300.0
+
+
+class Failed(Exception):
+    """A gate said no: unwinds the check and carries what to record."""
+
+    def __init__(self, verdict: Verdict, reason: str, errors: OutputErrors | None = None) -> None:
+        super().__init__(reason)
+        self.verdict, self.reason, self.errors = verdict, reason, errors
+
+
+class ReferenceSession:
+    """The reference child of one task. Safe to share between checks: one request at a time."""
+
+    def __init__(self, start: Callable[[], Child], task_name: str, folder: Path) -> None:
+        self._start, self._task_name, self._folder = start, task_name, folder
+        self._child = start()
+        self._lock = threading.RLock()
+        self._files: dict[tuple[str, str], str | None] = {}
+        self._setup: list[dict[str, Any]] = []
+        self.environment: dict[str, Any] = {}
+        self.plans: dict[str, str] = {}
+        self.profile: dict[str, Any] = {}
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def set_up(self, op: str, **arguments: Any) -> dict[str, Any]:
+        """A request that a restarted reference must hear again."""
+        reply = self.ask(op, **arguments)
+        self._setup.append({"op": op, **arguments})
+        return reply
+
+    def ask(self, op: str, timeout_s: float = _REFERENCE_S, **arguments: Any) -> dict[str, Any]:
+        with self._lock:
+            try:
+                reply = self._child.ask(op, timeout_s, **arguments)
+            except ChildGone as gone:
+                raise MachineError(self._blame(gone, op)) from None
+        if "task_error" in reply:
+            raise TaskError(reply["task_error"])
+        if "internal" in reply:
+            raise MachineError(_own_failure(self._task_name, op, reply["internal"]))
+        return dict(reply["ok"])
+
+    def construction(self, variant: str) -> str:
+        """A file with all a candidate needs to be built like the reference."""
+        with self._lock:
+            return str(
+                self._once(variant, "construction", lambda path: self.ask("construct", variant=variant, path=path))
+            )
+
+    def blueprint(self) -> str | None:
+        """A file with the exact shapes and no data, or None where they cannot be had without the data."""
+        with self._lock:
+            return self._once("exact", "blueprint", lambda path: self.ask("blueprint", path=path))
+
+    def inputs(self, variant: str, draw: str) -> str | None:
+        """A file with the inputs of one draw, or None where the reference itself cannot take them."""
+        with self._lock:
+            try:
+                return self._once(
+                    variant, draw, lambda path: self.ask("draw", variant=variant, draw=draw, path=path)
+                )
+            except MachineError:
+                if draw == "own":
+                    raise
+                self._files[variant, draw] = None
+                self.restart()
+                return None
+
+    def restart(self) -> None:
+        """A fresh reference, for when a draw killed the old one (a failed device assertion does)."""
+        with self._lock:
+            self._child.close()
+            self._child = self._start()
+            for request in self._setup:
+                self.ask(**request)
+
+    def close(self) -> None:
+        self._child.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _once(self, variant: str, name: str, make: Any) -> str | None:
+        key = (variant, name)
+        if key not in self._files:
+            path = str(self._folder / f"{variant}-{name}.pt".replace(" ", "_"))
+            self._files[key] = path if make(path).get("usable", True) else None
+        return self._files[key]
+
+    def _blame(self, gone: ChildGone, op: str) -> str:
+        how = {
+            "timeout": f"did not answer within {_REFERENCE_S:.0f} s",
+            "memory": "ran out of memory",
+            "signal:9": "was killed (out of memory?)",
+        }.get(gone.how, f"ended ({gone.how})")
+        return f"the reference of {self._task_name} {how} during '{op}': make the task smaller or free memory"
+
+
+class CandidateSession:
+    """The child that runs one candidate."""
+
+    def __init__(self, child: Child, timeout_s: float) -> None:
+        self._child, self._timeout_s = child, timeout_s
+        self._numbers = itertools.count()
+        self.walls = child.walls
+
+    def ask(self, op: str, timeout_s: float | None = None, **arguments: Any) -> dict[str, Any]:
+        limit = timeout_s or self._timeout_s
+        try:
+            reply = self._child.ask(op, limit, **arguments)
+        except ChildGone as gone:
+            raise _as_verdict(gone, limit) from None
+        if "unsupported" in reply:
+            raise MachineError(f"{reply['unsupported']}: this kernel can only be checked on a GPU")
+        if "fault" in reply:
+            raise _as_failure(reply["fault"])
+        ok = reply.get("ok")
+        if not isinstance(ok, dict):
+            raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
+        return ok
+
+    def output_file(self) -> str:
+        return str(self._child.folder / f"output-{next(self._numbers)}.pt")
+
+    def close(self) -> None:
+        self._child.close()
+
+
+def _as_failure(fault: Any) -> Failed:
+    """A fault is never a pass, whoever wrote it onto the channel."""
+    if not isinstance(fault, dict) or fault.get("verdict") not in set(Verdict) - {Verdict.PASSED}:
+        return Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
+    return Failed(Verdict(fault["verdict"]), str(fault.get("message", "")))
+
+
+def _as_verdict(gone: ChildGone, limit_s: float) -> Failed:
+    """What the end of a candidate's process says about the candidate."""
+    tail = _last_words(gone.log)
+    if gone.how == "timeout":
+        return Failed(
+            Verdict.TIMEOUT,
+            f"no answer within {limit_s:.0f} s: an endless loop or programs that wait for one another",
+        )
+    if gone.how == "memory":
+        return Failed(Verdict.OUT_OF_MEMORY, "the candidate's process used more memory than it may")
+    if gone.how == "processes":
+        return Failed(Verdict.CRASHED, "the candidate started too many processes and was stopped")
+    if gone.how == "garbled":
+        return Failed(Verdict.CHEATING, "the candidate wrote to the judge's private channel")
+    kind, _, number = gone.how.partition(":")
+    if kind == "exit":
+        return Failed(Verdict.CRASHED, f"the candidate ended its process with exit code {number}{tail}")
+    if number == "24":
+        return Failed(Verdict.TIMEOUT, "the candidate used up its CPU time")
+    return Failed(Verdict.CRASHED, f"the candidate's process died of signal {number}{_signal_name(number)}{tail}")
+
+
+def _signal_name(number: str) -> str:
+    try:
+        return f" ({signal.Signals(int(number)).name})"
+    except ValueError:
+        return ""
+
+
+def _last_words(log: str) -> str:
+    lines = [line for line in log.strip().splitlines() if line.strip()]
+    return f"; it last printed: {lines[-1][:200]}" if lines else ""
+
+
+def _own_failure(task: str, op: str, trace: str) -> str:
+    last = trace.strip().splitlines()[-1][:300] if trace.strip() else "no message"
+    return f"the reference of {task} failed during '{op}': {last}"

@@ -1,0 +1,27 @@
+"""Other shapes of the same task: does the kernel work there too?"""
+
+from __future__ import annotations
+
+from tilesmith.judge.examination import Examination
+from tilesmith.judge.sessions import Failed, ReferenceSession
+from tilesmith.judge.values import Values
+
+GENERAL = "general"
+EXACT_ONLY = "exact shape only"
+
+
+def generality(exam: Examination, reference: ReferenceSession, values: Values, budget_s: float) -> str | None:
+    """Recorded; a failure only when asked for. None when no other shape of this task could be derived."""
+    others = [name for name in reference.plans if name.startswith("odd")]
+    if not others:
+        return None
+    try:
+        for name in others:
+            values.construct(name)
+            values.check(name, budget_s)
+    except Failed as failed:
+        if exam.config.require_general:
+            raise
+        exam.notes.append(f"on other shapes: {failed.verdict}: {failed.reason}")
+        return EXACT_ONLY
+    return GENERAL

@@ -1,0 +1,152 @@
+"""The gates about values: right on every draw, right again later, the same every time, inside its own memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge.budget import Judgement, judge_outputs
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.records import OutputErrors, Verdict
+
+DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse")
+_MOST_CONFIGS = 4
+
+
+@dataclass(frozen=True)
+class Run:
+    """One forward of the candidate: where its outputs are, and what was seen on the way."""
+
+    output: str
+    launches: tuple[str, ...]
+    autotuned: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ValuesReport:
+    errors: OutputErrors | None
+    launches: tuple[str, ...]
+    draws: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class Values:
+    """The candidate and the reference side by side on one shape of the task."""
+
+    def __init__(
+        self,
+        candidate: CandidateSession,
+        reference: ReferenceSession,
+        config: CheckConfig,
+        device: str,
+        gpu: Callable[[], AbstractContextManager[None]],
+    ) -> None:
+        self._candidate, self._reference, self._config = candidate, reference, config
+        self._device, self._gpu = device, gpu
+        self._pads = "nan" if device == "cuda" else None
+
+    def construct(self, variant: str) -> None:
+        path = self._reference.construction(variant)
+        with self._gpu():
+            self._candidate.ask("construct", variant=variant, construction=path)
+
+    def check(self, variant: str, budget_s: float) -> ValuesReport:
+        """Every draw within the error budget; fewer draws, and a note, when the time for them runs out."""
+        started = time.monotonic()
+        errors: OutputErrors | None = None
+        used: list[str] = []
+        notes: list[str] = []
+        launches: tuple[str, ...] = ()
+        for draw in DRAWS:
+            if used and time.monotonic() - started > budget_s:
+                notes.append(f"checked on {len(used)} of {len(DRAWS)} kinds of inputs: interpreting is slow here")
+                break
+            if self._reference.inputs(variant, draw) is None:
+                continue
+            run, judgement = self._judged_run(variant, draw)
+            used.append(draw)
+            launches = launches or run.launches
+            errors = judgement.errors if draw == "own" else errors
+        return ValuesReport(errors, launches, tuple(used), tuple(notes))
+
+    def check_again(self, variant: str) -> tuple[str, ...]:
+        """The same inputs once more: after autotuning settled, in another order of programs, in each config.
+
+        Returns the launches of a settled call.
+        """
+        first, _ = self._judged_run(variant, "own", schedule=1, when="in another order of programs")
+        if self._device == "cpu":
+            for choice in range(1, min(first.autotuned, _MOST_CONFIGS)):
+                self._judged_run(variant, "own", choice=choice, when=f"with autotune config {choice}")
+            self._judged_run(variant, "own", schedule=2, when="in another order of programs")
+        else:
+            self._judged_run(variant, "own", when="on a repeated call")
+        return first.launches
+
+    def _judged_run(
+        self, variant: str, draw: str, schedule: int = 0, choice: int = 0, when: str = ""
+    ) -> tuple[Run, Judgement]:
+        run = self._run(variant, draw, schedule, choice)
+        result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
+        if "problem" in result:
+            raise Failed(Verdict.WRONG_SHAPE, result["problem"])
+        judgement = judge_outputs(result["outputs"], self._config.k, draw)
+        if judgement.verdict is not Verdict.PASSED:
+            raise self._explained(variant, draw, judgement, when, choice)
+        return run, judgement
+
+    def _run(self, variant: str, draw: str, schedule: int = 0, choice: int = 0, pads: str | None = None) -> Run:
+        output = self._candidate.output_file()
+        inputs = self._reference.inputs(variant, draw)
+        began = time.monotonic()
+        with self._gpu():
+            reply = self._candidate.ask(
+                "run",
+                variant=variant,
+                inputs=inputs,
+                output=output,
+                pads=pads or self._pads,
+                schedule=schedule,
+                choice=choice,
+            )
+        self._refuse_side_effects(reply)
+        launches = tuple(str(name) for name in reply.get("launches", ()))
+        return Run(output, launches, int(reply.get("autotuned", 0)), time.monotonic() - began)
+
+    def _refuse_side_effects(self, reply: dict[str, Any]) -> None:
+        if reply.get("damage"):
+            raise Failed(Verdict.UNSAFE_MEMORY, f"{reply['damage']}: mask the store or fix its offsets")
+        if reply.get("changed_inputs"):
+            which = ", ".join(f"input {i}" for i in reply["changed_inputs"])
+            raise Failed(Verdict.WRONG_VALUES, f"forward changed {which} in place; write to a tensor of its own")
+        strangers = [d for d in reply.get("devices", ()) if d != self._device]
+        if strangers:
+            raise Failed(Verdict.WRONG_SHAPE, f"an output is on {strangers[0]}, expected {self._device}")
+
+    def _explained(self, variant: str, draw: str, judgement: Judgement, when: str, choice: int) -> Failed:
+        """A wrong result has three possible natures: it is wrong, it is random, or it depends on foreign memory."""
+        runs = [self._run(variant, draw, schedule, choice).output for schedule in (0, 3)]
+        if not self._agree(*runs):
+            cause = "two runs on the same inputs disagree: a race, or random numbers without the given seed"
+            return Failed(Verdict.NONDETERMINISTIC, f"{cause}; {judgement.message}", judgement.errors)
+        if self._device == "cuda":
+            other = self._run(variant, draw, choice=choice, pads="zero").output
+            if not self._agree(runs[0], other):
+                cause = "the result depends on memory outside its tensors (a load without a mask?)"
+                return Failed(Verdict.UNSAFE_MEMORY, f"{cause}; {judgement.message}", judgement.errors)
+        reason = f"{when}, {judgement.message}" if when else judgement.message
+        return Failed(judgement.verdict, reason, judgement.errors)
+
+    def _agree(self, first: str, second: str) -> bool:
+        reply = self._reference.ask("agree", first=first, second=second)
+        return bool(reply["agree"])
+
+
+def refuse_idle(launches: tuple[str, ...]) -> None:
+    if not launches:
+        raise Failed(Verdict.CHEATING, "no Triton kernel was launched: PyTorch does all the work")

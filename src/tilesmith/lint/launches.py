@@ -1,0 +1,146 @@
+"""Find where host code starts kernels: `kernel[grid](...)` and its many disguises."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Mapping
+
+from tilesmith.lint.source import HostFunction, HostLoop, JitFunction, Launch
+
+Nodes = tuple[ast.AST, ...]
+Parents = Mapping[ast.AST, ast.AST]
+LONGEST_ALIAS_CHAIN = 4
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def find_launches(
+    nodes: Nodes, names: Mapping[ast.AST, str], parents: Parents, jit_functions: tuple[JitFunction, ...]
+) -> tuple[Launch, ...]:
+    """Launches in source order; without any import of Triton nothing counts as one."""
+    if not any(dotted.partition(".")[0] == "triton" for dotted in names.values()):
+        return ()
+    kernels = _names_for_kernels(nodes, jit_functions)
+    grids = _names_for_grids(nodes)
+    device_code = {function.node for function in jit_functions}
+    found = []
+    for node in nodes:
+        if isinstance(node, ast.Call) and (started := _started(node, kernels, grids)) is not None:
+            launch = _read_launch(node, started, parents)
+            if launch.function not in device_code:
+                found.append(launch)
+    return tuple(sorted(found, key=lambda launch: launch.line))
+
+
+def _started(call: ast.Call, kernels: Mapping[str, set[str]], grids: frozenset[str]) -> frozenset[str] | None:
+    """The kernels this call may start, or None when it is no launch."""
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("run", "warmup"):
+        started = _kernels_in(call.func.value, kernels)
+        return started if started and any(keyword.arg == "grid" for keyword in call.keywords) else None
+    if not isinstance(call.func, ast.Subscript):
+        return None
+    started = _kernels_in(call.func.value, kernels)
+    return started if started or _looks_like_grid(call.func.slice, grids) else None
+
+
+def _looks_like_grid(index: ast.expr, grids: frozenset[str]) -> bool:
+    if isinstance(index, ast.Tuple):
+        return not any(isinstance(part, ast.Slice) for part in index.elts)
+    return isinstance(index, ast.Lambda) or (isinstance(index, ast.Name) and index.id in grids)
+
+
+def _names_for_grids(nodes: Nodes) -> frozenset[str]:
+    """Names bound to a tuple, a lambda or a function of the meta-parameters."""
+    bound = [
+        target.id
+        for node in nodes
+        if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Tuple, ast.Lambda))
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    ]
+    return frozenset(bound)
+
+
+def _names_for_kernels(nodes: Nodes, jit_functions: tuple[JitFunction, ...]) -> Mapping[str, set[str]]:
+    """Kernel names, their aliases (`self.kernel = k`, `partial(k, ...)`) and factories that return them."""
+    kernels: defaultdict[str, set[str]] = defaultdict(set)
+    for function in jit_functions:
+        kernels[function.name].add(function.name)
+    bindings = _alias_bindings(nodes)
+    for _ in range(LONGEST_ALIAS_CHAIN if jit_functions else 0):
+        for name, value in bindings:
+            if started := _kernels_in(value, kernels):
+                kernels[name] |= started
+    return kernels
+
+
+def _alias_bindings(nodes: Nodes) -> list[tuple[str, ast.expr]]:
+    """What each assigned name, and each function's `return`, could pass on."""
+    bindings: list[tuple[str, ast.expr]] = []
+    for node in nodes:
+        if isinstance(node, ast.Assign):
+            bindings += [(_tail(target), node.value) for target in node.targets]
+        elif isinstance(node, ast.For):
+            bindings.append((_tail(node.target), node.iter))
+        elif isinstance(node, FUNCTIONS):
+            bindings += [(node.name, value) for value in _returned(node)]
+    return [(name, value) for name, value in bindings if name]
+
+
+def _returned(function: HostFunction) -> list[ast.expr]:
+    """What a function returns, looking past expressions: a `return` is a statement."""
+    found: list[ast.expr] = []
+    waiting: list[ast.AST] = list(function.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Return) and node.value is not None:
+            found.append(node.value)
+        elif not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            waiting += [c for c in ast.iter_child_nodes(node) if isinstance(c, (ast.stmt, ast.ExceptHandler))]
+    return found
+
+
+def _kernels_in(value: ast.expr, kernels: Mapping[str, set[str]]) -> frozenset[str]:
+    """Kernels an expression can stand for: itself, an argument of a wrapper, an entry of a table."""
+    if isinstance(value, (ast.Name, ast.Attribute)):
+        return frozenset(kernels.get(_tail(value), ()))
+    if isinstance(value, ast.Call) and not isinstance(value.func, ast.Subscript):
+        parts = [value.func, *value.args] if isinstance(value.func, (ast.Name, ast.Call)) else value.args
+    elif isinstance(value, ast.IfExp):
+        parts = [value.body, value.orelse]
+    elif isinstance(value, (ast.Tuple, ast.List)):
+        parts = value.elts
+    elif isinstance(value, ast.Dict):
+        parts = value.values
+    elif isinstance(value, ast.Subscript):
+        parts = [value.value]
+    else:
+        return frozenset()
+    return frozenset().union(*(_kernels_in(part, kernels) for part in parts))
+
+
+def _tail(expression: ast.expr) -> str:
+    if isinstance(expression, ast.Name):
+        return expression.id
+    return expression.attr if isinstance(expression, ast.Attribute) else ""
+
+
+def _read_launch(call: ast.Call, kernels: frozenset[str], parents: Parents) -> Launch:
+    loops: list[HostLoop] = []
+    function: HostFunction | None = None
+    guarded = False
+    node = parents.get(call)
+    while node is not None and function is None:
+        if isinstance(node, (ast.For, ast.While)) and _spans(node.body, call):
+            loops.append(node)
+        elif isinstance(node, ast.Try):
+            guarded = guarded or (_spans(node.body, call) and bool(node.handlers))
+        elif isinstance(node, FUNCTIONS):
+            function = node
+        node = parents.get(node)
+    return Launch(kernels, call.lineno, call, function, tuple(loops), guarded)
+
+
+def _spans(statements: list[ast.stmt], call: ast.Call) -> bool:
+    last = statements[-1].end_lineno or statements[-1].lineno
+    return statements[0].lineno <= call.lineno <= last

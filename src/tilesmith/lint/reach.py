@@ -1,0 +1,73 @@
+"""Which functions of a file can run at all when it is imported and `ModelNew` is called.
+
+Names decide: a function counts as reached once reached code mentions its name. That is generous, but it
+leaves out what authors leave behind (an older kernel, a `backward` nobody asks for), and a mistake in code
+that never runs is no reason to call the candidate broken.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+RUN_WITH_THE_CLASS = frozenset({"__init__", "__new__", "__call__", "forward", "apply", "setup_context"})
+
+
+def live_functions(tree: ast.Module, model_class: str) -> frozenset[ast.AST]:
+    """Functions reached from the module's own statements and from the model class."""
+    defined = _definitions(tree)
+    mentioned: set[str] = set()
+    live: set[ast.AST] = set()
+    waiting: list[ast.AST] = [tree, *defined[model_class]]
+    while waiting:
+        node = waiting.pop()
+        if node in live:
+            continue
+        live.add(node)
+        if isinstance(node, ast.ClassDef):
+            waiting += [m for m in node.body if isinstance(m, FUNCTIONS) and m.name in RUN_WITH_THE_CLASS]
+        for name in _mentions(node):
+            if name not in mentioned:
+                mentioned.add(name)
+                waiting += defined[name]
+    return frozenset(node for node in live if isinstance(node, FUNCTIONS))
+
+
+def _definitions(tree: ast.Module) -> defaultdict[str, list[ast.AST]]:
+    defined: defaultdict[str, list[ast.AST]] = defaultdict(list)
+    for node in ast.walk(tree):
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            defined[node.name].append(node)
+    return defined
+
+
+def _mentions(node: ast.AST) -> Iterator[str]:
+    """Names used by this piece of code, without the functions and classes defined inside it."""
+    waiting = list(ast.iter_child_nodes(node))
+    while waiting:
+        part = waiting.pop()
+        if _is_main_guard(part):
+            continue
+        if isinstance(part, FUNCTIONS):
+            waiting += part.decorator_list + part.args.defaults
+            continue
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            yield part.id
+        elif isinstance(part, ast.Attribute):
+            yield part.attr
+        if isinstance(part, ast.ClassDef):
+            waiting += [*part.body, *part.bases, *part.decorator_list]
+        else:
+            waiting += list(ast.iter_child_nodes(part))
+
+
+def _is_main_guard(node: ast.AST) -> bool:
+    """`if __name__ == "__main__":` holds the author's own trial, which nobody runs."""
+    return (
+        isinstance(node, ast.If)
+        and isinstance(node.test, ast.Compare)
+        and isinstance(node.test.left, ast.Name)
+        and node.test.left.id == "__name__"
+    )

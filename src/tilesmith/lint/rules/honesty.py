@@ -1,0 +1,34 @@
+"""Is there a model at all, and does it really use Triton?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.source import KernelSource
+from tilesmith.records import Finding, Severity
+
+
+def no_model_class(source: KernelSource) -> Iterator[Finding]:
+    """Nothing in the file can leave a `ModelNew` behind."""
+    if not source.has_model_class:
+        message = "no class ModelNew: define `class ModelNew(nn.Module)` with the reference model's interface"
+        yield Finding("no-model-class", Severity.ERROR, None, message)
+
+
+def no_triton_launch(source: KernelSource) -> Iterator[Finding]:
+    """No kernel is started: PyTorch would be measured against itself."""
+    if not source.launches:
+        message = "no Triton kernel is launched: start one with `kernel[grid](...)` from ModelNew.forward"
+        yield warning("no-triton-launch", None, message)
+    elif not any(source.is_live(launch) for launch in source.launches):
+        message = "nothing that ModelNew uses leads to this launch: call it from ModelNew.forward"
+        yield warning("no-triton-launch", source.launches[0].line, message)
+
+
+def try_except_around_launch(source: KernelSource) -> Iterator[Finding]:
+    """A kernel that fails and is quietly replaced is never repaired."""
+    for launch in source.launches:
+        if launch.guarded:
+            message = "a failing kernel is hidden by try/except: let it raise, and drop the fallback"
+            yield warning("try-except-around-launch", launch.line, message)

@@ -1,0 +1,20 @@
+"""Launches repeated from Python, each paying its own launch and losing what was on chip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesmith.lint.host_loops import find_time_loops
+from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.source import KernelSource
+from tilesmith.records import Finding
+
+
+def time_loop_on_host(source: KernelSource) -> Iterator[Finding]:
+    """A Python loop that steps through a tensor and starts kernels on the way."""
+    for loop in find_time_loops(source):
+        message = (
+            "a Python loop launches a kernel for every step of a tensor: move the loop into one kernel, "
+            "so that the state stays on chip and the launch is paid once"
+        )
+        yield warning("time-loop-on-host", loop.line, message)

@@ -1,0 +1,147 @@
+"""The nouns of tilesmith: frozen records that every stage takes and returns.
+
+Nothing here imports torch or triton; every record is plain data that survives JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+FORMAT_VERSION = 1
+
+
+class Verdict(StrEnum):
+    """What the judge says of a candidate; everything but PASSED is a way to fail."""
+
+    PASSED = "passed"
+    SYNTAX_ERROR = "syntax_error"
+    COMPILE_ERROR = "compile_error"
+    RUNTIME_ERROR = "runtime_error"
+    WRONG_SHAPE = "wrong_shape"
+    WRONG_VALUES = "wrong_values"
+    INACCURATE = "inaccurate"
+    UNSAFE_MEMORY = "unsafe_memory"
+    NONDETERMINISTIC = "nondeterministic"
+    TIMEOUT = "timeout"
+    CRASHED = "crashed"
+    OUT_OF_MEMORY = "out_of_memory"
+    CHEATING = "cheating"
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing a static reading of the source has to say."""
+
+    id: str
+    severity: Severity
+    line: int | None
+    message: str
+
+
+@dataclass(frozen=True)
+class OutputErrors:
+    """How far one output is from float64 truth, and how far PyTorch itself is."""
+
+    max_abs: float
+    mean_abs: float
+    relative: float
+    eager_relative: float
+    ratio: float | None
+    """relative / eager_relative; null when PyTorch is exact."""
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """20th, 50th and 80th percentile of repeated timings, in milliseconds."""
+
+    p20: float
+    p50: float
+    p80: float
+
+
+@dataclass(frozen=True)
+class Speedup:
+    """Baseline time / candidate time with a 95 % bootstrap confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Device times of the candidate and every baseline, measured in interleaved rounds."""
+
+    device: str
+    candidate_ms: Quantiles
+    eager_ms: Quantiles
+    graph_ms: Quantiles | None
+    compile_ms: Quantiles | None
+    candidate_call_ms: Quantiles
+    """The same calls by the host's clock, synchronization included."""
+    speedup: dict[str, Speedup]
+    rounds: int
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class KernelResources:
+    """What one compiled specialization of a kernel needs on the target."""
+
+    kernel: str
+    target: str
+    registers: int | None
+    spills: int | None
+    shared_bytes: int | None
+    tensor_core: bool | None
+    num_warps: int | None = None
+    num_stages: int | None = None
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The judge's whole answer about one candidate."""
+
+    verdict: Verdict
+    reason: str
+    kernel_type: str
+    findings: tuple[Finding, ...] = ()
+    errors: OutputErrors | None = None
+    timing: Timing | None = None
+    launches: int | None = None
+    triton_time_share: float | None = None
+    resources: tuple[KernelResources, ...] = ()
+    generality: str | None = None
+    """general, or exact shape only; null when no other shape could be derived."""
+    roofline: dict[str, Any] | None = None
+    environment: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    """What could not be measured and why, one sentence each."""
+    gates: tuple[GateTiming, ...] = ()
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict is Verdict.PASSED
+
+
+@dataclass(frozen=True)
+class GateTiming:
+    """One gate the candidate went through, and how long it took."""
+
+    gate: str
+    seconds: float
+    outcome: str
+
+
+def to_json(record: Any) -> dict[str, Any]:
+    """A record as the plain dictionary that `--json` prints."""
+    return asdict(record)

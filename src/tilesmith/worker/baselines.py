@@ -1,0 +1,62 @@
+"""What a candidate must beat: the reference eager, replayed from a CUDA graph, and through `torch.compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tilesmith.worker.bench import Stopwatch
+from tilesmith.worker.variant import Variant
+
+_WARM_UP_CALLS = 3
+
+
+class Baselines:
+    """Built on demand, kept for the next candidate of the same task."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._model = variant.model
+        self._stopwatch = Stopwatch(variant.inputs("own"))
+        self._calls: dict[str, Callable[[list[Any]], Any]] = {}
+
+    def build(self, kind: str) -> str | None:
+        if kind in self._calls:
+            return None
+        makers = {"eager": self._eager, "graph": self._graph, "compile": self._compile}
+        try:
+            with torch.no_grad():
+                self._calls[kind] = makers[kind]()
+        except Exception as error:
+            return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error) else ''}"
+        return None
+
+    def time(self, kind: str, seeds: list[int]) -> list[list[float]]:
+        with torch.no_grad():
+            return self._stopwatch.time(self._calls[kind], seeds)[0]
+
+    def _eager(self) -> Callable[[list[Any]], Any]:
+        self._warm_up(self._model)
+        return lambda inputs: self._model(*inputs)
+
+    def _graph(self) -> Callable[[list[Any]], Any]:
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self._warm_up(self._model)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._model(*self._stopwatch.inputs)
+        return lambda _: graph.replay()
+
+    def _compile(self) -> Callable[[list[Any]], Any]:
+        compiled = torch.compile(self._model)
+        self._warm_up(compiled)
+        return lambda inputs: compiled(*inputs)
+
+    def _warm_up(self, model: Any) -> None:
+        for _ in range(_WARM_UP_CALLS):
+            model(*self._stopwatch.inputs)
+        torch.cuda.synchronize()

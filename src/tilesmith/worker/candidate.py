@@ -1,0 +1,171 @@
+"""The candidate child: the only process that runs a candidate's kernels.
+
+It answers with outputs, never with judgements. Everything it says could be forged by the code it runs, so the
+parent believes only what another process can confirm: values, and times that its own clock allows.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tilesmith.worker import exchange
+from tilesmith.worker.bench import Stopwatch
+from tilesmith.worker.channel import Channel
+from tilesmith.worker.compile import install_fake_driver
+from tilesmith.worker.draws import seed_everything
+from tilesmith.worker.faults import explain_fault
+from tilesmith.worker.guards import GuardedMemory
+from tilesmith.worker.interpret import install as install_interpreter
+from tilesmith.worker.launches import LaunchLog, share_of_device_time
+from tilesmith.worker.loading import construct, execute
+from tilesmith.worker.precision import set_precision
+from tilesmith.worker.pretend_cuda import pretend_cuda
+from tilesmith.worker.serving import Operation, answer_requests
+from tilesmith.worker.state import Transfer, fill
+
+
+def serve(channel: Channel) -> None:
+    candidate = Candidate()
+    operations: dict[str, Operation] = {
+        "load": candidate.load,
+        "run": candidate.run,
+        "construct": candidate.construct,
+        "inspect": candidate.inspect,
+        "prepare_timing": candidate.prepare_timing,
+        "time": candidate.time,
+    }
+    answer_requests(channel, operations, lambda error: explain_fault(error, candidate.path))
+
+
+class Candidate:
+    """One kernel file in one process; each public method answers one request."""
+
+    path = ""
+
+    def load(self, path: str, text: str, device: str, target: str, precision: str) -> dict[str, Any]:
+        self.path, self._device, self._target = path, device, target
+        set_precision(precision)
+        self._models: dict[str, _Built] = {}
+        if device == "cuda":
+            torch.cuda.init()
+            self._log = LaunchLog()
+        else:
+            self._interpreter = install_interpreter()
+            install_fake_driver(target)
+        with self._world():
+            self._class = execute(path, text)
+        return {}
+
+    def construct(self, variant: str, construction: str) -> dict[str, Any]:
+        """Build ModelNew for one shape of the task, and fill it with the reference's state."""
+        plan = exchange.read_trusted(construction)
+        with self._world():
+            model, transfer = construct(self._class, plan, self._device)
+        self._models[variant] = _Built(model, transfer, plan)
+        return {"by_value": list(transfer.by_value), "by_shape": list(transfer.by_shape)}
+
+    def run(
+        self,
+        variant: str,
+        inputs: str,
+        output: str,
+        pads: str | None = None,
+        schedule: int = 0,
+        choice: int = 0,
+    ) -> dict[str, Any]:
+        """One forward on the inputs in a file, from the given state, into poisoned memory."""
+        guard = GuardedMemory(pads if self._device == "cuda" else None)
+        given = self._given(inputs)
+        kept = exchange.map_tensors(given, torch.clone)
+        guarded = [
+            exchange.map_tensors(v, lambda t, i=i: guard.padded(t, f"input {i}")) for i, v in enumerate(given)
+        ]
+        self._forget_launches(schedule, choice)
+        outputs = self._forward(self._models[variant], guarded, guard)
+        devices = sorted({str(t.device.type) for t in exchange.tensors_in(outputs)})
+        changed = [i for i, (a, b) in enumerate(zip(guarded, kept, strict=True)) if not _same(a, b)]
+        exchange.write_outputs(output, outputs)
+        return {
+            "launches": self._launch_names(),
+            "changed_inputs": changed,
+            "devices": devices,
+            "damage": guard.damage(),
+            "autotuned": getattr(self._interpreter, "autotuned", 0) if self._device == "cpu" else 0,
+        }
+
+    def inspect(self, variant: str, inputs: str) -> dict[str, Any]:
+        """After a settled call: what its kernels use, and their share of the device's time."""
+        given = self._given(inputs)
+        built = self._models[variant]
+        self._log.forget()
+        self._forward(built, given, nullcontext())
+        names = self._log.kernel_names()
+        resources = self._log.resources(self._target)
+        share = share_of_device_time(lambda: self._forward(built, given, nullcontext()), names)
+        return {"resources": resources, "triton_time_share": share}
+
+    def prepare_timing(self, variant: str, inputs: str) -> dict[str, Any]:
+        self._stopwatch = Stopwatch(self._given(inputs))
+        self._timed = self._models[variant].model
+        with torch.no_grad():
+            for _ in range(3):
+                self._timed(*self._stopwatch.inputs)
+        torch.cuda.synchronize()
+        return {}
+
+    def time(self, seeds: list[int], output: str | None = None) -> dict[str, Any]:
+        """Timed calls; the outputs of the last one are written when asked for."""
+        with torch.no_grad():
+            samples, result = self._stopwatch.time(lambda inputs: self._timed(*inputs), seeds)
+        if output is not None:
+            exchange.write_outputs(output, result)
+        return {"samples": samples}
+
+    def _forward(self, built: _Built, inputs: list[Any], guard: AbstractContextManager[Any]) -> Any:
+        fill(built.model, built.transfer, built.plan["state"])
+        seed_everything(built.plan["seed"])
+        with self._world(), guard, torch.no_grad():
+            outputs = built.model(*inputs)
+        if self._device == "cuda":
+            torch.cuda.synchronize()
+        return outputs
+
+    def _given(self, path: str) -> list[Any]:
+        return [exchange.map_tensors(value, lambda t: t.to(self._device)) for value in exchange.read_trusted(path)]
+
+    def _forget_launches(self, schedule: int, choice: int) -> None:
+        if self._device == "cuda":
+            self._log.forget()
+        else:
+            self._interpreter.forget()
+            self._interpreter.reschedule(schedule)
+            self._interpreter.autotune_choice = choice
+
+    def _launch_names(self) -> list[str]:
+        if self._device == "cuda":
+            return list(self._log.names)
+        return [launch.kernel for launch in self._interpreter.launches]
+
+    def _world(self) -> AbstractContextManager[Any]:
+        return pretend_cuda() if self._device == "cpu" else nullcontext()
+
+
+@dataclass(frozen=True)
+class _Built:
+    model: Any
+    transfer: Transfer
+    plan: dict[str, Any]
+
+
+def _same(given: Any, kept: Any) -> bool:
+    """Bit for bit, so that a NaN equals itself."""
+    pairs = zip(exchange.tensors_in([given]), exchange.tensors_in([kept]), strict=True)
+    return all(torch.equal(_bytes(a), _bytes(b)) for a, b in pairs)
+
+
+def _bytes(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.contiguous().flatten().view(torch.uint8) if tensor.numel() else tensor

@@ -1,0 +1,83 @@
+"""Length-prefixed JSON messages over a Unix socket: how the parent and its children talk.
+
+Nothing is ever unpickled from a child, and a frame has a size limit, so a hostile child can at worst
+send a reply the parent does not believe.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import struct
+import time
+from typing import Any
+
+MAX_FRAME_BYTES = 16 * 2**20
+_HEADER = struct.Struct("!I")
+
+
+class ChannelClosed(Exception):
+    """The other side is gone."""
+
+
+class ChannelTimeout(Exception):
+    """The other side did not answer in time."""
+
+
+class BadFrame(Exception):
+    """The other side sent something that is not one of our messages."""
+
+
+class Channel:
+    """One end of a private socket. Not thread-safe: one conversation, one owner."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._sock = sock
+
+    def fileno(self) -> int:
+        return self._sock.fileno()
+
+    def close(self) -> None:
+        self._sock.close()
+
+    def send(self, message: dict[str, Any]) -> None:
+        payload = json.dumps(message).encode()
+        try:
+            self._sock.sendall(_HEADER.pack(len(payload)) + payload)
+        except OSError as error:
+            raise ChannelClosed(str(error)) from None
+
+    def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        (length,) = _HEADER.unpack(self._read(_HEADER.size, deadline))
+        if length > MAX_FRAME_BYTES:
+            raise BadFrame(f"a message of {length} bytes")
+        try:
+            message = json.loads(self._read(length, deadline))
+        except ValueError as error:
+            raise BadFrame(str(error)) from None
+        if not isinstance(message, dict):
+            raise BadFrame("not an object")
+        return message
+
+    def _read(self, size: int, deadline: float | None) -> bytes:
+        parts: list[bytes] = []
+        while size:
+            self._wait(deadline)
+            try:
+                part = self._sock.recv(min(size, 1 << 20))
+            except OSError as error:
+                raise ChannelClosed(str(error)) from None
+            if not part:
+                raise ChannelClosed("end of stream")
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+    def _wait(self, deadline: float | None) -> None:
+        if deadline is None:
+            return
+        remaining = deadline - time.monotonic()
+        if remaining <= 0 or not select.select([self._sock], [], [], remaining)[0]:
+            raise ChannelTimeout

@@ -1,0 +1,231 @@
+"""Stand-ins for the names in `torch.cuda`, for `pretend_cuda`: one GPU, idle, instantly done."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import torch
+
+from tilesmith.worker.compile.targets import TARGETS
+
+GIB = 2**30
+
+
+class NotOnThisMachine(NotImplementedError):
+    """The code needs a real GPU here; this says nothing against the code."""
+
+
+@dataclass(frozen=True)
+class FakeGpu:
+    name: str
+    capability: tuple[int, int]
+    sms: int
+    total_memory: int = 140 * GIB
+
+    def properties(self) -> SimpleNamespace:
+        """torch.cuda.get_device_properties, as far as kernels ask."""
+        major, minor = self.capability
+        target = TARGETS.get(f"sm_{major}{minor}", TARGETS["sm_90"])
+        return SimpleNamespace(
+            name=self.name,
+            major=major,
+            minor=minor,
+            total_memory=self.total_memory,
+            multi_processor_count=self.sms,
+            warp_size=32,
+            regs_per_multiprocessor=target.registers_per_sm,
+            max_threads_per_block=1024,
+            max_threads_per_multi_processor=target.max_threads_per_sm,
+            shared_memory_per_block=48 * 1024,
+            shared_memory_per_block_optin=target.max_shared_bytes,
+            shared_memory_per_multiprocessor=target.max_shared_bytes + 1024,
+            L2_cache_size=50 * 2**20,
+            is_integrated=0,
+            is_multi_gpu_board=0,
+            gcnArchName="",
+        )
+
+
+class FakeStream:
+    """Work on it is done before it is asked for."""
+
+    cuda_stream = 0
+    stream_id = 0
+    device_index = 0
+    priority = 0
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        self.device = torch.device("cuda", 0)
+
+    def synchronize(self) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def wait_stream(self, stream: Any) -> None:
+        pass
+
+    def wait_event(self, event: Any) -> None:
+        pass
+
+    def record_event(self, event: Any = None) -> Any:
+        return event if event is not None else FakeEvent()
+
+    def __enter__(self) -> FakeStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class FakeEvent:
+    cuda_event = 0
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def record(self, stream: Any = None) -> None:
+        pass
+
+    def wait(self, stream: Any = None) -> None:
+        pass
+
+    def synchronize(self) -> None:
+        pass
+
+    def query(self) -> bool:
+        return True
+
+    def elapsed_time(self, end: Any) -> float:
+        return 0.0
+
+
+class FakeDeviceContext:
+    """torch.cuda.device(...) and device_of(...)."""
+
+    def __init__(self, device: Any = None) -> None:
+        self.idx = 0
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+class NoCudaGraph:
+    """torch.cuda.CUDAGraph and torch.cuda.graph."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        raise NotOnThisMachine("CUDA graphs need a GPU, and this machine has none")
+
+
+@contextmanager
+def _no_range(*_: Any, **__: Any) -> Any:
+    yield
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """For synchronize, empty_cache and the like."""
+
+
+def _seed(seed: int) -> None:
+    """The pretended GPU draws from the CPU's generator."""
+    torch.default_generator.manual_seed(int(seed))
+
+
+def cuda_api(gpu: FakeGpu) -> dict[str, Any]:
+    """Name in torch.cuda → stand-in, a different object for every name: torch._dynamo, which some torch
+    functions import on first use, refuses functions that go by two names."""
+    parts = (_facts(gpu), _memory(gpu), _randomness(), _streams_and_graphs(), _legacy_types())
+    api = {name: stand_in for part in parts for name, stand_in in part.items()}
+    return {name: _own_copy(stand_in) for name, stand_in in api.items()}
+
+
+def _own_copy(stand_in: Any) -> Any:
+    if not isinstance(stand_in, FunctionType):
+        return stand_in
+    return FunctionType(
+        stand_in.__code__,
+        stand_in.__globals__,
+        stand_in.__name__,
+        stand_in.__defaults__,
+        stand_in.__closure__,
+    )
+
+
+def _facts(gpu: FakeGpu) -> dict[str, Any]:
+    return {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "init": _nothing,
+        "_lazy_init": _nothing,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "set_device": _nothing,
+        "device": FakeDeviceContext,
+        "device_of": lambda tensor: FakeDeviceContext(),
+        "get_device_name": lambda device=None: gpu.name,
+        "get_device_capability": lambda device=None: gpu.capability,
+        "get_device_properties": lambda device=None: gpu.properties(),
+        "get_arch_list": lambda: ["sm_{}{}".format(*gpu.capability)],
+        "can_device_access_peer": lambda *_: False,
+        "is_bf16_supported": lambda *_, **__: True,
+        "is_tf32_supported": lambda: True,
+        "utilization": lambda device=None: 0,
+        "nvtx": SimpleNamespace(range_push=_nothing, range_pop=_nothing, mark=_nothing, range=_no_range),
+    }
+
+
+def _memory(gpu: FakeGpu) -> dict[str, Any]:
+    no_bytes = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+    resets = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")
+    return {
+        **dict.fromkeys(no_bytes, lambda device=None: 0),
+        **dict.fromkeys(resets, _nothing),
+        "empty_cache": _nothing,
+        "ipc_collect": _nothing,
+        "set_per_process_memory_fraction": _nothing,
+        "memory_stats": lambda device=None: {},
+        "memory_summary": lambda *_, **__: "",
+        "mem_get_info": lambda device=None: (gpu.total_memory, gpu.total_memory),
+    }
+
+
+def _randomness() -> dict[str, Any]:
+    return {
+        "manual_seed": _seed,
+        "manual_seed_all": _seed,
+        "seed": _nothing,
+        "seed_all": _nothing,
+        "initial_seed": lambda: torch.default_generator.initial_seed(),
+        "get_rng_state": lambda device=None: torch.default_generator.get_state(),
+        "set_rng_state": lambda state, device=None: torch.default_generator.set_state(state),
+        "get_rng_state_all": lambda: [torch.default_generator.get_state()],
+        "set_rng_state_all": lambda states: torch.default_generator.set_state(states[0]),
+    }
+
+
+def _streams_and_graphs() -> dict[str, Any]:
+    return {
+        "synchronize": _nothing,
+        "Stream": FakeStream,
+        "Event": FakeEvent,
+        "current_stream": lambda device=None: FakeStream(),
+        "default_stream": lambda device=None: FakeStream(),
+        "set_stream": _nothing,
+        "stream": lambda stream=None: nullcontext(stream),
+        "is_current_stream_capturing": lambda: False,
+        "CUDAGraph": NoCudaGraph,
+        "graph": lambda *_, **__: NoCudaGraph(),
+        "make_graphed_callables": lambda *_, **__: NoCudaGraph(),
+    }
+
+
+def _legacy_types() -> dict[str, Any]:
+    names = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+    return {f"{name}Tensor": getattr(torch, f"{name}Tensor") for name in names}

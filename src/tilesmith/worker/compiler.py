@@ -1,0 +1,112 @@
+"""The compiler child: without a GPU it records a candidate's launches and compiles each for the target.
+
+Nothing is executed here, so outputs are meaningless; what counts is which kernels would be launched and
+whether the real compiler takes them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from tilesmith.worker import exchange
+from tilesmith.worker.channel import Channel
+from tilesmith.worker.compile import CompileFailure, Launch, compile_launch, distinct, recording
+from tilesmith.worker.faults import explain_fault
+from tilesmith.worker.loading import construct, execute
+from tilesmith.worker.pretend_cuda import pretend_cuda
+from tilesmith.worker.serving import Operation, answer_requests
+
+_MOST_KERNELS = 24
+
+
+def serve(channel: Channel) -> None:
+    compiler = Compiler()
+    operations: dict[str, Operation] = {
+        "load": compiler.load,
+        "record_exact": compiler.record_exact,
+        "record": compiler.record,
+        "compile": compiler.compile,
+    }
+    answer_requests(channel, operations, lambda error: explain_fault(error, compiler.path))
+
+
+class Compiler:
+    path = ""
+
+    def load(self, path: str, text: str, target: str) -> dict[str, Any]:
+        self.path, self._target = path, target
+        self._launches: list[Launch] = []
+        with recording(target=target), pretend_cuda():
+            self._class = execute(path, text)
+        return {}
+
+    def record_exact(self, blueprint: str) -> dict[str, Any]:
+        """One forward at the task's exact shape on fake tensors: no memory, no arithmetic."""
+        plan = exchange.read_trusted(blueprint)
+        with self._recording(translate=False) as launches, FakeTensorMode(allow_non_fake_inputs=True):
+            model = self._class(*plan["args"], **plan["kwargs"]).to("cuda")
+            model(*[exchange.map_tensors(value, _to_fake) for value in plan["inputs"]])
+        return self._keep(launches)
+
+    def record(self, construction: str, inputs: str) -> dict[str, Any]:
+        """One forward on real tensors of a small shape, for host code that looks at values."""
+        plan = exchange.read_trusted(construction)
+        given = exchange.read_trusted(inputs)
+        with self._recording() as launches:
+            model, _ = construct(self._class, plan, "cpu")
+            model(*given)
+        return self._keep(launches)
+
+    @contextmanager
+    def _recording(self, translate: bool = True) -> Iterator[list[Launch]]:
+        record = recording(target=self._target, all_configs=True)
+        with record as launches, pretend_cuda(translate=translate), torch.no_grad():
+            yield launches
+
+    def _keep(self, launches: list[Launch]) -> dict[str, Any]:
+        self._launches = list(launches)
+        real = _without_rival_configs(self._launches)
+        programs = sum(math.prod(launch.grid) for launch in real)
+        return {"launches": [launch.kernel for launch in real], "programs": programs}
+
+    def compile(self) -> dict[str, Any]:
+        """Every distinct kernel for the target. An autotuner skips configs that fail; one must remain."""
+        kernels = distinct(self._launches)[:_MOST_KERNELS]
+        resources: list[dict[str, Any]] = []
+        refused: dict[int, CompileFailure] = {}
+        surviving: set[int | None] = set()
+        for launch in kernels:
+            try:
+                resources.append(asdict(compile_launch(launch, self._target)))
+                surviving.add(launch.autotuned_call)
+            except CompileFailure as failure:
+                if launch.autotuned_call is None:
+                    raise
+                refused[launch.autotuned_call] = failure
+        for call, refusal in refused.items():
+            if call not in surviving:
+                raise refusal
+        return {"resources": resources}
+
+
+def _to_fake(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda")
+
+
+def _without_rival_configs(launches: list[Launch]) -> list[Launch]:
+    """An autotuned call was recorded once per config but launches one."""
+    seen: set[int] = set()
+    kept = []
+    for launch in launches:
+        if launch.autotuned_call is None or launch.autotuned_call not in seen:
+            kept.append(launch)
+        if launch.autotuned_call is not None:
+            seen.add(launch.autotuned_call)
+    return kept

@@ -1,0 +1,93 @@
+"""A process that has imported torch and triton and does nothing but fork.
+
+Importing both takes seconds, forking milliseconds. The server stays single-threaded and never touches CUDA,
+so its children start clean. It serves one judge: when the judge's socket closes, it exits.
+
+    python -m tilesmith.worker.forkserver FD
+"""
+
+from __future__ import annotations
+
+import array
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from tilesmith.worker import sandbox
+from tilesmith.worker.channel import Channel
+from tilesmith.worker.supervisor import supervise
+
+ROLES = {
+    "reference": "tilesmith.worker.reference",
+    "candidate": "tilesmith.worker.candidate",
+    "compiler": "tilesmith.worker.compiler",
+    "probe": "tilesmith.worker.probe",
+}
+"""Role name to the module whose `serve(channel)` is the child's whole life."""
+
+
+def main() -> None:
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    sandbox.die_with_parent()
+    _preload()
+    listener.send(b"ready")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    while True:
+        data, ancillary, _, _ = listener.recvmsg(1 << 16, socket.CMSG_SPACE(2 * 4))
+        if not data:
+            return
+        channel_fd, control_fd = _received_fds(ancillary)
+        if os.fork() == 0:
+            listener.close()
+            _serve_one(json.loads(data), channel_fd, control_fd)
+        os.close(channel_fd)
+        os.close(control_fd)
+
+
+def _preload() -> None:
+    for name in ("numpy", "torch", "triton", "triton.language", *ROLES.values()):
+        importlib.import_module(name)
+    importlib.import_module("torch").set_num_threads(1)
+    importlib.import_module("tilesmith.worker.taskside.trial").warm_up()
+
+
+def _serve_one(request: dict[str, Any], channel_fd: int, control_fd: int) -> None:
+    """Become the supervisor of one child; never returns."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    status = 1
+    try:
+        sandbox.die_with_parent()
+        channel_socket = socket.socket(fileno=channel_fd)
+        control = socket.socket(fileno=control_fd)
+        limits = sandbox.Limits(**request["limits"])
+        supervise(control, channel_socket, limits, _work(request, channel_socket))
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _work(request: dict[str, Any], channel_socket: socket.socket) -> Callable[[], None]:
+    def work() -> None:
+        os.chdir(request["folder"])
+        os.environ.update(request["environment"])
+        serve = importlib.import_module(ROLES[request["role"]]).serve
+        serve(Channel(channel_socket))
+
+    return work
+
+
+def _received_fds(ancillary: list[tuple[int, int, bytes]]) -> tuple[int, int]:
+    fds = array.array("i")
+    for level, kind, data in ancillary:
+        if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+            fds.frombytes(data[: len(data) - len(data) % fds.itemsize])
+    return fds[0], fds[1]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""Guarded memory: poison inside fresh tensors, canaries around all of them.
+
+Fresh memory holds NaN (or an unlikely integer), so what a kernel forgets to write shows. On a GPU every tensor a
+candidate sees lies between two pads; a changed pad is a write out of bounds, and a result that changes with the
+pads' contents is a read out of bounds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+_FRESH = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"}
+_FILLED = {
+    "zeros",
+    "ones",
+    "full",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+}
+_LEAST_PAD_BYTES = 4096
+_MOST_PAD_BYTES = 4 * 2**20
+_KEPT_BYTES = 8 * 2**30
+_INTEGER_POISON = 0x5A
+
+
+@dataclass(frozen=True)
+class _Guarded:
+    label: str
+    buffer: torch.Tensor
+    pad_bytes: int
+    fill: torch.Tensor
+
+
+class GuardedMemory(TorchFunctionMode):
+    """While active, every tensor made from uninitialised memory is poisoned, and padded if `pads` says so."""
+
+    def __init__(self, pads: str | None) -> None:
+        super().__init__()
+        self._pads = pads
+        self._guarded: list[_Guarded] = []
+        self._kept_bytes = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = getattr(func, "__name__", "")
+        if name in _FRESH and isinstance(result, torch.Tensor):
+            poison(result)
+        if self._pads and (name in _FRESH or name in _FILLED) and isinstance(result, torch.Tensor):
+            return self.padded(result, f"a tensor {tuple(result.shape)} from torch.{name}")
+        return result
+
+    def padded(self, tensor: torch.Tensor, label: str) -> torch.Tensor:
+        """The same values and strides, between two pads."""
+        if not self._pads or not tensor.is_cuda or tensor.numel() == 0 or self._kept_bytes > _KEPT_BYTES:
+            return tensor
+        size = tensor.element_size()
+        extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+        pad = min(max(extent * size, _LEAST_PAD_BYTES), _MOST_PAD_BYTES) // 512 * 512
+        buffer = torch.empty(2 * pad + extent * size, dtype=torch.uint8, device=tensor.device)
+        fill = _pattern(tensor.dtype, self._pads, buffer.device)
+        for part in (buffer[:pad], buffer[-pad:]):
+            part.copy_(fill.repeat(pad // fill.numel() + 1)[:pad])
+        inside = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        inside.set_(buffer.untyped_storage(), pad // size, tensor.shape, tensor.stride())
+        inside.copy_(tensor)
+        self._guarded.append(_Guarded(label, buffer, pad, fill))
+        self._kept_bytes += buffer.numel()
+        return inside
+
+    def damage(self) -> str | None:
+        """Which tensor's surroundings were written, and where."""
+        for guarded in self._guarded:
+            pad = guarded.pad_bytes
+            expected = guarded.fill.repeat(pad // guarded.fill.numel() + 1)[:pad]
+            for part, place in ((guarded.buffer[-pad:], "past the end of"), (guarded.buffer[:pad], "before")):
+                wrong = int((part != expected).sum())
+                if wrong:
+                    return f"wrote {wrong} bytes {place} {guarded.label}"
+        return None
+
+    def forget(self) -> None:
+        self._guarded.clear()
+        self._kept_bytes = 0
+
+
+def poison(tensor: torch.Tensor) -> None:
+    """Values that no kernel computes by accident."""
+    if tensor.dtype == torch.bool or tensor.numel() == 0:
+        return
+    if tensor.is_floating_point() or tensor.is_complex():
+        tensor.fill_(float("nan"))
+    else:
+        tensor.fill_(_INTEGER_POISON)
+
+
+def _pattern(dtype: torch.dtype, pads: str, device: torch.device) -> torch.Tensor:
+    """The bytes that fill a pad, at least eight so that alignment does not matter."""
+    if pads == "zero":
+        return torch.zeros(8, dtype=torch.uint8, device=device)
+    one = torch.zeros(8, dtype=dtype, device=device)
+    if dtype.is_floating_point or dtype.is_complex:
+        one.fill_(float("nan"))
+        return one.view(torch.uint8)
+    return torch.full((8,), _INTEGER_POISON, dtype=torch.uint8, device=device)

@@ -1,0 +1,36 @@
+"""A Triton interpreter that finds what a GPU would punish.
+
+Call `install` after triton was imported with TRITON_INTERPRET=1 and before the candidate is
+loaded. It covers: out-of-bounds access per argument, races between programs, deadlocks,
+undefined masked lanes, bfloat16 and float8, TF32, atomics between waiting programs, libdevice,
+autotune. It does not cover: shared memory and register limits, layouts, alignment hints,
+and what only the compiler sees (types carried through loops, names defined in one branch).
+"""
+
+from tilesmith.worker.interpret.faults import (
+    AssertionFailed,
+    Deadlock,
+    KernelCompileFault,
+    KernelFault,
+    KernelTimeout,
+    NotInterpretable,
+    OutOfBounds,
+    Race,
+    explain,
+)
+from tilesmith.worker.interpret.interpreter import InterpretedLaunch, Interpreter, install
+
+__all__ = [
+    "AssertionFailed",
+    "Deadlock",
+    "InterpretedLaunch",
+    "Interpreter",
+    "KernelCompileFault",
+    "KernelFault",
+    "KernelTimeout",
+    "NotInterpretable",
+    "OutOfBounds",
+    "Race",
+    "explain",
+    "install",
+]

@@ -1,0 +1,99 @@
+"""One launch of a kernel: from `kernel[grid](...)` to the end of its last program."""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from tilesmith.worker.interpret import source, state
+from tilesmith.worker.interpret.arguments import Grid, Signature, grid_dimensions, kernel_values
+from tilesmith.worker.interpret.faults import KernelCompileFault, KernelFault, KernelTimeout, Place, line_of
+from tilesmith.worker.interpret.memory import MemoryMap
+from tilesmith.worker.interpret.races import RaceLog
+from tilesmith.worker.interpret.rewriting import rewrite
+from tilesmith.worker.interpret.scheduling import Programs
+
+if TYPE_CHECKING:
+    from tilesmith.worker.interpret.interpreter import Interpreter
+
+# Python's own complaints about a kernel's line; the compiler has the same ones.
+_COMPILE_ERRORS_IN_KERNEL = (NameError, AttributeError, TypeError)
+_COMPILE_ERRORS_IN_LANGUAGE = (ValueError, TypeError, AssertionError, AttributeError, KeyError, IndexError)
+
+
+class Launch:
+    """What the programs of one launch share."""
+
+    def __init__(self, kernel: str, grid: Grid, interpreter: Interpreter) -> None:
+        self.kernel = kernel
+        self.deadline = interpreter.deadline
+        self.iterations = 0
+        self.memory = MemoryMap()
+        self.races = RaceLog(active=interpreter.find_races)
+        self.programs = Programs(kernel, grid, interpreter.next_order(), self.check_deadline)
+
+    def check_deadline(self) -> None:
+        """Raise when the caller's patience is at an end."""
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise KernelTimeout("the kernel ran past its deadline", state.place())
+
+
+@functools.cache
+def interpretable(function: Any) -> Any:
+    """The rewritten twin of a device function."""
+    return rewrite(function)
+
+
+@functools.cache
+def signature_of(function: Any) -> Signature:
+    """The parameters of a kernel, read once."""
+    return Signature(function)
+
+
+def run_kernel(interpreter: Interpreter, kernel: Any, args: Any, kwargs: Any, grid: Any) -> None:
+    """Run all programs of a grid on the tensors given."""
+    signature = signature_of(kernel.fn)
+    bound = signature.bind(args, kwargs)
+    dimensions = grid_dimensions(grid, {**kwargs, **bound})
+    interpreter.record(kernel.fn, dimensions)
+    for hook in kernel.pre_run_hooks:
+        hook(*args, **kwargs)
+    launch = Launch(kernel.fn.__name__, dimensions, interpreter)
+    state.set_launch(launch)
+    try:
+        # The caller may keep a mode active that shows CPU tensors as CUDA ones.
+        with torch._C.DisableTorchFunction():
+            body = interpretable(kernel.fn)
+            values = kernel_values(bound, signature.constants, launch.memory)
+            launch.programs.run(functools.partial(body, **values))
+    except KernelFault:
+        raise
+    except Exception as error:
+        if _is_compile_error(error):
+            raise _compile_fault(error, launch) from error
+        raise
+    finally:
+        state.set_launch(None)
+    if launch.races.conflict is not None:
+        raise launch.races.conflict
+
+
+def _is_compile_error(error: Exception) -> bool:
+    """Whether the compiler runs into the same error: its type checks are the code that raised."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None:
+        return False
+    code = traceback.tb_frame.f_code
+    if source.is_triton_language(code.co_filename):
+        return isinstance(error, _COMPILE_ERRORS_IN_LANGUAGE)
+    return source.is_kernel_code(code) and isinstance(error, _COMPILE_ERRORS_IN_KERNEL)
+
+
+def _compile_fault(error: Exception, launch: Launch) -> KernelCompileFault:
+    place = Place(launch.kernel, launch.programs.current_index, line_of(error.__traceback__))
+    return KernelCompileFault(f"the kernel does not compile: {type(error).__name__}: {error}", place)

@@ -1,0 +1,81 @@
+"""On a GPU: every Triton launch of a candidate, and what its compiled kernels use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from triton.runtime.jit import JITFunction
+
+_TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
+
+
+class LaunchLog:
+    """Installed once, before the candidate is loaded."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self._compiled: dict[int, Any] = {}
+        original = JITFunction.run
+        log = self
+
+        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            try:
+                compiled = original(self, *args, **kwargs)
+            except Exception as error:
+                error.__dict__.setdefault("tilesmith_launched", self)
+                raise
+            if not kwargs.get("warmup"):
+                log.names.append(self.fn.__name__)
+                if compiled is not None:
+                    log._compiled[id(compiled)] = compiled
+            return compiled
+
+        JITFunction.run = run
+
+    def forget(self) -> None:
+        """Start a new call; what autotuning tried before is not part of it."""
+        self.names.clear()
+        self._compiled.clear()
+
+    def resources(self, target: str) -> list[dict[str, Any]]:
+        return [_resources(compiled, target) for compiled in self._compiled.values()]
+
+    def kernel_names(self) -> set[str]:
+        return set(self.names) | {_name(compiled) for compiled in self._compiled.values()}
+
+
+def share_of_device_time(call: Callable[[], Any], kernel_names: set[str]) -> float | None:
+    """How much of the device time of one call is spent in the candidate's own kernels."""
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+        call()
+        torch.cuda.synchronize()
+    own = total = 0.0
+    for event in profiler.key_averages():
+        spent = float(event.self_device_time_total)
+        total += spent
+        own += spent if event.key in kernel_names else 0.0
+    return own / total if total else None
+
+
+def _resources(compiled: Any, target: str) -> dict[str, Any]:
+    metadata = compiled.metadata
+    assembly = str(getattr(compiled, "asm", {}).get("ptx", ""))
+    spills = getattr(compiled, "n_spills", None)
+    return {
+        "kernel": _name(compiled),
+        "target": target,
+        "registers": getattr(compiled, "n_regs", None),
+        "spills": None if spills is None else spills * 4,
+        "shared_bytes": getattr(metadata, "shared", None),
+        "tensor_core": any(mark in assembly for mark in _TENSOR_CORE_PTX) if assembly else None,
+        "num_warps": getattr(metadata, "num_warps", None),
+        "num_stages": getattr(metadata, "num_stages", None),
+    }
+
+
+def _name(compiled: Any) -> str:
+    return str(getattr(compiled.metadata, "name", compiled.name))

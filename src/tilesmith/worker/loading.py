@@ -1,0 +1,44 @@
+"""Execute a candidate's source in this process. Only the candidate and compiler children do this."""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import types
+from typing import Any
+
+from torch import nn
+
+from tilesmith.worker.draws import seed_everything
+from tilesmith.worker.state import Transfer, fill, match, state_of
+
+
+class BadCandidate(Exception):
+    """The file ran but does not hold what it must."""
+
+
+def execute(path: str, text: str) -> Any:
+    """The candidate's ModelNew class. Triton reads sources back, so the text must be found under its file name."""
+    module = types.ModuleType("candidate")
+    module.__file__ = path
+    sys.modules["candidate"] = module
+    linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    exec(compile(text, path, "exec"), module.__dict__)
+    found = getattr(module, "ModelNew", None)
+    if found is None:
+        raise BadCandidate("the file defines no class ModelNew; name the optimized module ModelNew")
+    return found
+
+
+def construct(model_class: Any, construction: dict[str, Any], device: str) -> tuple[Any, Transfer]:
+    """ModelNew built under the reference's seed and filled with the reference's perturbed state."""
+    seed_everything(construction["seed"])
+    model = model_class(*construction["args"], **construction["kwargs"])
+    if not isinstance(model, nn.Module):
+        raise BadCandidate("ModelNew is not an nn.Module")
+    parameters = {name for name, _ in model.named_parameters()}
+    transfer = match(state_of(model), parameters, construction["seeded"])
+    model = model.to(device)
+    model.train(construction["training"])
+    fill(model, transfer, construction["state"])
+    return model, transfer

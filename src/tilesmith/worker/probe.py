@@ -1,0 +1,28 @@
+"""The probe child: says what torch, triton and the GPU can do here. It loads neither task nor candidate."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tilesmith.worker.channel import Channel
+from tilesmith.worker.compile import TARGETS
+from tilesmith.worker.environment import describe_environment
+from tilesmith.worker.serving import answer_requests, explain_own_failure
+
+
+def serve(channel: Channel) -> None:
+    answer_requests(channel, {"describe": describe, "targets": targets}, explain_own_failure)
+
+
+def describe() -> dict[str, Any]:
+    usable = torch.cuda.is_available()
+    known = describe_environment("cuda" if usable else "cpu")
+    if usable:
+        known["works"] = float(torch.ones(4, device="cuda").sum()) == 4.0
+    return known | {"gpu": usable}
+
+
+def targets() -> dict[str, Any]:
+    return {"targets": sorted(TARGETS)}

@@ -1,0 +1,151 @@
+"""The reference child: it loads the user's task, makes inputs, knows the truth, compares and times baselines.
+
+It never loads a candidate. It lives for as long as one task is being judged, so truth, CUDA graphs and
+`torch.compile` are paid for once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+from tilesmith.worker import exchange
+from tilesmith.worker.baselines import Baselines
+from tilesmith.worker.channel import Channel
+from tilesmith.worker.compare import layout_problem, measure, same_to_rounding
+from tilesmith.worker.draws import vary_for_timing
+from tilesmith.worker.environment import describe_environment
+from tilesmith.worker.floor import necessary_bytes
+from tilesmith.worker.precision import set_precision
+from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
+from tilesmith.worker.taskside import choose_shrunk, describe, load_task, odd_shapes
+from tilesmith.worker.variant import Answer, Variant, input_shapes
+
+
+def serve(channel: Channel) -> None:
+    reference = Reference()
+    operations: dict[str, Operation] = {
+        "open": reference.open,
+        "describe": reference.describe,
+        "variants": reference.variants,
+        "construct": reference.construct,
+        "blueprint": reference.blueprint,
+        "draw": reference.draw,
+        "compare": reference.compare,
+        "compare_timed": reference.compare_timed,
+        "agree": reference.agree,
+        "floor": reference.floor,
+        "release": reference.release,
+        "baseline": reference.baseline,
+        "time": reference.time,
+    }
+    answer_requests(channel, operations, explain_own_failure)
+
+
+class Reference:
+    """One task on one device; each public method answers one request with plain data."""
+
+    def open(self, path: str, text: str, device: str, precision: str, seed: int) -> dict[str, Any]:
+        set_precision(precision)
+        self._path, self._text = path, text
+        self._device, self._precision, self._seed = device, precision, seed
+        self._texts = {"exact": text}
+        self._variants: dict[str, Variant] = {}
+        self._baselines: Baselines | None = None
+        self._loaded = load_task(path, text)
+        return {"environment": describe_environment(device)}
+
+    def describe(self) -> dict[str, Any]:
+        return asdict(describe(self._loaded))
+
+    def variants(self, odd: int) -> dict[str, Any]:
+        """Add small and ragged shapes of the task; says what each one is."""
+        plans: dict[str, str] = {}
+        small = choose_shrunk(self._loaded.source)
+        self._texts["shrunk"], plans["shrunk"] = small.text, small.plan
+        for position, ragged in enumerate(odd_shapes(self._loaded.source, small, odd), 1):
+            self._texts[f"odd {position}"], plans[f"odd {position}"] = ragged.text, ragged.plan
+        return {"plans": plans}
+
+    def construct(self, variant: str, path: str) -> dict[str, Any]:
+        exchange.write_trusted(path, self._variant(variant).construction())
+        return {}
+
+    def blueprint(self, path: str) -> dict[str, Any]:
+        """The exact shapes as meta tensors, without allocating them."""
+        inputs = input_shapes(self._loaded)
+        if inputs is None:
+            return {"usable": False}
+        plan = {"seed": self._seed, "args": self._loaded.init_args, "kwargs": self._loaded.init_kwargs}
+        exchange.write_trusted(path, plan | {"inputs": inputs})
+        return {"usable": True}
+
+    def draw(self, variant: str, draw: str, path: str) -> dict[str, Any]:
+        """Write the inputs of one draw, unless the reference itself cannot take them."""
+        chosen = self._variant(variant)
+        if not chosen.is_usable(draw):
+            return {"usable": False}
+        inputs = chosen.inputs(draw)
+        exchange.write_trusted(path, exchange.map_tensors(inputs, lambda t: t.cpu()))
+        return {"usable": True}
+
+    def compare(self, variant: str, draw: str, path: str) -> dict[str, Any]:
+        return self._compare(self._variant(variant).answer(draw), path)
+
+    def compare_timed(self, seed: int, path: str) -> dict[str, Any]:
+        """The same for the outputs of a timed call, whose inputs were varied by `seed`."""
+        chosen = self._variant("exact")
+        base = chosen.inputs("own")
+        inputs = exchange.map_tensors(base, lambda t: t.clone())
+        vary_for_timing(inputs, base, seed)
+        return self._compare(chosen.answer_on(inputs), path)
+
+    def agree(self, first: str, second: str) -> dict[str, Any]:
+        """Whether two runs of a candidate on the same inputs gave the same, up to rounding."""
+        runs = [exchange.read_outputs(path, self._device) for path in (first, second)]
+        return {"agree": same_to_rounding(*runs)}
+
+    def floor(self) -> dict[str, Any]:
+        return {"bytes": necessary_bytes(self._variant("exact"))}
+
+    def release(self) -> dict[str, Any]:
+        """Give memory back to the device, for a candidate that needs it."""
+        for variant in self._variants.values():
+            variant.release()
+        self._baselines = None
+        if self._device == "cuda":
+            import torch
+
+            torch.cuda.empty_cache()
+        return {}
+
+    def baseline(self, kind: str) -> dict[str, Any]:
+        """Build one baseline; a reason instead where PyTorch cannot."""
+        return {"reason": self._timed().build(kind)}
+
+    def time(self, kind: str, seeds: list[int]) -> dict[str, Any]:
+        return {"samples": self._timed().time(kind, seeds)}
+
+    def _timed(self) -> Baselines:
+        if self._baselines is None:
+            self._baselines = Baselines(self._variant("exact"))
+        return self._baselines
+
+    def _variant(self, name: str) -> Variant:
+        if name not in self._variants:
+            loaded = self._loaded if name == "exact" else load_task(self._path, self._texts[name])
+            self._variants[name] = Variant(loaded, self._device, self._precision, self._seed)
+        return self._variants[name]
+
+    def _compare(self, answer: Answer, path: str) -> dict[str, Any]:
+        candidate = exchange.read_outputs(path, self._device)
+        os.unlink(path)
+        problem = layout_problem(candidate, answer.eager)
+        if problem:
+            return {"problem": problem}
+        outputs = [
+            measure(got, truth, eager, answer.log.behind(truth) if not truth.is_floating_point() else None)
+            for got, truth, eager in zip(candidate.tensors, answer.truth.tensors, answer.eager.tensors, strict=True)
+        ]
+        return {"outputs": outputs, "truth_is": answer.truth_is}

@@ -1,0 +1,35 @@
+"""The loop every child runs: one JSON request in, one JSON reply out, until the parent hangs up."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tilesmith.errors import TaskError
+from tilesmith.worker.channel import Channel, ChannelClosed
+
+Operation = Callable[..., dict[str, Any]]
+Explain = Callable[[BaseException], dict[str, Any]]
+
+
+def answer_requests(channel: Channel, operations: Mapping[str, Operation], explain: Explain) -> None:
+    """Answer {"op": name, ...arguments} with {"ok": result} or with what `explain` makes of the exception."""
+    while True:
+        try:
+            request = channel.receive()
+        except ChannelClosed:
+            return
+        operation = operations[request.pop("op")]
+        try:
+            reply: dict[str, Any] = {"ok": operation(**request)}
+        except BaseException as error:
+            reply = explain(error)
+        channel.send(reply)
+
+
+def explain_own_failure(error: BaseException) -> dict[str, Any]:
+    """For children that run only the user's task and our own code: nothing here is a candidate's fault."""
+    if isinstance(error, TaskError):
+        return {"task_error": str(error)}
+    return {"internal": "".join(traceback.format_exception(error)[-12:])}

@@ -1,0 +1,124 @@
+"""Parameters and buffers: taken from the reference, perturbed, and given to the candidate.
+
+A kernel that bakes in the initial weights, or assumes that a LayerNorm's weight is one, is wrong for every
+trained model; perturbing every tensor on both sides alike shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import nn
+
+State = dict[str, torch.Tensor]
+Alike = Callable[[torch.Tensor, torch.Tensor], bool]
+
+
+class UnmatchedTensor(Exception):
+    """The candidate owns a parameter that the reference cannot fill."""
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Which tensor of the reference fills which tensor of the candidate, and how that was decided."""
+
+    sources: dict[str, str]
+    by_value: tuple[str, ...]
+    by_shape: tuple[str, ...]
+
+
+def state_of(model: nn.Module) -> State:
+    """Parameters, buffers and plain tensor attributes, by dotted name. Writing into them is seen by the model."""
+    state = {name: parameter.detach() for name, parameter in model.named_parameters()}
+    state |= {name: buffer.detach() for name, buffer in model.named_buffers()}
+    for prefix, module in model.named_modules():
+        for key, value in vars(module).items():
+            if isinstance(value, torch.Tensor):
+                state.setdefault(f"{prefix}.{key}".lstrip("."), value.detach())
+    return state
+
+
+def clone_state(state: State) -> State:
+    return {name: tensor.detach().clone() for name, tensor in state.items()}
+
+
+def perturbed(state: State, parameters: set[str], seed: int) -> State:
+    """Every floating tensor moved away from its initial value; signs that matter (variances) are kept."""
+    generator = torch.Generator().manual_seed(seed)
+    return {
+        name: _perturb(tensor, generator) if _may_move(tensor, name in parameters) else tensor.clone()
+        for name, tensor in state.items()
+    }
+
+
+def _may_move(tensor: torch.Tensor, is_parameter: bool) -> bool:
+    if not tensor.is_floating_point() or tensor.numel() == 0 or not bool(tensor.isfinite().all()):
+        return False
+    return is_parameter or not _looks_like_mask(tensor)
+
+
+def _looks_like_mask(tensor: torch.Tensor) -> bool:
+    zeros = tensor == 0
+    return bool((zeros | (tensor == 1)).all()) and bool(zeros.any()) and not bool(zeros.all())
+
+
+def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    value = tensor.detach().cpu().double()
+    factor = 1 + 0.2 * torch.rand(value.shape, generator=generator, dtype=torch.float64)
+    size = value.abs().mean().clamp(max=1.0)
+    offset = 0.1 * (size if size > 0 else 1.0) * torch.randn(value.shape, generator=generator, dtype=torch.float64)
+    positive = bool((value >= 0).all()) and bool((value > 0).any())
+    return (value * factor + (offset.abs() if positive else offset)).to(tensor)
+
+
+def match(candidate: State, parameters: set[str], reference: State) -> Transfer:
+    """By name; else by equal values under the common seed; else by shape, in order of definition."""
+    sources = {n: n for n, t in candidate.items() if n in reference and reference[n].shape == t.shape}
+    free = {name: tensor for name, tensor in reference.items() if name not in sources.values()}
+    open_names = [name for name in candidate if name not in sources]
+    by_value = _pair(open_names, candidate, free, _same_values)
+    open_names = [name for name in open_names if name not in by_value]
+    by_shape = _pair([n for n in open_names if n in parameters], candidate, free, _same_shape)
+    for name in open_names:
+        if name in parameters and name not in by_shape:
+            raise UnmatchedTensor(_unmatched(name, candidate[name], free))
+    return Transfer(sources | by_value | by_shape, tuple(by_value), tuple(by_shape))
+
+
+def _pair(names: list[str], candidate: State, free: State, alike: Alike) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for name in names:
+        found = next((key for key, tensor in free.items() if alike(candidate[name], tensor)), None)
+        if found is not None:
+            pairs[name] = found
+            del free[found]
+    return pairs
+
+
+def _same_shape(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return a.shape == b.shape and a.is_floating_point() == b.is_floating_point()
+
+
+def _same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Equal and telling: two tensors of ones say nothing about who is who."""
+    telling = b.numel() > 1 and b.is_floating_point() and bool((b != b.flatten()[0]).any())
+    return telling and a.shape == b.shape and torch.equal(a.to(b), b)
+
+
+def _unmatched(name: str, tensor: torch.Tensor, free: State) -> str:
+    left = ", ".join(f"{key} {tuple(value.shape)}" for key, value in list(free.items())[:6])
+    rest = f"still free in Model: {left}" if left else "every tensor of Model is taken"
+    return (
+        f"parameter '{name}' {tuple(tensor.shape)} of ModelNew has no counterpart in Model ({rest}); "
+        "keep Model's parameter names and shapes, and derive packed copies in forward"
+    )
+
+
+def fill(model: nn.Module, transfer: Transfer, values: State) -> None:
+    """Give the candidate the reference's values, in place, so that views and tied weights stay tied."""
+    with torch.no_grad():
+        for name, tensor in state_of(model).items():
+            if name in transfer.sources:
+                tensor.copy_(values[transfer.sources[name]])

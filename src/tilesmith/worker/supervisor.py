@@ -1,0 +1,167 @@
+"""One supervisor per child: it starts the child inside its walls, watches it, and leaves nothing behind.
+
+The supervisor never runs candidate code. It hears from the parent on a control socket; when that closes,
+because the parent asked or because the parent died, the whole family is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Callable
+
+from tilesmith.worker import sandbox
+from tilesmith.worker.channel import Channel, ChannelClosed
+
+_PATROL_S = 0.1
+_LOG_TAIL_BYTES = 16_384
+
+
+def supervise(
+    control: socket.socket, private: socket.socket, limits: sandbox.Limits, work: Callable[[], None]
+) -> None:
+    """Run `work` in a fresh, confined process; report its start, its end and the tail of its output.
+
+    `private` is the child's own socket: we let go of it, so that the parent sees it close when the child ends.
+    """
+    sandbox.adopt_orphans()
+    walls = sandbox.isolate()
+    log_read, log_write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.close(log_read)
+        control.close()
+        _become_child(log_write, limits, walls, work)
+    os.close(log_write)
+    private.close()
+    channel = Channel(control)
+    with contextlib.suppress(ChannelClosed):
+        channel.send({"walls": list(walls)})
+    log = _Tail(log_read)
+    ending = _watch(pid, control, log, limits)
+    _end_family(pid)
+    with contextlib.suppress(ChannelClosed):
+        channel.send({"ending": ending, "log": log.text()})
+
+
+def _become_child(log_fd: int, limits: sandbox.Limits, walls: tuple[str, ...], work: Callable[[], None]) -> None:
+    status = 1
+    try:
+        os.setsid()
+        sandbox.die_with_parent()
+        if "processes" in walls:
+            sandbox.hide_other_processes()
+        with open(os.devnull) as nothing:
+            os.dup2(nothing.fileno(), 0)
+        os.dup2(log_fd, 1)
+        os.dup2(log_fd, 2)
+        os.close(log_fd)
+        sandbox.confine(limits)
+        work()
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _watch(pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits) -> str:
+    """Wait for the child to end, and say how: exit:N, signal:N, killed, memory or processes."""
+    ended = os.pidfd_open(pid)
+    try:
+        while True:
+            sources: list[int] = [ended, control.fileno(), *log.sources()]
+            ready = select.select(sources, [], [], _PATROL_S)[0]
+            log.read_if(ready)
+            if ended in ready:
+                _, status = os.waitpid(pid, 0)
+                code = os.waitstatus_to_exitcode(status)
+                return f"exit:{code}" if code >= 0 else f"signal:{-code}"
+            if control.fileno() in ready:
+                return "killed"
+            family = descendants(os.getpid())
+            if len(family) > limits.processes:
+                return "processes"
+            if sum(map(_resident_bytes, family)) > limits.resident_bytes:
+                return "memory"
+    finally:
+        os.close(ended)
+
+
+def _end_family(pid: int) -> None:
+    """Kill the child's session and whatever else descends from us, until nothing is left (or 5 s passed)."""
+    deadline = time.monotonic() + 5
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(pid, signal.SIGKILL)
+    while time.monotonic() < deadline:
+        for process in descendants(os.getpid()):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process, signal.SIGKILL)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.005)
+
+
+def descendants(root: int) -> list[int]:
+    """Every live process below `root`, by the parent links in /proc."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and (parent := _parent_of(int(entry))) is not None:
+            children.setdefault(parent, []).append(int(entry))
+    found: list[int] = []
+    pending = [root]
+    while pending:
+        below = children.get(pending.pop(), [])
+        found += below
+        pending += below
+    return found
+
+
+def _parent_of(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _resident_bytes(pid: int) -> int:
+    """Memory this process alone holds: pages still shared with the fork server are not its doing."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            _, resident, shared = map(int, file.read().split()[:3])
+    except (OSError, ValueError):
+        return 0
+    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+
+
+class _Tail:
+    """The last few kilobytes a child printed; the rest is read and forgotten, so no one blocks on a full pipe."""
+
+    def __init__(self, fd: int) -> None:
+        os.set_blocking(fd, False)
+        self._fd: int | None = fd
+        self._bytes = b""
+
+    def sources(self) -> list[int]:
+        return [] if self._fd is None else [self._fd]
+
+    def read_if(self, ready: list[int]) -> None:
+        if self._fd is None or self._fd not in ready:
+            return
+        part = os.read(self._fd, 1 << 16)
+        if not part:
+            os.close(self._fd)
+            self._fd = None
+        self._bytes = (self._bytes + part)[-_LOG_TAIL_BYTES:]
+
+    def text(self) -> str:
+        with contextlib.suppress(BlockingIOError):
+            while self._fd is not None:
+                self.read_if([self._fd])
+        return self._bytes.decode(errors="replace")

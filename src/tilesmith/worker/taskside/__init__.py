@@ -1,0 +1,16 @@
+"""The child's side of tasks: runs the user's own (trusted) task file. Never a candidate's."""
+
+from tilesmith.worker.taskside.describing import describe
+from tilesmith.worker.taskside.loading import LoadedTask, build_model, load_task, seed_everything
+from tilesmith.worker.taskside.shrinking import ShrunkChoice, choose_shrunk, odd_shapes
+
+__all__ = [
+    "LoadedTask",
+    "ShrunkChoice",
+    "build_model",
+    "choose_shrunk",
+    "describe",
+    "load_task",
+    "odd_shapes",
+    "seed_everything",
+]

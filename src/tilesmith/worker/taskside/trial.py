@@ -1,0 +1,139 @@
+"""Tries a text of a task: does its reference run, and how large is it?
+
+Fake tensors first, which cost no memory and a few milliseconds whatever the sizes; then for real
+where that is cheap, because fakes do not notice an index out of range.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch._subclasses import fake_tensor
+
+from tilesmith.errors import MachineError, TaskError
+from tilesmith.worker.taskside.counting import counting
+from tilesmith.worker.taskside.loading import build_model, load_task, run_forward, tensors_in, unload
+
+REAL_RUN_ELEMENTS = 4_000_000
+REAL_RUN_FLOPS = 1_000_000_000
+UNFAKEABLE = (
+    fake_tensor.UnsupportedFakeTensorException,
+    fake_tensor.DynamicOutputShapeException,
+    fake_tensor.DataDependentOutputException,
+    fake_tensor.UnsupportedOperatorException,
+    NotImplementedError,
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a run of the reference went."""
+
+    runs: bool
+    reason: str = ""
+    elements: int = 0
+    """Over inputs, parameters, buffers and outputs."""
+    flops: int = 0
+    output_ranks: tuple[int, ...] | None = None
+    """Dimensions of every output: a variant that changes them is another task."""
+    ran_for_real: bool = False
+
+
+def try_task(path: Path, text: str) -> Trial:
+    """Runs the reference of `text` on fake tensors and, if it is small, on real ones."""
+    try:
+        trial = _run_fake(path, text)
+        if trial.elements > REAL_RUN_ELEMENTS or trial.flops > REAL_RUN_FLOPS:
+            return trial
+        return _run_real(path, text, trial.flops)
+    except (TaskError, MachineError) as error:
+        return Trial(False, str(error))
+
+
+def warm_up() -> None:
+    """Pays the first fake tensor's second of imports, for a process that will fork."""
+    with fake_tensor.FakeTensorMode():
+        torch.nn.functional.relu(torch.empty(1))
+
+
+@contextmanager
+def fake_tensors() -> Iterator[None]:
+    """Shapes without memory; quiet, because a variant that fails is an answer, not news."""
+    log = logging.getLogger(fake_tensor.__name__)
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+def _run_fake(path: Path, text: str) -> Trial:
+    with fake_tensors(), torch.no_grad():
+        loaded = load_task(path, text)
+        try:
+            model, inputs = build_model(loaded), loaded.make_inputs()
+            held = _elements([inputs, *model.parameters(), *model.buffers()])
+            try:
+                with counting() as counter:
+                    outputs = run_forward(loaded, model, inputs)
+            except TaskError as error:
+                if isinstance(error.__cause__, UNFAKEABLE):
+                    return Trial(True, f"not on fake tensors: {error}", held)
+                raise
+        finally:
+            unload(loaded)
+    return Trial(True, "", held + _elements(outputs), counter.flops, _ranks(outputs))
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Small work is slower on many threads (100 times for a GRU on busy cores), and a process that
+    ran multi-threaded work cannot fork safely."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _run_real(path: Path, text: str, flops: int) -> Trial:
+    with one_thread(), torch.no_grad():
+        loaded = load_task(path, text)
+        try:
+            model, inputs = build_model(loaded), loaded.make_inputs(seed=0)
+            outputs = run_forward(loaded, model, inputs)
+        finally:
+            unload(loaded)
+    fault = _degenerate(outputs)
+    elements = _elements([inputs, outputs, *model.parameters(), *model.buffers()])
+    return Trial(not fault, fault, elements, flops, _ranks(outputs), ran_for_real=True)
+
+
+def _degenerate(outputs: Any) -> str:
+    """Why the outputs could tell no right kernel from a wrong one; empty if they could."""
+    tensors = list(tensors_in(outputs))
+    if not tensors or any(tensor.numel() == 0 for tensor in tensors):
+        return "an output is empty"
+    for tensor in tensors:
+        if tensor.is_floating_point() and not torch.isfinite(tensor.float()).any():
+            return "an output has no finite value"
+    return ""
+
+
+def _elements(value: Any) -> int:
+    return sum(tensor.numel() for tensor in tensors_in(value))
+
+
+def _ranks(outputs: Any) -> tuple[int, ...]:
+    return tuple(tensor.dim() for tensor in tensors_in(outputs))

@@ -1,0 +1,192 @@
+"""One shape of a task, ready to give inputs and answers: the reference model, its state, truth and eager values."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.overrides import TorchFunctionMode
+
+from tilesmith.errors import TaskError
+from tilesmith.worker.arg_reductions import ArgReductionLog
+from tilesmith.worker.draws import draw_inputs, seed_everything
+from tilesmith.worker.exchange import Flat, flatten, map_tensors
+from tilesmith.worker.precision import EmulateTf32
+from tilesmith.worker.pretend_cuda import pretend_cuda
+from tilesmith.worker.state import State, clone_state, fill, match, perturbed, state_of
+from tilesmith.worker.taskside import LoadedTask, build_model
+
+_CACHED_ANSWER_BYTES = 256 * 2**20
+_NARROW = (torch.float32, torch.float16, torch.bfloat16)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the outputs should be on one draw."""
+
+    truth: Flat
+    eager: Flat
+    log: ArgReductionLog
+    truth_is: str
+
+
+class Variant:
+    """A loaded task on a device. Truth is computed only when a candidate's outputs are already there."""
+
+    def __init__(self, loaded: LoadedTask, device: str, precision: str, seed: int) -> None:
+        self.loaded, self.device, self.precision, self.seed = loaded, device, precision, seed
+        with self._world():
+            model = build_model(loaded, seed)
+        self.seeded = clone_state(state_of(model))
+        parameters = {name for name, _ in model.named_parameters()}
+        self.state = perturbed(self.seeded, parameters, seed + 1)
+        self.model = model.to(device)
+        self.training = self._settle_mode()
+        self._answers: dict[str, Answer] = {}
+
+    def construction(self) -> dict[str, Any]:
+        """All a candidate needs to be built like the reference."""
+        return {
+            "seed": self.seed,
+            "args": self.loaded.init_args,
+            "kwargs": self.loaded.init_kwargs,
+            "seeded": self.seeded,
+            "state": self.state,
+            "training": self.training,
+        }
+
+    def inputs(self, draw: str) -> list[Any]:
+        with self._world():
+            made = draw_inputs(self.loaded.make_inputs, draw, self.seed)
+        return [map_tensors(value, lambda t: t.to(self.device)) for value in made]
+
+    def run_eager(self, inputs: list[Any]) -> Any:
+        """The reference as the user has it, from the perturbed state, under the fixed seed."""
+        self._restore(self.model, self.state)
+        seed_everything(self.seed)
+        with self._world(), self._tf32(), torch.no_grad():
+            return self.model(*_copy(inputs))
+
+    def answer(self, draw: str) -> Answer:
+        if draw not in self._answers:
+            answer = self.answer_on(self.inputs(draw))
+            if _size(answer) > _CACHED_ANSWER_BYTES:
+                return answer
+            self._answers[draw] = answer
+        return self._answers[draw]
+
+    def answer_on(self, inputs: list[Any]) -> Answer:
+        eager = flatten(self.run_eager(inputs))
+        log = ArgReductionLog()
+        truth, truth_is = self._truth(inputs, eager, log)
+        return Answer(truth, eager, log, truth_is)
+
+    def is_usable(self, draw: str) -> bool:
+        """The reference runs on this draw and invents no NaN or infinity that its own inputs do not give."""
+        try:
+            outputs = flatten(self.run_eager(self.inputs(draw))).tensors
+        except Exception as error:
+            if draw == "own":
+                raise TaskError(f"{self.loaded.path}: Model fails on get_inputs(): {error}") from error
+            return False
+        return draw.startswith("own") or all(bool(t.isfinite().all()) for t in outputs if t.is_floating_point())
+
+    def release(self) -> None:
+        self._answers.clear()
+
+    def _truth(self, inputs: list[Any], eager: Flat, log: ArgReductionLog) -> tuple[Flat, str]:
+        for device, widen in ((self.device, True), (self.device, False), ("cpu", True)):
+            try:
+                return self._in_float64(inputs, device, widen, log), f"float64 on {device}"
+            except Exception:
+                log.seen.clear()
+        return eager, "PyTorch itself (the model does not run in float64)"
+
+    def _in_float64(self, inputs: list[Any], device: str, widen: bool, log: ArgReductionLog) -> Flat:
+        with self._world():
+            wide = build_model(self.loaded, self.seed)
+        wide = wide.to(device).double()
+        wide.train(self.training)
+        self._restore(wide, self.state)
+        wide_inputs = [map_tensors(value, lambda t: _widened(t, device)) for value in inputs]
+        seed_everything(self.seed)
+        widening: AbstractContextManager[Any] = WidenFloats() if widen else nullcontext()
+        with self._world(), widening, log, torch.no_grad():
+            flat = flatten(wide(*wide_inputs))
+        flat.tensors = [tensor.to(self.device) for tensor in flat.tensors]
+        return flat
+
+    def _settle_mode(self) -> bool:
+        """Keep the mode the task builds, unless it is random there (dropout): then compare in eval mode."""
+        training = bool(self.model.training)
+        if training and _has_dropout(self.model):
+            self.model.eval()
+            return False
+        return training
+
+    def _restore(self, model: nn.Module, state: State) -> None:
+        named = state_of(model)
+        fill(model, match(named, set(), state), state)
+
+    def _world(self) -> AbstractContextManager[Any]:
+        return pretend_cuda() if self.device == "cpu" else nullcontext()
+
+    def _tf32(self) -> AbstractContextManager[Any]:
+        return EmulateTf32(self.precision) if self.device == "cpu" else nullcontext()
+
+
+def input_shapes(loaded: LoadedTask) -> list[Any] | None:
+    """The task's inputs as meta tensors: shapes, strides and dtypes without the memory."""
+    try:
+        with FakeTensorMode(), pretend_cuda():
+            made = list(loaded.make_inputs())
+    except Exception:
+        return None
+    return [map_tensors(value, _to_meta) for value in made]
+
+
+def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+
+
+class WidenFloats(TorchFunctionMode):
+    """Inside a float64 run, a hard-coded `.float()` or `dtype=torch.float32` must not narrow the truth."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = {key: _wide(value) for key, value in (kwargs or {}).items()}
+        if getattr(func, "__name__", "") in ("float", "half", "bfloat16"):
+            return args[0].double()
+        return func(*(_wide(value) for value in args), **kwargs)
+
+
+def _wide(value: Any) -> Any:
+    return torch.float64 if value in _NARROW and isinstance(value, torch.dtype) else value
+
+
+def _widened(tensor: torch.Tensor, device: str) -> torch.Tensor:
+    moved = tensor.to(device, copy=True)
+    return moved.double() if moved.dtype in _NARROW else moved
+
+
+def _copy(inputs: list[Any]) -> list[Any]:
+    return [map_tensors(value, torch.clone) for value in inputs]
+
+
+def _size(answer: Answer) -> int:
+    tensors = answer.truth.tensors + answer.eager.tensors
+    return sum(t.numel() * t.element_size() for t in tensors)
+
+
+def _has_dropout(model: nn.Module) -> bool:
+    return any(_dropout_of(module) > 0 for module in model.modules() if module.training)
+
+
+def _dropout_of(module: nn.Module) -> float:
+    if isinstance(module, nn.modules.dropout._DropoutNd):
+        return float(module.p)
+    value = getattr(module, "dropout", 0.0)
+    return float(value) if isinstance(value, int | float) else 0.0
