@@ -78,16 +78,19 @@ class Speedup:
 
 @dataclass(frozen=True)
 class Timing:
-    """Device times of the candidate and every baseline, measured in interleaved rounds."""
+    """Times of the candidate and every baseline, measured in interleaved rounds; `*_ms` is device time."""
 
     device: str
     candidate_ms: Quantiles
     eager_ms: Quantiles
     graph_ms: Quantiles | None
     compile_ms: Quantiles | None
-    candidate_call_ms: Quantiles
-    """The same calls by the host's clock, synchronization included."""
+    call_ms: dict[str, Quantiles]
+    """A lone call of each contestant by the host's clock: launch overhead and synchronization included."""
     speedup: dict[str, Speedup]
+    """Over each baseline, by device time."""
+    call_speedup: dict[str, Speedup]
+    """Over each baseline, by call time."""
     rounds: int
     notes: tuple[str, ...] = ()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tilesmith.config import CheckConfig
@@ -37,7 +38,7 @@ class _Samples:
     def add(self, samples: list[list[float]], wall_ms: float) -> None:
         self.device.append([max(float(device), 1e-6) for device, _ in samples])
         self.call.append([float(call) for _, call in samples])
-        self.unexplained_ms.append(wall_ms - sum(self.call[-1]))
+        self.unexplained_ms.append(wall_ms - sum(self.call[-1]) - sum(self.device[-1]))
 
     def flat(self, rounds: list[list[float]]) -> list[float]:
         return [sample for samples in rounds for sample in samples]
@@ -69,7 +70,7 @@ class Race:
             self._round(calls)
             rounds += 1
             if rounds >= _LEAST_ROUNDS:
-                speedups = self._speedups()
+                speedups = self._speedups(lambda samples: samples.device)
                 if all((s.high - s.low) < _TIGHT * s.value for s in speedups.values()):
                     break
         self._check_clock()
@@ -120,9 +121,9 @@ class Race:
             reply = self._reference.ask("time", kind=name, seeds=seeds)
         return reply["samples"], (time.monotonic() - began) * 1e3
 
-    def _speedups(self) -> dict[str, Speedup]:
-        mine = self._samples["candidate"].device
-        return {kind: speedup(s.device, mine) for kind, s in self._samples.items() if kind != "candidate"}
+    def _speedups(self, clock: Callable[[_Samples], list[list[float]]]) -> dict[str, Speedup]:
+        mine = clock(self._samples["candidate"])
+        return {kind: speedup(clock(s), mine) for kind, s in self._samples.items() if kind != "candidate"}
 
     def _check_clock(self) -> None:
         """The candidate's stopwatch runs in its own process: it must fit into the time we saw pass."""
@@ -136,7 +137,6 @@ class Race:
             )
 
     def _timing(self, device: str, speedups: dict[str, Speedup], rounds: int) -> Timing:
-        mine = self._samples["candidate"]
         times = {kind: quantiles(s.flat(s.device)) for kind, s in self._samples.items()}
         return Timing(
             device=device,
@@ -144,8 +144,9 @@ class Race:
             eager_ms=times["eager"],
             graph_ms=times.get("graph"),
             compile_ms=times.get("compile"),
-            candidate_call_ms=quantiles(mine.flat(mine.call)),
+            call_ms={name: quantiles(s.flat(s.call)) for name, s in self._samples.items()},
             speedup=speedups,
+            call_speedup=self._speedups(lambda samples: samples.call),
             rounds=rounds,
             notes=tuple(self._notes),
         )

@@ -13,6 +13,7 @@ import pytest
         "pointers_into_two_tensors",
         "negative_steps",
         "bool_tensors",
+        "device_descriptors",
     ],
 )
 def test_legal_accesses(memory, check):
@@ -26,6 +27,7 @@ def test_legal_accesses(memory, check):
         ("write_past_the_end", ["store", "dst_ptr", "1000..1023", "(3, 0, 0)", "tl.store(dst_ptr"]),
         ("read_before_the_start_even_inside_another_argument", ["load", "src_ptr", "element -1"]),
         ("dense_slice_of_a_bigger_storage", ["load", "src_ptr", "100..127"]),
+        ("device_descriptor_larger_than_its_tensor", ["load", "x_ptr", "320"]),
         ("atomic_out_of_bounds", ["atomic", "out_ptr", "element 4"]),
     ],
 )
@@ -53,3 +55,12 @@ def test_other_of_scalar_zero_is_not_poison(memory):
 
 def test_a_mode_that_pretends_cuda_does_not_reach_the_interpreter(memory):
     assert memory["torch_function_mode_is_ignored"] == ["cuda", True]
+
+
+def test_block_pointers_where_this_triton_has_them(memory):
+    outcome = memory["block_pointers"]
+    if isinstance(outcome, dict):
+        assert outcome["verdict"] == "compile_error"
+        assert "Block pointers have been removed" in outcome["message"]
+    else:
+        assert outcome is True

@@ -125,6 +125,13 @@ class HardenedSemantic(TritonSemantic):
         finally:
             self.builder.given_other = None
 
+    def broadcast_impl_value(self, lhs: Any, rhs: Any) -> Any:
+        """Most operands have the same shape already."""
+        same_kind = lhs.type.is_block() == rhs.type.is_block()
+        if same_kind and lhs.handle.data.shape == rhs.handle.data.shape:
+            return lhs, rhs
+        return super().broadcast_impl_value(lhs, rhs)
+
 
 def _smallest_dot() -> Callable[[Any, Any], tuple[int, int, int]]:
     """The tile sizes below which the CUDA compiler refuses tl.dot."""

@@ -19,6 +19,7 @@ import triton.language as tl
 from tilesmith.worker.interpret import control_flow, reductions, state
 from tilesmith.worker.interpret.faults import KernelCompileFault, NotInterpretable
 from tilesmith.worker.interpret.handles import Handle
+from tilesmith.worker.interpret.shortcuts import share_types
 
 
 def bind_language(semantic: Any) -> None:
@@ -35,6 +36,7 @@ def bind_language(semantic: Any) -> None:
                     bound[id(member)] = (_bound(member, context), member)
                 setattr(owner, name, bound[id(member)][0])
     _replace_core(modules)
+    share_types()
     _share_libdevice()
 
 
@@ -44,9 +46,11 @@ def _context_name() -> str:
 
 
 def _bound(member: Callable[..., Any], context: dict[str, Any]) -> Callable[..., Any]:
+    plain = inspect.unwrap(member)  # the layers between only check that the context is there
+
     def call(*args: Any, **kwargs: Any) -> Any:
         kwargs.update(context)
-        return member(*args, **kwargs)
+        return plain(*args, **kwargs)
 
     call.__name__ = getattr(member, "__name__", "builtin")
     call.__doc__ = member.__doc__

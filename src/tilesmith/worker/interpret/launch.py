@@ -10,7 +10,14 @@ import torch
 
 from tilesmith.worker.interpret import source, state
 from tilesmith.worker.interpret.arguments import Grid, Signature, grid_dimensions, kernel_values
-from tilesmith.worker.interpret.faults import KernelCompileFault, KernelFault, KernelTimeout, Place, line_of
+from tilesmith.worker.interpret.faults import (
+    KernelCompileFault,
+    KernelFault,
+    KernelTimeout,
+    NotInterpretable,
+    Place,
+    line_of,
+)
 from tilesmith.worker.interpret.memory import MemoryMap
 from tilesmith.worker.interpret.races import RaceLog
 from tilesmith.worker.interpret.rewriting import rewrite
@@ -21,7 +28,16 @@ if TYPE_CHECKING:
 
 # Python's own complaints about a kernel's line; the compiler has the same ones.
 _COMPILE_ERRORS_IN_KERNEL = (NameError, AttributeError, TypeError)
-_COMPILE_ERRORS_IN_LANGUAGE = (ValueError, TypeError, AssertionError, AttributeError, KeyError, IndexError)
+_COMPILE_ERRORS_IN_LANGUAGE = (
+    ValueError,
+    TypeError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    NotImplementedError,
+)
+# Traces of the language calling into a builder that knows less than it expects.
+_OUR_LIMITS = ("create_", "call_JitFunction", "'Handle' object", "Builder")
 
 
 class Launch:
@@ -94,6 +110,8 @@ def _is_compile_error(error: Exception) -> bool:
     return source.is_kernel_code(code) and isinstance(error, _COMPILE_ERRORS_IN_KERNEL)
 
 
-def _compile_fault(error: Exception, launch: Launch) -> KernelCompileFault:
+def _compile_fault(error: Exception, launch: Launch) -> KernelFault:
     place = Place(launch.kernel, launch.programs.current_index, line_of(error.__traceback__))
+    if isinstance(error, TypeError | AttributeError) and any(trace in str(error) for trace in _OUR_LIMITS):
+        return NotInterpretable(f"the interpreter does not fit this Triton: {error}", place)
     return KernelCompileFault(f"the kernel does not compile: {type(error).__name__}: {error}", place)

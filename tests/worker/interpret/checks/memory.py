@@ -186,3 +186,38 @@ def check_bool_tensors(_):
     src, dst = torch.rand(64) > 0.5, torch.zeros(64, dtype=torch.bool)
     copy[(1,)](src, dst, 60, BLOCK=64)
     return bool(torch.equal(src[:60], dst[:60]))
+
+
+@triton.jit
+def by_block_pointer(x_ptr, out_ptr, M, N, B: tl.constexpr):
+    x = tl.make_block_ptr(x_ptr, (M, N), (N, 1), (0, 0), (B, B), (1, 0))
+    out = tl.make_block_ptr(out_ptr, (M, N), (N, 1), (0, 0), (B, B), (1, 0))
+    for _ in range(0, M, B):
+        tl.store(out, tl.load(x, boundary_check=(0, 1), padding_option="zero") + 1, boundary_check=(0, 1))
+        x = tl.advance(x, (B, 0))
+        out = tl.advance(out, (B, 0))
+
+
+def check_block_pointers(_):
+    x, out = torch.randn(20, 13), torch.zeros(20, 13)
+    by_block_pointer[(1,)](x, out, 20, 13, B=16)
+    return bool(torch.equal(out, x + 1))
+
+
+@triton.jit
+def device_descriptor(x_ptr, out_ptr, M, N, B: tl.constexpr):
+    x = tl.make_tensor_descriptor(x_ptr, shape=[M, N], strides=[N, 1], block_shape=[B, B])
+    row = tl.program_id(0) * B
+    offs = (row + tl.arange(0, B))[:, None] * N + tl.arange(0, B)[None, :]
+    inside = ((row + tl.arange(0, B))[:, None] < M) & (tl.arange(0, B)[None, :] < N)
+    tl.store(out_ptr + offs, x.load([row, 0]), mask=inside)
+
+
+def check_device_descriptors(_):
+    x, out = torch.randn(20, 16), torch.zeros(20, 16)
+    device_descriptor[(2,)](x, out, 20, 16, B=16)
+    return bool(torch.equal(out, x))
+
+
+def check_device_descriptor_larger_than_its_tensor(_):
+    device_descriptor[(2,)](torch.randn(20, 16), torch.zeros(32, 16), 32, 16, B=16)
