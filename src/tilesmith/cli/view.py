@@ -68,22 +68,17 @@ def _labelled(evaluation: Evaluation) -> list[tuple[str, str]]:
 def _times(evaluation: Evaluation) -> Table:
     timing = evaluation.timing
     assert timing is not None
-    table = Table("", "p20 ms", "p50 ms", "p80 ms", "speedup", "95 % interval", box=None, header_style="dim")
-    table.add_row("candidate", *_quantiles(timing.candidate_ms), "", "")
-    for name, times in (
-        ("eager", timing.eager_ms),
-        ("graph", timing.graph_ms),
-        ("compile", timing.compile_ms),
-    ):
+    columns = ("", "p20 ms", "p50 ms", "p80 ms", "speedup", "95 % interval", "call ms", "by call")
+    table = Table(*columns, box=None, header_style="dim")
+    mine = timing.call_ms["candidate"].p50
+    table.add_row("candidate", *_quantiles(timing.candidate_ms), "", "", f"{mine:.4g}", "")
+    for name, times in (("eager", timing.eager_ms), ("graph", timing.graph_ms), ("compile", timing.compile_ms)):
         if times is not None:
             gain = timing.speedup[name]
             style = "green" if gain.low > 1 else "red" if gain.high < 1 else "yellow"
-            table.add_row(
-                name,
-                *_quantiles(times),
-                f"[{style}]{gain.value:.2f}x[/]",
-                f"{gain.low:.2f} – {gain.high:.2f}",
-            )
+            interval = f"{gain.low:.2f} – {gain.high:.2f}"
+            lone = f"{timing.call_ms[name].p50:.4g}", f"{timing.call_speedup[name].value:.2f}x"
+            table.add_row(name, *_quantiles(times), f"[{style}]{gain.value:.2f}x[/]", interval, *lone)
     return table
 
 

@@ -38,6 +38,8 @@ class Judge:
         self._references: dict[str, ReferenceSession] = {}
         flavours = ("native", "interpret") if self.device == "cpu" else ("native",)
         self._nurseries = {flavour: Nursery(flavour, self._scratch) for flavour in flavours}
+        if self.device == "cuda":
+            self._nurseries["native"].build_stubs(reference_limits())
 
     def check(self, task: Path, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
         """One verdict. Raises TilesmithError only for what is not the kernel's fault."""

@@ -87,6 +87,7 @@ class Nursery:
 
     def __init__(self, flavour: str, scratch: Path) -> None:
         self._scratch = scratch
+        self._stubs = scratch / "triton-stubs"
         self._lock = threading.Lock()
         self._ready = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -104,12 +105,14 @@ class Nursery:
         )
         theirs.close()
 
-    def spawn(self, role: str, limits: Limits, environment: dict[str, str] | None = None) -> Child:
+    def spawn(self, role: str, limits: Limits) -> Child:
         """A fresh child in a folder of its own."""
         folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._scratch))
         here, there = socket.socketpair()
         control, far_control = socket.socketpair()
-        variables = {"HOME": str(folder), "TMPDIR": str(folder), **(environment or {})}
+        variables = {"HOME": str(folder), "TMPDIR": str(folder), "TRITON_CACHE_DIR": str(folder / "triton")}
+        if self._stubs.exists():
+            shutil.copytree(self._stubs, folder / "triton")
         request = {"role": role, "limits": asdict(limits), "folder": str(folder), "environment": variables}
         fds = array.array("i", [there.fileno(), far_control.fileno()])
         with self._lock:
@@ -121,6 +124,15 @@ class Nursery:
         there.close()
         far_control.close()
         return Child(Channel(here), Channel(control), folder)
+
+    def build_stubs(self, limits: Limits) -> None:
+        """What Triton compiles once per cache before its first launch: built by trusted code, copied to all."""
+        child = self.spawn("probe", limits)
+        child.ask("warm_cache", _START_S)
+        cache = child.folder / "triton"
+        if cache.exists():
+            shutil.copytree(cache, self._stubs)
+        child.close()
 
     def close(self) -> None:
         self._socket.close()
@@ -156,7 +168,6 @@ def scrubbed_environment(flavour: str, scratch: Path) -> dict[str, str]:
         "OMP_NUM_THREADS": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-        "TRITON_CACHE_DIR": str(scratch / "triton"),
     }
     if flavour == "interpret":
         own["TRITON_INTERPRET"] = "1"

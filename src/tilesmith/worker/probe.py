@@ -13,7 +13,9 @@ from tilesmith.worker.serving import answer_requests, explain_own_failure
 
 
 def serve(channel: Channel) -> None:
-    answer_requests(channel, {"describe": describe, "targets": targets}, explain_own_failure)
+    answer_requests(
+        channel, {"describe": describe, "targets": targets, "warm_cache": warm_cache}, explain_own_failure
+    )
 
 
 def describe() -> dict[str, Any]:
@@ -26,3 +28,12 @@ def describe() -> dict[str, Any]:
 
 def targets() -> dict[str, Any]:
     return {"targets": sorted(TARGETS)}
+
+
+def warm_cache() -> dict[str, Any]:
+    """Make Triton build its driver stub into this child's cache."""
+    import triton
+
+    torch.cuda.init()
+    triton.runtime.driver.active.get_current_target()
+    return {"built": hasattr(triton.runtime.driver.active, "utils")}
