@@ -46,6 +46,8 @@ class Compilation:
 
 def examine_on_cpu(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
     exam.notes.append("not timed: there is no GPU here")
+    if exam.config.sanitize:
+        exam.notes.append("not sanitized: compute-sanitizer needs a GPU; the interpreter checked every address")
     exam.environment |= {"target": exam.config.target, "shapes": reference.plans.get("shrunk", "as is")}
     exam.roofline = floor_on(reference.profile, gpu_for_target(exam.config.target))
     with ThreadPoolExecutor(1) as pool:
@@ -66,7 +68,7 @@ def _examine_values(
     exam.environment["sandbox"] = list(candidate.walls)
     values = Values(candidate, reference, exam.config, "cpu", nullcontext)
     with exam.gate("load"):
-        _load(exam, candidate)
+        candidate.ask("load", **exam.load_request())
         values.construct("shrunk")
     failure: Failed | None = None
     try:
@@ -87,17 +89,6 @@ def _examine_values(
         return
     with exam.gate("other shapes"):
         exam.generality = generality(exam, reference, values, _INTERPRET_S / 4)
-
-
-def _load(exam: Examination, candidate: CandidateSession) -> None:
-    candidate.ask(
-        "load",
-        path=str(exam.kernel),
-        text=exam.text,
-        device="cpu",
-        target=exam.config.target,
-        precision=exam.config.precision,
-    )
 
 
 def _accept(exam: Examination, compilation: Compilation) -> None:

@@ -82,6 +82,16 @@ class Examination:
                 where = f"line {finding.line}: " if finding.line else ""
                 raise Failed(_static_verdict(finding), f"{where}{finding.message}")
 
+    def load_request(self) -> dict[str, Any]:
+        """What a candidate child needs to load this kernel."""
+        return {
+            "path": str(self.kernel),
+            "text": self.text,
+            "device": self.device,
+            "target": self.environment.get("capability", self.config.target),
+            "precision": self.config.precision,
+        }
+
     def passed(self) -> Evaluation:
         return self._evaluation(Verdict.PASSED, self._summary())
 

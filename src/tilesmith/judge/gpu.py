@@ -9,6 +9,7 @@ from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
 from tilesmith.judge.nursery import Child
 from tilesmith.judge.roofline import floor_on, gpu_at_hand
+from tilesmith.judge.sanitizing import sanitize
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import generality
 from tilesmith.judge.timing import Race
@@ -40,7 +41,7 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
     values = Values(candidate, reference, exam.config, "cuda", lock.shared)
     try:
         with exam.gate("load"), lock.shared():
-            _load(exam, candidate)
+            candidate.ask("load", **exam.load_request())
             values.construct("exact")
         with exam.gate("values"):
             report = values.check("exact", _VALUES_S)
@@ -52,22 +53,14 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
             exam.generality = generality(exam, reference, values, _VALUES_S)
         with exam.gate("resources"), lock.shared():
             _inspect(exam, reference, candidate)
+        if exam.config.sanitize:
+            with exam.gate("sanitizer"), lock.shared():
+                sanitize(exam, reference, spawn)
         if exam.config.timing:
             with exam.gate("timing"):
                 _time(exam, reference, candidate, lock)
     finally:
         candidate.close()
-
-
-def _load(exam: Examination, candidate: CandidateSession) -> None:
-    candidate.ask(
-        "load",
-        path=str(exam.kernel),
-        text=exam.text,
-        device="cuda",
-        target=exam.environment.get("capability", exam.config.target),
-        precision=exam.config.precision,
-    )
 
 
 def _inspect(exam: Examination, reference: ReferenceSession, candidate: CandidateSession) -> None:

@@ -27,6 +27,7 @@ ROLES = {
     "candidate": "tilesmith.worker.candidate",
     "compiler": "tilesmith.worker.compiler",
     "probe": "tilesmith.worker.probe",
+    "sanitizer": "tilesmith.worker.sanitizer",
 }
 """Role name to the module whose `serve(channel)` is the child's whole life."""
 

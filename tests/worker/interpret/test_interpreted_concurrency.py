@@ -30,8 +30,13 @@ def test_deadlock_names_the_line_that_waits(concurrency, check, waiting, line):
     assert line in fault["message"]
 
 
-def test_deadline_ends_an_endless_loop(concurrency):
-    fault = concurrency["deadline"]
+def test_waiting_for_a_long_computation_is_no_deadlock(concurrency):
+    assert concurrency["waiting_for_a_long_computation_is_no_deadlock"] == 1.0
+
+
+@pytest.mark.parametrize("check", ["deadline", "deadline_in_nested_loops"])
+def test_deadline_ends_an_endless_loop(concurrency, check):
+    fault = concurrency[check]
     assert fault["fault"] == "KernelTimeout"
     assert fault["verdict"] == "timeout"
 

@@ -50,19 +50,23 @@ def truth(value: Any) -> Any:
 
 def keep_looping(value: Any) -> Any:
     """The test of a `while`, which may be waiting for another program."""
+    if _is_time_to_pause():
+        state.launch().programs.let_others_run()
+    return truth(value)
+
+
+def _is_time_to_pause() -> bool:
     launch = state.launch()
     launch.iterations += 1
-    if launch.iterations % _ITERATIONS_BETWEEN_PAUSES == 0:
-        launch.programs.let_others_run()
-    return truth(value)
+    return launch.iterations % _ITERATIONS_BETWEEN_PAUSES == 0
 
 
 def kernel_range(*bounds: Any, **_hints: Any) -> Iterator[Any]:
     """`range` and `tl.range`: the counter is a scalar tensor, 64 bit if a bound is."""
     wide = any(isinstance(b, tl.tensor) and b.dtype.primitive_bitwidth == 64 for b in bounds)
     to_tensor = state.semantic().to_tensor
-    for count, number in enumerate(static_range(*bounds, **_hints)):
-        if count % _ITERATIONS_BETWEEN_PAUSES == _ITERATIONS_BETWEEN_PAUSES - 1:
+    for number in static_range(*bounds, **_hints):
+        if _is_time_to_pause():
             state.launch().check_deadline()
         counter = to_tensor(number)
         yield state.semantic().cast(counter, tl.int64) if wide else counter

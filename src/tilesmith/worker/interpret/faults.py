@@ -20,6 +20,8 @@ from typing import ClassVar
 
 from tilesmith.worker.interpret import source
 
+_LONGEST_MESSAGE = 1000
+
 
 @dataclass(frozen=True)
 class Place:
@@ -91,7 +93,7 @@ class NotInterpretable(KernelFault):
 
 def explain(exc: BaseException) -> str:
     """One to three lines for an author: what failed, on which line of the candidate, and that line."""
-    text = str(exc).strip()
+    text = str(exc).strip()[:_LONGEST_MESSAGE]
     if isinstance(exc, KernelFault):
         if exc.line is not None or (line := line_of(exc.__traceback__)) is None:
             return text

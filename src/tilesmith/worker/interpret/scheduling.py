@@ -34,6 +34,7 @@ class _Runner(greenlet):
 
     number = 0
     paused = False
+    polled = False
 
 
 class Programs:
@@ -72,6 +73,7 @@ class Programs:
         """A point at which another program may run; `polling` if this one learned nothing new."""
         if polling:
             self._idle_polls += 1
+            getcurrent().polled = True
         elif self._random is None or self._random.random() < 0.5:
             return
         self.let_others_run()
@@ -80,6 +82,9 @@ class Programs:
         """Pause here whatever the order, as in a loop that has been going round for long."""
         self._check_deadline()
         runner = getcurrent()
+        if not runner.polled:
+            self.progress()  # it computes, or waits in a way that only the deadline can end
+        runner.polled = False
         runner.number, runner.paused = self.current_number, True
         self._hub.switch()
 

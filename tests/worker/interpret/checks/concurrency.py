@@ -95,6 +95,43 @@ def check_deadline(interpreter):
 
 
 @triton.jit
+def nested_loops(out_ptr, n):
+    total = 0.0
+    for _ in range(n):
+        for _ in range(n):
+            for _ in range(n):
+                total += 1.0
+    tl.store(out_ptr, total)
+
+
+def check_deadline_in_nested_loops(interpreter):
+    interpreter.deadline = time.monotonic() + 0.3
+    try:
+        nested_loops[(1,)](torch.zeros(1), 100)
+    finally:
+        interpreter.deadline = None
+
+
+@triton.jit
+def slow_producer(flag_ptr, out_ptr, steps):
+    if tl.program_id(0) == 0:
+        while tl.atomic_add(flag_ptr, 0) == 0:
+            pass
+        tl.store(out_ptr, 1.0)
+    else:
+        count = 0
+        while count < steps:
+            count += 1
+        tl.atomic_xchg(flag_ptr, 1)
+
+
+def check_waiting_for_a_long_computation_is_no_deadlock(_):
+    out = torch.zeros(1)
+    slow_producer[(2,)](torch.zeros(1, dtype=torch.int32), out, 20000)
+    return out.item()
+
+
+@triton.jit
 def order_of_arrival(counter_ptr, out_ptr):
     tl.store(out_ptr + tl.atomic_add(counter_ptr, 1), tl.program_id(0))
 

@@ -1,0 +1,24 @@
+"""One candidate, one forward, in a process of its own: what compute-sanitizer is pointed at.
+
+python -m tilesmith.worker.solo request.json
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tilesmith.worker.candidate import Candidate
+
+
+def main() -> None:
+    request = json.loads(Path(sys.argv[1]).read_text())
+    candidate = Candidate()
+    candidate.load(**request["load"])
+    candidate.construct("only", request["construction"])
+    candidate.run("only", request["inputs"], "solo-output.pt")
+
+
+if __name__ == "__main__":
+    main()
