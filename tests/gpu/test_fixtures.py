@@ -1,9 +1,11 @@
-"""Every fixture kernel gets exactly its verdict on a real GPU, at the task's exact shapes."""
+"""Every fixture kernel gets exactly its verdict on a real GPU, at the task's exact shapes.
+
+All of them are judged once, eight at a time, as an optimizer would ask for them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from manifest import FIXTURES, Fixture
@@ -11,21 +13,23 @@ from manifest import FIXTURES, Fixture
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
 from tilesmith.judge.devices import gpu_present
+from tilesmith.records import Evaluation
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]
 ON_GPU = [fixture for fixture in FIXTURES if fixture.device in ("both", "gpu")]
 
 
 @pytest.fixture(scope="module")
-def gpu_judge() -> Iterator[Judge]:
-    with Judge(CheckConfig(device="cuda", timeout_s=20, timing=False)) as warm:
-        yield warm
+def evaluations() -> dict[str, Evaluation]:
+    with (
+        Judge(CheckConfig(device="cuda", timeout_s=20, timing=False)) as judge,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        found = pool.map(lambda f: judge.check(f.task_path, f.kernel_path), ON_GPU)
+        return {fixture.kernel: evaluation for fixture, evaluation in zip(ON_GPU, found, strict=True)}
 
 
 @pytest.mark.parametrize("fixture", ON_GPU, ids=lambda fixture: fixture.kernel)
-def test_verdict(gpu_judge: Judge, fixtures: Path, fixture: Fixture) -> None:
-    evaluation = gpu_judge.check(
-        fixtures / "tasks" / f"{fixture.task}.py", fixtures / "kernels" / f"{fixture.kernel}.py"
-    )
-    expected = fixture.gpu_verdict or fixture.verdict
-    assert (evaluation.verdict, evaluation.reason) == (expected, evaluation.reason)
+def test_verdict(evaluations: dict[str, Evaluation], fixture: Fixture) -> None:
+    evaluation = evaluations[fixture.kernel]
+    assert (evaluation.verdict, evaluation.reason) == (fixture.expected("gpu"), evaluation.reason)

@@ -40,9 +40,11 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
     exam.environment["sandbox"] = list(candidate.walls)
     values = Values(candidate, reference, exam.config, "cuda", lock.shared)
     try:
-        with exam.gate("load"), lock.shared():
+        with exam.gate("load"):
             candidate.ask("load", **exam.load_request())
             values.construct("exact")
+        with exam.gate("compile"):
+            candidate.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
         with exam.gate("values"):
             report = values.check("exact", _VALUES_S)
             exam.errors = report.errors
@@ -71,8 +73,9 @@ def _inspect(exam: Examination, reference: ReferenceSession, candidate: Candidat
 
 def _time(exam: Examination, reference: ReferenceSession, candidate: CandidateSession, lock: GpuLock) -> None:
     race = Race(candidate, reference, exam.config)
+    race.build_baselines()
     with lock.shared():
-        race.prepare()
+        race.warm_up()
         race.check_timed_output()
     with lock.alone():
         timing = race.run(str(exam.environment["device"]))

@@ -8,7 +8,7 @@ from statistics import median
 
 from tilesmith.records import Quantiles, Speedup
 
-_RESAMPLES = 400
+_RESAMPLES = 300
 
 
 def quantiles(samples: Sequence[float]) -> Quantiles:
@@ -25,22 +25,12 @@ def quantile(samples: Sequence[float], share: float) -> float:
 
 
 def speedup(baseline: Sequence[Sequence[float]], candidate: Sequence[Sequence[float]], seed: int = 0) -> Speedup:
-    """Ratio of medians with a 95 % interval. Whole rounds are resampled, so drift of the clock stays paired."""
-    value = median(_flat(baseline)) / median(_flat(candidate))
+    """Ratio of medians over rounds with a 95 % interval; rounds are resampled in pairs, so drift cancels."""
+    pairs = [(median(top), median(bottom)) for top, bottom in zip(baseline, candidate, strict=True)]
     chance = random.Random(seed)
-    rounds = range(len(candidate))
-    ratios = []
-    for _ in range(_RESAMPLES):
-        chosen = [chance.choice(rounds) for _ in rounds]
-        top = _resample(chance, [baseline[r] for r in chosen])
-        bottom = _resample(chance, [candidate[r] for r in chosen])
-        ratios.append(median(top) / median(bottom))
-    return Speedup(round(value, 4), round(quantile(ratios, 0.025), 4), round(quantile(ratios, 0.975), 4))
+    ratios = [_ratio(chance.choices(pairs, k=len(pairs))) for _ in range(_RESAMPLES)]
+    return Speedup(round(_ratio(pairs), 4), round(quantile(ratios, 0.025), 4), round(quantile(ratios, 0.975), 4))
 
 
-def _resample(chance: random.Random, rounds: Sequence[Sequence[float]]) -> list[float]:
-    return [chance.choice(samples) for samples in rounds for _ in samples]
-
-
-def _flat(rounds: Sequence[Sequence[float]]) -> list[float]:
-    return [sample for samples in rounds for sample in samples]
+def _ratio(pairs: Sequence[tuple[float, float]]) -> float:
+    return median(top for top, _ in pairs) / median(bottom for _, bottom in pairs)

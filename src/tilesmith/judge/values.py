@@ -92,7 +92,8 @@ class Values:
         self, variant: str, draw: str, schedule: int = 0, choice: int = 0, when: str = ""
     ) -> tuple[Run, Judgement]:
         run = self._run(variant, draw, schedule, choice)
-        result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
+        with self._gpu():
+            result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
         if "problem" in result:
             raise Failed(Verdict.WRONG_SHAPE, result["problem"])
         judgement = judge_outputs(result["outputs"], self._config.k, draw)

@@ -6,6 +6,7 @@ parent believes only what another process can confirm: values, and times that it
 
 from __future__ import annotations
 
+import contextlib
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -32,6 +33,7 @@ def serve(channel: Channel) -> None:
     candidate = Candidate()
     operations: dict[str, Operation] = {
         "load": candidate.load,
+        "compile_ahead": candidate.compile_ahead,
         "run": candidate.run,
         "construct": candidate.construct,
         "inspect": candidate.inspect,
@@ -67,6 +69,15 @@ class Candidate:
             model, transfer = construct(self._class, plan, self._device)
         self._models[variant] = _Built(model, transfer, plan)
         return {"by_value": list(transfer.by_value), "by_shape": list(transfer.by_shape)}
+
+    def compile_ahead(self, variant: str, inputs: str) -> dict[str, Any]:
+        """Compile what one forward launches without launching it, so that the GPU stays free for others.
+
+        Best effort: whatever fails here fails again, and is judged, in the first real run.
+        """
+        with self._log.compiling_only(), contextlib.suppress(Exception):
+            self._forward(self._models[variant], self._given(inputs), nullcontext())
+        return {}
 
     def run(
         self,

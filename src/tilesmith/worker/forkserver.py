@@ -55,6 +55,8 @@ def _preload() -> None:
         importlib.import_module(name)
     importlib.import_module("torch").set_num_threads(1)
     importlib.import_module("tilesmith.worker.taskside.trial").warm_up()
+    if os.environ.get("TRITON_INTERPRET") == "1":
+        importlib.import_module("tilesmith.worker.interpret.interpreter")
 
 
 def _serve_one(request: dict[str, Any], channel_fd: int, control_fd: int) -> None:

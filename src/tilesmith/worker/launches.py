@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
+from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
 _TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
@@ -17,22 +19,33 @@ class LaunchLog:
     def __init__(self) -> None:
         self.names: list[str] = []
         self._compiled: dict[int, Any] = {}
+        self._dry = False
         original = JITFunction.run
         log = self
 
         def run(self: Any, *args: Any, **kwargs: Any) -> Any:
             try:
-                compiled = original(self, *args, **kwargs)
+                compiled = original(self, *args, **kwargs | ({"warmup": True} if log._dry else {}))
             except Exception as error:
                 error.__dict__.setdefault("tilesmith_launched", self)
                 raise
-            if not kwargs.get("warmup"):
+            if not kwargs.get("warmup") and not log._dry:
                 log.names.append(self.fn.__name__)
                 if compiled is not None:
                     log._compiled[id(compiled)] = compiled
             return compiled
 
         JITFunction.run = run
+
+    @contextmanager
+    def compiling_only(self) -> Iterator[None]:
+        """Launches compile but do not start; autotuners, which would time nothing, do nothing."""
+        tune = Autotuner.run
+        self._dry, Autotuner.run = True, lambda self, *args, **kwargs: None
+        try:
+            yield
+        finally:
+            self._dry, Autotuner.run = False, tune
 
     def forget(self) -> None:
         """Start a new call; what autotuning tried before is not part of it."""

@@ -17,7 +17,7 @@ SOURCE = HERE.parents[2] / "src"
 def run_checks(name: str) -> dict[str, object]:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(SOURCE)}
     command = [sys.executable, str(HERE / "run_checks.py"), str(HERE / "checks" / f"{name}.py")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.splitlines()[-1])
 

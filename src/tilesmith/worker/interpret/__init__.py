@@ -7,6 +7,10 @@ autotune. It does not cover: shared memory and register limits, layouts, alignme
 and what only the compiler sees (types carried through loops, names defined in one branch).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from tilesmith.worker.interpret.faults import (
     AssertionFailed,
     Deadlock,
@@ -18,7 +22,9 @@ from tilesmith.worker.interpret.faults import (
     Race,
     explain,
 )
-from tilesmith.worker.interpret.interpreter import InterpretedLaunch, Interpreter, install
+
+if TYPE_CHECKING:
+    from tilesmith.worker.interpret.interpreter import InterpretedLaunch, Interpreter
 
 __all__ = [
     "AssertionFailed",
@@ -34,3 +40,10 @@ __all__ = [
     "explain",
     "install",
 ]
+
+
+def install(seed: int = 0) -> Interpreter:
+    """Harden Triton's interpreter in this process. Imported here, so that a GPU needs none of it."""
+    from tilesmith.worker.interpret.interpreter import install
+
+    return install(seed)

@@ -76,15 +76,19 @@ class Programs:
             getcurrent().polled = True
         elif self._random is None or self._random.random() < 0.5:
             return
-        self.let_others_run()
+        self._switch()
 
     def let_others_run(self) -> None:
-        """Pause here whatever the order, as in a loop that has been going round for long."""
-        self._check_deadline()
+        """Pause whatever the order, in a `while` loop that has been going round for long."""
         runner = getcurrent()
         if not runner.polled:
             self.progress()  # it computes, or waits in a way that only the deadline can end
         runner.polled = False
+        self._switch()
+
+    def _switch(self) -> None:
+        self._check_deadline()
+        runner = getcurrent()
         runner.number, runner.paused = self.current_number, True
         self._hub.switch()
 
