@@ -351,7 +351,7 @@ def test_a_memory_hog(nursery: Nursery, name: str, take: str) -> None:
 
 def test_memory_shared_with_the_server_does_not_count(nursery: Nursery) -> None:
     """A child starts with all of torch mapped, which is not its own doing."""
-    with candidate(nursery, resident_bytes=64 * 2**20) as child:
+    with candidate(nursery, resident_bytes=128 * 2**20) as child:
         load(child, "time.sleep(0.4)")
 
 

@@ -19,6 +19,8 @@ _COARSE_FLOOR = 6e-2
 """For eight-bit floats."""
 _CONFIDENCE_Z = 3.7
 """One honest kernel in ten thousand may fall outside by chance."""
+_PEAK = 4
+"""The single worst element may be this many floors off: maxima scatter more than norms."""
 _ROUGHLY_RIGHT = 0.02
 """Below this relative error a failure is called inaccurate, above it wrong."""
 
@@ -52,7 +54,7 @@ def allowance(stats: dict[str, Any], k: float) -> tuple[float, float]:
     effective = max(float(stats["effective"]), 1.0)
     factor = k * math.exp(_CONFIDENCE_Z / math.sqrt(effective))
     floor = _FLOORS.get(stats["dtype"], _COARSE_FLOOR)
-    return factor * stats["eager_relative"] + floor, factor * stats["eager_max_relative"] + floor
+    return factor * stats["eager_relative"] + floor, factor * stats["eager_max_relative"] + _PEAK * floor
 
 
 def _problem(stats: dict[str, Any], k: float) -> tuple[Verdict, str] | None:
