@@ -8,10 +8,8 @@ A judge keeps its fork servers and the references of its tasks warm, and may be 
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
-import threading
 from pathlib import Path
 from types import TracebackType
 
@@ -20,8 +18,9 @@ from tilesmith.judge.cpu import examine_on_cpu
 from tilesmith.judge.devices import choose_device
 from tilesmith.judge.examination import Examination, Progress
 from tilesmith.judge.gpu import examine_on_gpu
-from tilesmith.judge.limits import candidate_limits, reference_limits
+from tilesmith.judge.limits import candidate_limits, reference_limits, roomy_folder
 from tilesmith.judge.nursery import Child, Nursery
+from tilesmith.judge.references import References
 from tilesmith.judge.sessions import Failed, ReferenceSession
 from tilesmith.records import Evaluation
 from tilesmith.tasks.source import TaskSource, read_task
@@ -34,10 +33,10 @@ class Judge:
         self.config = config
         self.device = choose_device(config.device)
         self._scratch = Path(tempfile.mkdtemp(prefix="tilesmith-"))
-        self._lock = threading.Lock()
-        self._references: dict[str, ReferenceSession] = {}
+        self._exchange = Path(tempfile.mkdtemp(prefix="tilesmith-", dir=roomy_folder()))
+        self._references = References(self._open, self._exchange)
         flavours = ("native", "interpret") if self.device == "cpu" else ("native",)
-        self._nurseries = {flavour: Nursery(flavour, self._scratch) for flavour in flavours}
+        self._nurseries = {flavour: Nursery(flavour, self._scratch, self._exchange) for flavour in flavours}
         if self.device == "cuda":
             self._nurseries["native"].build_stubs(reference_limits())
 
@@ -47,21 +46,20 @@ class Judge:
         try:
             with exam.gate("read"):
                 exam.read_kernel()
-            with exam.gate("reference"):
-                reference = self._reference(exam.task)
-            exam.environment |= reference.environment
-            examine = examine_on_cpu if self.device == "cpu" else examine_on_gpu
-            examine(exam, reference, self._spawn)
+            with exam.waiting("reference"), self._references.of(exam.task) as reference:
+                exam.environment |= reference.environment
+                examine = examine_on_cpu if self.device == "cpu" else examine_on_gpu
+                examine(exam, reference, self._spawn)
         except Failed as failed:
             return exam.failed(failed)
         return exam.passed()
 
     def close(self) -> None:
-        for reference in self._references.values():
-            reference.close()
+        self._references.close()
         for nursery in self._nurseries.values():
             nursery.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
+        shutil.rmtree(self._exchange, ignore_errors=True)
 
     def __enter__(self) -> Judge:
         return self
@@ -74,14 +72,6 @@ class Judge:
     def _spawn(self, flavour: str, role: str) -> Child:
         limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
         return self._nurseries[flavour].spawn(role, limits)
-
-    def _reference(self, task: TaskSource) -> ReferenceSession:
-        """The task's reference child, started once and kept warm."""
-        key = hashlib.sha256(f"{task.path}\0{task.text}".encode()).hexdigest()[:16]
-        with self._lock:
-            if key not in self._references:
-                self._references[key] = self._open(task, self._scratch / f"task-{key}")
-            return self._references[key]
 
     def _open(self, task: TaskSource, folder: Path) -> ReferenceSession:
         session = ReferenceSession(lambda: self._spawn("native", "reference"), task.name, folder)

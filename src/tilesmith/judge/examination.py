@@ -68,6 +68,18 @@ class Examination:
         finally:
             self._gates.append(GateTiming(name, round(time.monotonic() - began, 3), outcome))
 
+    @contextlib.contextmanager
+    def waiting(self, name: str) -> Iterator[None]:
+        """Like a gate that is over when the next one begins."""
+        self._progress(name)
+        began, already = time.monotonic(), len(self._gates)
+        try:
+            yield
+        finally:
+            later = sum(gate.seconds for gate in self._gates[already:])
+            seconds = round(max(time.monotonic() - began - later, 0.0), 3)
+            self._gates.insert(already, GateTiming(name, seconds, "passed"))
+
     def read_kernel(self) -> None:
         """Gate one: the source parses, and holds nothing that certainly fails."""
         self.text = _decoded(self.kernel)

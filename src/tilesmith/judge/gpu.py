@@ -8,12 +8,13 @@ from typing import Any
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
 from tilesmith.judge.nursery import Child
+from tilesmith.judge.references import is_large
 from tilesmith.judge.roofline import floor_on, gpu_at_hand
 from tilesmith.judge.sanitizing import sanitize
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import generality
 from tilesmith.judge.timing import Race
-from tilesmith.judge.values import Values, refuse_idle
+from tilesmith.judge.values import DRAWS, FEW_DRAWS, Values, refuse_idle
 from tilesmith.records import KernelResources, Verdict
 
 Spawn = Callable[[str, str], Child]
@@ -46,7 +47,7 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
         with exam.gate("compile"):
             candidate.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
         with exam.gate("values"):
-            report = values.check("exact", _VALUES_S)
+            report = values.check("exact", _VALUES_S, FEW_DRAWS if is_large(reference) else DRAWS)
             exam.errors = report.errors
             refuse_idle(report.launches)
         with exam.gate("determinism"):

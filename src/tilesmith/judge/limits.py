@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
+from pathlib import Path
 
 from tilesmith.config import CheckConfig
 from tilesmith.worker.sandbox import Limits
 
+_ROOMY_BYTES = 4 * 2**30
 _ADDRESS_SLACK_BYTES = 12 * 2**30
 """Address space that torch and triton map without using it."""
 
@@ -29,3 +32,11 @@ def reference_limits() -> Limits:
 
 def _machine_bytes() -> int:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def roomy_folder() -> str | None:
+    """Where tensors travel: memory if it is there and large, else the usual place for temporary files."""
+    shared = Path("/dev/shm")
+    if shared.is_dir() and os.access(shared, os.W_OK) and shutil.disk_usage(shared).free > _ROOMY_BYTES:
+        return str(shared)
+    return None

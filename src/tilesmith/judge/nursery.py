@@ -41,8 +41,9 @@ class ChildGone(Exception):
 class Child:
     """One confined process with one task. Requests and replies alternate."""
 
-    def __init__(self, channel: Channel, control: Channel, folder: Path) -> None:
-        self._channel, self._control, self.folder = channel, control, folder
+    def __init__(self, channel: Channel, control: Channel, folder: Path, outbox: Path) -> None:
+        self._channel, self._control = channel, control
+        self.folder, self.outbox = folder, outbox
         self._gone: ChildGone | None = None
         self.walls: tuple[str, ...] = tuple(self._hear().get("walls", ()))
 
@@ -64,7 +65,8 @@ class Child:
     def close(self) -> None:
         if not self._gone:
             self._gone = self._end("closed")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for folder in (self.folder, self.outbox):
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _end(self, how: str | None) -> ChildGone:
         if how is not None:
@@ -85,14 +87,15 @@ class Child:
 class Nursery:
     """A warm fork server of one flavour: `interpret` runs kernels on the CPU, `native` compiles and uses GPUs."""
 
-    def __init__(self, flavour: str, scratch: Path) -> None:
-        self._scratch = scratch
+    def __init__(self, flavour: str, scratch: Path, exchange: Path | None = None) -> None:
+        self._scratch, self._exchange = scratch, exchange or scratch
         self._stubs = scratch / "triton-stubs"
         self._lock = threading.Lock()
         self._ready = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
         command = [sys.executable, "-m", "tilesmith.worker.forkserver", str(theirs.fileno())]
+        command += [str(folder) for folder in {self._scratch, self._exchange}]
         self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - lives as long as the server
         self._server = subprocess.Popen(
             command,
@@ -106,7 +109,8 @@ class Nursery:
         theirs.close()
 
     def spawn(self, role: str, limits: Limits) -> Child:
-        """A fresh child in a folder of its own."""
+        """A fresh child in a folder of its own, with another one for the tensors it sends."""
+        outbox = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._exchange))
         folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._scratch))
         here, there = socket.socketpair()
         control, far_control = socket.socketpair()
@@ -123,7 +127,7 @@ class Nursery:
                 raise MachineError(self._obituary()) from None
         there.close()
         far_control.close()
-        return Child(Channel(here), Channel(control), folder)
+        return Child(Channel(here), Channel(control), folder, outbox)
 
     def build_stubs(self, limits: Limits) -> None:
         """What Triton compiles once per cache before its first launch: built by trusted code, copied to all."""

@@ -38,6 +38,8 @@ class ReferenceSession:
         self._lock = threading.RLock()
         self._files: dict[tuple[str, str], str | None] = {}
         self._setup: list[dict[str, Any]] = []
+        self.broken = False
+        """Its process is gone: do not use it again."""
         self.environment: dict[str, Any] = {}
         self.plans: dict[str, str] = {}
         self.profile: dict[str, Any] = {}
@@ -54,9 +56,12 @@ class ReferenceSession:
             try:
                 reply = self._child.ask(op, timeout_s, **arguments)
             except ChildGone as gone:
+                self.broken = True
                 raise MachineError(self._blame(gone, op)) from None
         if "task_error" in reply:
             raise TaskError(reply["task_error"])
+        if "machine_error" in reply:
+            raise MachineError(reply["machine_error"])
         if "internal" in reply:
             raise MachineError(_own_failure(self._task_name, op, reply["internal"]))
         return dict(reply["ok"])
@@ -92,6 +97,7 @@ class ReferenceSession:
         with self._lock:
             self._child.close()
             self._child = self._start()
+            self.broken = False
             for request in self._setup:
                 self.ask(**request)
 
@@ -102,7 +108,7 @@ class ReferenceSession:
     def _once(self, variant: str, name: str, make: Any) -> str | None:
         key = (variant, name)
         if key not in self._files:
-            path = str(self._folder / f"{variant}-{name}.pt".replace(" ", "_"))
+            path = str(self._folder / f"{variant}-{name}.data".replace(" ", "_"))
             self._files[key] = path if make(path).get("usable", True) else None
         return self._files[key]
 
@@ -139,7 +145,7 @@ class CandidateSession:
         return ok
 
     def output_file(self) -> str:
-        return str(self._child.folder / f"output-{next(self._numbers)}.pt")
+        return str(self._child.outbox / f"output-{next(self._numbers)}.tensors")
 
     def close(self) -> None:
         self._child.close()

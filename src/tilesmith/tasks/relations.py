@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from math import lcm
 
 SMALLEST_SIZE = 8
+LARGEST_FOURFOLD = 32
 
 
 def is_power_of_two(value: int) -> bool:
@@ -20,11 +21,13 @@ def shrink_value(value: int, limit: int, divisors: Iterable[int], strict: bool =
     """The size nearest `limit` from below that is the same kind of number as `value`.
 
     It stays a power of two (or not), odd or even, and a multiple of each of `divisors` that
-    divides `value`: as far as `limit` leaves room, or whatever it takes if `strict`.
+    divides `value`: as far as `limit` leaves room, or whatever it takes if `strict`. It stays larger
+    than they are: with one channel a group, GroupNorm is constant and any kernel is right.
     """
     room = value if strict else limit
-    step = _common_multiple((d for d in divisors if 1 < d < value and value % d == 0), room)
-    limit = max(limit, step)
+    kept = [d for d in divisors if 1 < d < value and value % d == 0 and d <= room]
+    step = _common_multiple(kept, room)
+    limit = max([limit, step, *(_several(d, value) for d in kept if step % d == 0)])
     if value <= limit:
         return value
     kind = is_power_of_two(value)
@@ -32,6 +35,11 @@ def shrink_value(value: int, limit: int, divisors: Iterable[int], strict: bool =
     same_parity = [n for n in alike if n % 2 == value % 2]
     dividing = [n for n in same_parity if value % n == 0 and n > limit // 2]
     return next(iter(dividing or same_parity or alike or [step if step > 1 else limit]))
+
+
+def _several(divisor: int, value: int) -> int:
+    """A few times `divisor`, fewer if that is large, and no more often than it fits into `value`."""
+    return divisor * min(4 if divisor <= LARGEST_FOURFOLD else 2, value // divisor)
 
 
 def _common_multiple(divisors: Iterable[int], limit: int) -> int:

@@ -139,7 +139,10 @@ def _ragged_apart(sizes: list[Constant], divisors: list[int], by: int) -> dict[C
     """Every size off by another amount, so that equal ones differ where the task allows it."""
     further = 2 if by > 0 else -2
     steps = [by + further * (index % 3) for index in range(len(sizes))]
-    return {size: make_ragged(size.value, divisors, step) for size, step in zip(sizes, steps, strict=True)}
+    return {
+        size: make_ragged(size.value, [] if _is_batch(size) else divisors, step)
+        for size, step in zip(sizes, steps, strict=True)
+    }
 
 
 def odd_subset(task: TaskSource, original: TaskSource, by: int, names: Collection[str]) -> ShrunkTask | None:

@@ -58,7 +58,7 @@ class Compiler:
     def record(self, construction: str, inputs: str) -> dict[str, Any]:
         """One forward on real tensors of a small shape, for host code that looks at values."""
         plan = exchange.read_trusted(construction)
-        given = exchange.read_trusted(inputs)
+        given = exchange.read_inputs(inputs, "cpu")
         with self._recording() as launches:
             model, _ = construct(self._class, plan, "cpu")
             model(*given)

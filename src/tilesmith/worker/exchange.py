@@ -1,17 +1,19 @@
 """Tensors between processes travel as files.
 
-What a candidate writes is read back with `weights_only=True`: tensors, strings and lists, never code. What our
-own reference child writes for the candidate may hold any constructor argument, so that direction is pickled.
+What a candidate writes is raw bytes under a JSON header, never code. What our own reference child writes for the
+candidate may hold any constructor argument, so that direction may be pickled.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 import torch
+
+from tilesmith.worker.tensor_file import read_tensors, write_tensors
 
 
 class NotReturnable(Exception):
@@ -19,15 +21,49 @@ class NotReturnable(Exception):
 
 
 def write_outputs(path: str, outputs: Any) -> None:
-    """Nested outputs of a forward, as one file: the shape of the nest as JSON, the tensors beside it."""
+    """Nested outputs of a forward: the form of the nest as JSON, the tensors beside it."""
     tensors: list[torch.Tensor] = []
-    layout = json.dumps(_layout(outputs, tensors))
-    torch.save({"layout": layout, "tensors": [_plain(tensor) for tensor in tensors]}, path)
+    layout = _layout(outputs, tensors)
+    write_tensors(path, tensors, layout)
 
 
 def read_outputs(path: str, device: str) -> Flat:
-    data = torch.load(path, weights_only=True, map_location=device)
-    return Flat(json.loads(data["layout"]), data["tensors"])
+    tensors, layout = read_tensors(path, device)
+    return Flat(layout, tensors)
+
+
+def write_inputs(path: str, inputs: list[Any]) -> None:
+    """Arguments of a forward: the tensors raw, whatever else there is pickled beside them."""
+    tensors: list[torch.Tensor] = []
+
+    def slot(tensor: torch.Tensor) -> _Slot:
+        tensors.append(tensor)
+        return _Slot(len(tensors) - 1)
+
+    write_trusted(f"{path}.nest", [map_tensors(value, slot) for value in inputs])
+    write_tensors(path, tensors)
+
+
+def read_inputs(path: str, device: str) -> list[Any]:
+    tensors, _ = read_tensors(path, device)
+    return [_filled(value, tensors) for value in read_trusted(f"{path}.nest")]
+
+
+@dataclass(frozen=True)
+class _Slot:
+    position: int
+
+
+def _filled(value: Any, tensors: list[torch.Tensor]) -> Any:
+    if isinstance(value, _Slot):
+        return tensors[value.position]
+    if isinstance(value, Mapping):
+        return {key: _filled(item, tensors) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_filled(item, tensors) for item in value))
+    if isinstance(value, list | tuple):
+        return type(value)(_filled(item, tensors) for item in value)
+    return value
 
 
 class Flat:
@@ -57,12 +93,6 @@ def _layout(value: Any, tensors: list[torch.Tensor]) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return {"value": value}
     raise NotReturnable(f"forward returned a {type(value).__name__}; return tensors")
-
-
-def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """A contiguous CPU copy that owns exactly its elements."""
-    dense = tensor.to_dense() if tensor.is_sparse else tensor
-    return dense.detach().resolve_conj().resolve_neg().to("cpu").contiguous().clone()
 
 
 def map_tensors(value: Any, change: Any) -> Any:

@@ -12,6 +12,7 @@ from tilesmith.records import Verdict
 from tilesmith.worker.compile import CompileFailure, explain_on_gpu
 from tilesmith.worker.interpret import KernelFault, NotInterpretable, explain
 from tilesmith.worker.pretend_cuda import NotOnThisMachine
+from tilesmith.worker.tensor_file import NoRoom
 
 _MOST_CHARACTERS = 1500
 _OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate memory", "not enough memory")
@@ -21,7 +22,7 @@ _BAD_ADDRESS = ("illegal memory access", "misaligned address", "invalid address 
 def explain_fault(error: BaseException, path: str) -> dict[str, Any]:
     """{"fault": {verdict, message}}, or {"unsupported": message} when it is this machine that cannot."""
     for cause in _causes(error):
-        if isinstance(cause, NotInterpretable | NotOnThisMachine):
+        if isinstance(cause, NotInterpretable | NotOnThisMachine | NoRoom):
             return {"unsupported": str(cause)}
     verdict, message = _read(error, path)
     return {"fault": {"verdict": str(verdict), "message": message[:_MOST_CHARACTERS]}}

@@ -1,9 +1,10 @@
 """A process that has imported torch and triton and does nothing but fork.
 
 Importing both takes seconds, forking milliseconds. The server stays single-threaded and never touches CUDA,
-so its children start clean. It serves one judge: when the judge's socket closes, it exits.
+so its children start clean. It serves one judge: when the judge's socket closes, even because the judge was
+killed, it removes the judge's temporary folders and exits.
 
-    python -m tilesmith.worker.forkserver FD
+    python -m tilesmith.worker.forkserver FD [FOLDER ...]
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import array
 import importlib
 import json
 import os
+import shutil
 import signal
 import socket
 import sys
@@ -34,7 +36,14 @@ ROLES = {
 
 def main() -> None:
     listener = socket.socket(fileno=int(sys.argv[1]))
-    sandbox.die_with_parent()
+    try:
+        _serve(listener)
+    finally:
+        for folder in sys.argv[2:]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _serve(listener: socket.socket) -> None:
     _preload()
     listener.send(b"ready")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)

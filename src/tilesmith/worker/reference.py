@@ -10,6 +10,8 @@ import os
 from dataclasses import asdict
 from typing import Any
 
+import torch
+
 from tilesmith.worker import exchange
 from tilesmith.worker.baselines import Baselines
 from tilesmith.worker.channel import Channel
@@ -47,6 +49,7 @@ class Reference:
     """One task on one device; each public method answers one request with plain data."""
 
     def open(self, path: str, text: str, device: str, precision: str, seed: int) -> dict[str, Any]:
+        torch.set_num_threads(max(1, (os.cpu_count() or 2) // 2))
         set_precision(precision)
         self._path, self._text = path, text
         self._device, self._precision, self._seed = device, precision, seed
@@ -86,8 +89,7 @@ class Reference:
         chosen = self._variant(variant)
         if not chosen.is_usable(draw):
             return {"usable": False}
-        inputs = chosen.inputs(draw)
-        exchange.write_trusted(path, exchange.map_tensors(inputs, lambda t: t.cpu()))
+        exchange.write_inputs(path, chosen.inputs(draw))
         return {"usable": True}
 
     def compare(self, variant: str, draw: str, path: str) -> dict[str, Any]:
@@ -115,8 +117,6 @@ class Reference:
             variant.release()
         self._baselines = None
         if self._device == "cuda":
-            import torch
-
             torch.cuda.empty_cache()
         return {}
 

@@ -6,8 +6,11 @@ import traceback
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tilesmith.errors import TaskError
+import torch
+
+from tilesmith.errors import MachineError, TaskError
 from tilesmith.worker.channel import Channel, ChannelClosed
+from tilesmith.worker.tensor_file import NoRoom
 
 Operation = Callable[..., dict[str, Any]]
 Explain = Callable[[BaseException], dict[str, Any]]
@@ -32,4 +35,8 @@ def explain_own_failure(error: BaseException) -> dict[str, Any]:
     """For children that run only the user's task and our own code: nothing here is a candidate's fault."""
     if isinstance(error, TaskError):
         return {"task_error": str(error)}
+    if isinstance(error, MachineError | NoRoom):
+        return {"machine_error": str(error)}
+    if isinstance(error, torch.OutOfMemoryError):
+        return {"machine_error": f"the GPU ran out of memory in the reference: {str(error).splitlines()[0][:120]}"}
     return {"internal": "".join(traceback.format_exception(error)[-12:])}

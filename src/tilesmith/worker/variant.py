@@ -60,9 +60,16 @@ class Variant:
         }
 
     def inputs(self, draw: str) -> list[Any]:
-        with self._world():
-            made = draw_inputs(self.loaded.make_inputs, draw, self.seed)
+        try:
+            made = self._drawn(draw, self.device)
+        except Exception:
+            made = self._drawn(draw, "cpu")
         return [map_tensors(value, lambda t: t.to(self.device)) for value in made]
+
+    def _drawn(self, draw: str, device: str) -> list[Any]:
+        """Made where they are needed if the task allows it: a CPU takes seconds for what a GPU does at once."""
+        with self._world(), torch.device(device):
+            return draw_inputs(self.loaded.make_inputs, draw, self.seed)
 
     def run_eager(self, inputs: list[Any]) -> Any:
         """The reference as the user has it, from the perturbed state, under the fixed seed."""
@@ -89,6 +96,8 @@ class Variant:
         """The reference runs on this draw and invents no NaN or infinity that its own inputs do not give."""
         try:
             outputs = flatten(self.run_eager(self.inputs(draw))).tensors
+        except torch.OutOfMemoryError:
+            raise
         except Exception as error:
             if draw == "own":
                 raise TaskError(f"{self.loaded.path}: Model fails on get_inputs(): {error}") from error

@@ -1,0 +1,97 @@
+"""Tensors as one file: a JSON header and raw bytes, written straight from the device into mapped memory.
+
+Nothing in it can be executed, and a tensor of gigabytes is copied once on each side.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from typing import Any
+
+import torch
+
+_LENGTH = struct.Struct("<Q")
+_MOST_HEADER_BYTES = 1 << 24
+_ALIGNMENT = 256
+
+
+class NoRoom(Exception):
+    """The file system that tensors travel through is full: the machine's fault, not a candidate's."""
+
+
+class BadTensorFile(Exception):
+    """The file is not one of ours."""
+
+
+def write_tensors(path: str, tensors: list[torch.Tensor], note: Any = None) -> None:
+    dense = [_dense(tensor) for tensor in tensors]
+    entries: list[dict[str, Any]] = []
+    end = 0
+    for tensor in dense:
+        entries.append({"dtype": _name(tensor.dtype), "shape": list(tensor.shape), "offset": end})
+        end = _aligned(end + tensor.numel() * tensor.element_size())
+    header = json.dumps({"tensors": entries, "note": note}).encode()
+    start = _aligned(_LENGTH.size + len(header))
+    with open(path, "wb") as file:
+        file.write(_LENGTH.pack(len(header)) + header)
+        _reserve(file.fileno(), start + end, path)
+    if end:
+        mapped = torch.from_file(path, shared=True, size=start + end, dtype=torch.uint8)
+        for tensor, entry in zip(dense, entries, strict=True):
+            _place(mapped, start + entry["offset"], tensor.dtype, tensor.shape).copy_(tensor)
+
+
+def read_tensors(path: str, device: str) -> tuple[list[torch.Tensor], Any]:
+    """Copies, so that whoever wrote the file cannot change them any more."""
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        head = file.read(_LENGTH.size)
+        length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else _MOST_HEADER_BYTES + 1
+        if length > min(_MOST_HEADER_BYTES, size):
+            raise BadTensorFile(path)
+        header = json.loads(file.read(length))
+    start = _aligned(_LENGTH.size + length)
+    mapped = torch.from_file(path, shared=False, size=size, dtype=torch.uint8)
+    found = []
+    for entry in header["tensors"]:
+        dtype, offset = _dtype(entry["dtype"]), start + int(entry["offset"])
+        shape = torch.Size(int(n) for n in entry["shape"])
+        if min(shape, default=0) < 0 or offset < start or offset + shape.numel() * dtype.itemsize > size:
+            raise BadTensorFile(path)
+        found.append(_place(mapped, offset, dtype, shape).to(device, copy=True))
+    return found, header["note"]
+
+
+def _place(mapped: torch.Tensor, offset: int, dtype: torch.dtype, shape: torch.Size) -> torch.Tensor:
+    return mapped[offset : offset + shape.numel() * dtype.itemsize].view(dtype).reshape(shape)
+
+
+def _reserve(descriptor: int, size: int, path: str) -> None:
+    """Writing into a mapping of a full file system would kill the process; asking first does not."""
+    try:
+        os.posix_fallocate(descriptor, 0, size)
+    except OSError as error:
+        raise NoRoom(f"no room for {size / 2**30:.1f} GiB in {os.path.dirname(path)}: {error.strerror}") from None
+
+
+def _dense(tensor: torch.Tensor) -> torch.Tensor:
+    plain = tensor.detach()
+    plain = plain.to_dense() if plain.layout != torch.strided else plain
+    return plain.resolve_conj().resolve_neg().contiguous()
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _dtype(name: str) -> torch.dtype:
+    found = getattr(torch, name, None)
+    if not isinstance(found, torch.dtype):
+        raise BadTensorFile(f"unknown dtype {name!r}")
+    return found
