@@ -16,6 +16,7 @@ from typing import Any
 
 from tilesmith.errors import MachineError, TaskError
 from tilesmith.judge.nursery import Child, ChildGone
+from tilesmith.judge.replies import is_genuine
 from tilesmith.records import OutputErrors, Verdict
 
 _REFERENCE_S = 300.0
@@ -140,9 +141,9 @@ class CandidateSession:
         if "fault" in reply:
             raise _as_failure(reply["fault"])
         ok = reply.get("ok")
-        if not isinstance(ok, dict):
+        if not is_genuine(op, ok):
             raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
-        return ok
+        return dict(reply["ok"])
 
     def output_file(self) -> str:
         return str(self._child.outbox / f"output-{next(self._numbers)}.tensors")

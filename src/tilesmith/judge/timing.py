@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
-from tilesmith.judge.budget import judge_outputs
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.statistics import quantiles, speedup
+from tilesmith.judge.values import judged
 from tilesmith.records import Speedup, Timing, Verdict
 
 BASELINES = ("eager", "graph", "compile")
@@ -85,9 +85,7 @@ class Race:
         warm_up = [self._chance.randrange(1 << 30) for _ in range(self._chance.randrange(3))]
         self._candidate.ask("time", seeds=[*warm_up, seed], output=output)
         result = self._reference.ask("compare_timed", seed=seed, path=output)
-        if "problem" in result:
-            raise Failed(Verdict.WRONG_SHAPE, f"in a timed call: {result['problem']}")
-        judgement = judge_outputs(result["outputs"], self._config.k, "timed")
+        judgement = judged(result, self._config.k, "timed")
         if judgement.verdict is not Verdict.PASSED:
             raise Failed(judgement.verdict, judgement.message, judgement.errors)
 

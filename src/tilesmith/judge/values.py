@@ -96,9 +96,7 @@ class Values:
         run = self._run(variant, draw, schedule, choice)
         with self._gpu():
             result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
-        if "problem" in result:
-            raise Failed(Verdict.WRONG_SHAPE, result["problem"])
-        judgement = judge_outputs(result["outputs"], self._config.k, draw)
+        judgement = judged(result, self._config.k, draw)
         if judgement.verdict is not Verdict.PASSED:
             raise self._explained(variant, draw, judgement, when, choice)
         return run, judgement
@@ -147,7 +145,16 @@ class Values:
 
     def _agree(self, first: str, second: str) -> bool:
         reply = self._reference.ask("agree", first=first, second=second)
-        return bool(reply["agree"])
+        return bool(reply.get("agree"))
+
+
+def judged(result: dict[str, Any], k: float, draw: str) -> Judgement:
+    """What the reference's comparison of one file of outputs means."""
+    if "unreadable" in result:
+        raise Failed(Verdict.CHEATING, f"the candidate's process did not leave its outputs: {result['unreadable']}")
+    if "problem" in result:
+        raise Failed(Verdict.WRONG_SHAPE, result["problem"])
+    return judge_outputs(result["outputs"], k, draw)
 
 
 def refuse_idle(launches: tuple[str, ...]) -> None:

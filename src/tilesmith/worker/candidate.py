@@ -22,7 +22,7 @@ from tilesmith.worker.faults import explain_fault
 from tilesmith.worker.guards import GuardedMemory
 from tilesmith.worker.interpret import install as install_interpreter
 from tilesmith.worker.launches import LaunchLog, share_of_device_time
-from tilesmith.worker.loading import construct, execute
+from tilesmith.worker.loading import adopt_sizes, construct, execute
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.serving import Operation, answer_requests
@@ -138,6 +138,7 @@ class Candidate:
         return {"samples": samples}
 
     def _forward(self, built: _Built, inputs: list[Any], guard: AbstractContextManager[Any]) -> Any:
+        adopt_sizes(built.plan.get("sizes", {}))
         fill(built.model, built.transfer, built.plan["state"])
         seed_everything(built.plan["seed"])
         with self._world(), guard, torch.no_grad():

@@ -40,7 +40,8 @@ def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[An
         if not tensor.is_floating_point() or _is_mask(tensor):
             return tensor
         generator = torch.Generator(tensor.device).manual_seed(seed + position)
-        return torch.where(tensor.isfinite(), variation(tensor, generator), tensor).to(tensor.dtype)
+        varied = torch.where(tensor.isfinite(), variation(tensor, generator), tensor).to(tensor.dtype)
+        return _mirrored(varied) if _is_symmetric(tensor) else varied
 
     return [map_tensors(value, vary) for value in inputs]
 
@@ -59,8 +60,10 @@ def _scaled(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
 
 
 def _shifted(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
+    """Zeros stay: those of a triangular matrix are part of the task, and a kernel may skip them."""
     spread = x.float().std() if x.numel() > 1 else torch.ones(())
-    return x + 4 * spread.nan_to_num(1.0).clamp(min=0.1).to(x)
+    moved = x + 4 * spread.nan_to_num(1.0).clamp(min=0.1).to(x)
+    return torch.where(x == 0, x, moved) if bool((x != 0).any()) else moved
 
 
 def _wild(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -80,11 +83,22 @@ _VARIATIONS: dict[str, Variation] = {"scaled": _scaled, "wild": _wild, "shifted"
 
 
 def _is_mask(tensor: torch.Tensor) -> bool:
-    """Zeros and ones, both present: a mask, whose meaning a variation would destroy."""
+    """Two whole values and both present: a mask or labels (0 and 1, -1 and 1), which a variation would destroy."""
     if tensor.numel() < 2:
         return False
-    zeros = tensor == 0
-    return bool((zeros | (tensor == 1)).all()) and bool(zeros.any()) and not bool(zeros.all())
+    low, high = (float(end) for end in tensor.detach().aminmax())
+    if not low < high or not low.is_integer() or not high.is_integer():
+        return False
+    return bool(((tensor == low) | (tensor == high)).all())
+
+
+def _is_symmetric(x: torch.Tensor) -> bool:
+    """A matrix that equals its transpose by intent: a kernel may read either half."""
+    return x.dim() >= 2 and 1 < x.shape[-1] == x.shape[-2] and torch.equal(x, x.mT)
+
+
+def _mirrored(x: torch.Tensor) -> torch.Tensor:
+    return x.triu() + x.triu(1).mT
 
 
 def _is_mask_cached(tensor: torch.Tensor) -> bool:

@@ -31,7 +31,7 @@ def explain_fault(error: BaseException, path: str) -> dict[str, Any]:
 def _read(error: BaseException, path: str) -> tuple[Verdict, str]:
     for cause in _causes(error):
         if isinstance(cause, KernelFault):
-            return Verdict(cause.verdict), str(cause)
+            return Verdict(cause.verdict), shown(cause)
         if isinstance(cause, CompileFailure):
             return Verdict.COMPILE_ERROR, str(cause)
         launched = cause.__dict__.get("tilesmith_launched")
@@ -41,7 +41,7 @@ def _read(error: BaseException, path: str) -> tuple[Verdict, str]:
             return Verdict.COMPILE_ERROR, str(cause)
         if isinstance(cause, MemoryError | torch.OutOfMemoryError):
             return Verdict.OUT_OF_MEMORY, _one_line(cause)
-    text = str(error)
+    text = shown(error)
     if isinstance(error, RuntimeError) and any(mark in text for mark in _OUT_OF_MEMORY):
         return Verdict.OUT_OF_MEMORY, _one_line(error)
     if isinstance(error, RuntimeError) and any(mark in text for mark in _BAD_ADDRESS):
@@ -74,11 +74,19 @@ def _with_line(error: BaseException, path: str) -> str:
     """The exception and the last line of the candidate that led to it."""
     own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
     where = f"line {own[-1].lineno}: {own[-1].line}\n" if own else ""
-    return f"{where}{type(error).__name__}: {_first_lines(str(error))}"
+    return f"{where}{type(error).__name__}: {_first_lines(shown(error))}"
 
 
 def _one_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+    return f"{type(error).__name__}: {_first_lines(shown(error), 1)}"
+
+
+def shown(error: BaseException) -> str:
+    """An exception's own text, unless even that fails."""
+    try:
+        return str(error)
+    except Exception:
+        return "(an exception whose message cannot be shown)"
 
 
 def _first_lines(text: str, count: int = 6) -> str:

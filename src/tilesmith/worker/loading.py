@@ -13,6 +13,10 @@ from tilesmith.worker.draws import seed_everything
 from tilesmith.worker.state import Transfer, fill, match, state_of
 
 
+_repeated: dict[str, Any] = {}
+"""Constants of the candidate that follow the shape at hand, as its file gives them."""
+
+
 class BadCandidate(Exception):
     """The file ran but does not hold what it must."""
 
@@ -30,8 +34,23 @@ def execute(path: str, text: str) -> Any:
     return found
 
 
+def adopt_sizes(sizes: dict[str, tuple[Any, Any]]) -> None:
+    """Kernels repeat the task's constants (`batch_size = 10`): where one does, it follows the shape at hand.
+
+    `sizes` maps a name to its value in the task itself and to that in the shape that stands for it.
+    """
+    names = vars(sys.modules["candidate"])
+    names.update(_repeated)
+    _repeated.clear()
+    for name, (exact, here) in sizes.items():
+        if type(names.get(name)) is type(exact) and names[name] == exact:
+            _repeated[name] = names[name]
+            names[name] = here
+
+
 def construct(model_class: Any, construction: dict[str, Any], device: str) -> tuple[Any, Transfer]:
     """ModelNew built under the reference's seed and filled with the reference's perturbed state."""
+    adopt_sizes(construction.get("sizes", {}))
     seed_everything(construction["seed"])
     model = model_class(*construction["args"], **construction["kwargs"])
     if not isinstance(model, nn.Module):

@@ -21,7 +21,7 @@ from tilesmith.worker.environment import describe_environment
 from tilesmith.worker.floor import necessary_bytes
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
-from tilesmith.worker.taskside import choose_shrunk, describe, load_task, odd_shapes
+from tilesmith.worker.taskside import choose_shrunk, describe, load_task, odd_shapes, resized
 from tilesmith.worker.variant import Answer, Variant, input_shapes
 
 
@@ -72,7 +72,10 @@ class Reference:
         return {"plans": plans}
 
     def construct(self, variant: str, path: str) -> dict[str, Any]:
-        exchange.write_trusted(path, self._variant(variant).construction())
+        chosen = self._variant(variant)
+        # The small shape stands for the exact one; on other shapes a kernel must do without its copies.
+        sizes = resized(self._loaded, chosen.loaded) if variant == "shrunk" else {}
+        exchange.write_trusted(path, chosen.construction() | {"sizes": sizes})
         return {}
 
     def blueprint(self, path: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import torch
 
 from tilesmith.errors import MachineError, TaskError
 from tilesmith.worker.channel import Channel, ChannelClosed
-from tilesmith.worker.tensor_file import NoRoom
+from tilesmith.worker.tensor_file import BadTensorFile, NoRoom
 
 Operation = Callable[..., dict[str, Any]]
 Explain = Callable[[BaseException], dict[str, Any]]
@@ -35,6 +35,8 @@ def explain_own_failure(error: BaseException) -> dict[str, Any]:
     """For children that run only the user's task and our own code: nothing here is a candidate's fault."""
     if isinstance(error, TaskError):
         return {"task_error": str(error)}
+    if isinstance(error, BadTensorFile):
+        return {"ok": {"unreadable": str(error)}}
     if isinstance(error, MachineError | NoRoom):
         return {"machine_error": str(error)}
     if isinstance(error, torch.OutOfMemoryError):

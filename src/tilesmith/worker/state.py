@@ -27,6 +27,8 @@ class Transfer:
     sources: dict[str, str]
     by_value: tuple[str, ...]
     by_shape: tuple[str, ...]
+    transposed: frozenset[str] = frozenset()
+    """Tensors of the candidate that hold the transpose of their source."""
 
 
 def state_of(model: nn.Module) -> State:
@@ -79,21 +81,27 @@ def match(candidate: State, parameters: set[str], reference: State) -> Transfer:
     free = {name: tensor for name, tensor in reference.items() if name not in sources.values()}
     open_names = [name for name in candidate if name not in sources]
     by_value = _pair(open_names, candidate, free, _same_values)
+    by_value |= _pair([n for n in open_names if n not in by_value], candidate, free, _is_copy)
     open_names = [name for name in open_names if name not in by_value]
+    copies = _pair(open_names, candidate, dict(reference), _is_copy, once=False)
+    by_value |= copies
+    open_names = [name for name in open_names if name not in copies]
     by_shape = _pair([n for n in open_names if n in parameters], candidate, free, _same_shape)
     for name in open_names:
         if name in parameters and name not in by_shape:
             raise UnmatchedTensor(_unmatched(name, candidate[name], free))
-    return Transfer(sources | by_value | by_shape, tuple(by_value), tuple(by_shape))
+    transposed = frozenset(n for n, key in by_value.items() if not _is_reshaped(candidate[n], reference[key]))
+    return Transfer(sources | by_value | by_shape, tuple(by_value), tuple(by_shape), transposed)
 
 
-def _pair(names: list[str], candidate: State, free: State, alike: Alike) -> dict[str, str]:
+def _pair(names: list[str], candidate: State, free: State, alike: Alike, once: bool = True) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for name in names:
         found = next((key for key, tensor in free.items() if alike(candidate[name], tensor)), None)
         if found is not None:
             pairs[name] = found
-            del free[found]
+            if once:
+                del free[found]
     return pairs
 
 
@@ -103,8 +111,22 @@ def _same_shape(a: torch.Tensor, b: torch.Tensor) -> bool:
 
 def _same_values(a: torch.Tensor, b: torch.Tensor) -> bool:
     """Equal and telling: two tensors of ones say nothing about who is who."""
-    telling = b.numel() > 1 and b.is_floating_point() and bool((b != b.flatten()[0]).any())
-    return telling and a.shape == b.shape and torch.equal(a.to(b), b)
+    return _is_telling(b) and a.shape == b.shape and torch.equal(a.to(b), b)
+
+
+def _is_telling(b: torch.Tensor) -> bool:
+    return b.numel() > 1 and b.is_floating_point() and bool((b != b.flatten()[0]).any())
+
+
+def _is_copy(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """The same values reshaped, transposed or in another dtype: kernels keep such copies from the constructor on."""
+    if a.numel() != b.numel() or not a.is_floating_point() or not _is_telling(b):
+        return False
+    return _is_reshaped(a, b) or (b.dim() == 2 and _is_reshaped(a, b.mT))
+
+
+def _is_reshaped(a: torch.Tensor, b: torch.Tensor) -> bool:
+    return torch.equal(a.to(b.device).flatten(), b.to(a.dtype).flatten())
 
 
 def _unmatched(name: str, tensor: torch.Tensor, free: State) -> str:
@@ -121,4 +143,5 @@ def fill(model: nn.Module, transfer: Transfer, values: State) -> None:
     with torch.no_grad():
         for name, tensor in state_of(model).items():
             if name in transfer.sources:
-                tensor.copy_(values[transfer.sources[name]])
+                value = values[transfer.sources[name]]
+                tensor.copy_((value.mT if name in transfer.transposed else value).reshape(tensor.shape))

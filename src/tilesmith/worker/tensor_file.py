@@ -45,23 +45,31 @@ def write_tensors(path: str, tensors: list[torch.Tensor], note: Any = None) -> N
 
 def read_tensors(path: str, device: str) -> tuple[list[torch.Tensor], Any]:
     """Copies, so that whoever wrote the file cannot change them any more."""
+    try:
+        header, start, size = _read_header(path)
+        mapped = torch.from_file(path, shared=False, size=size, dtype=torch.uint8)
+        places = [_checked_place(mapped, start, entry) for entry in header["tensors"]]
+        note = header["note"]
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+        raise BadTensorFile(f"{os.path.basename(path)}: {type(error).__name__}: {error}") from None
+    return [place.to(device, copy=True) for place in places], note
+
+
+def _read_header(path: str) -> tuple[dict[str, Any], int, int]:
     size = os.path.getsize(path)
     with open(path, "rb") as file:
-        head = file.read(_LENGTH.size)
-        length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else _MOST_HEADER_BYTES + 1
+        (length,) = _LENGTH.unpack(file.read(_LENGTH.size).ljust(_LENGTH.size, b"\xff"))
         if length > min(_MOST_HEADER_BYTES, size):
-            raise BadTensorFile(path)
-        header = json.loads(file.read(length))
-    start = _aligned(_LENGTH.size + length)
-    mapped = torch.from_file(path, shared=False, size=size, dtype=torch.uint8)
-    found = []
-    for entry in header["tensors"]:
-        dtype, offset = _dtype(entry["dtype"]), start + int(entry["offset"])
-        shape = torch.Size(int(n) for n in entry["shape"])
-        if min(shape, default=0) < 0 or offset < start or offset + shape.numel() * dtype.itemsize > size:
-            raise BadTensorFile(path)
-        found.append(_place(mapped, offset, dtype, shape).to(device, copy=True))
-    return found, header["note"]
+            raise ValueError("not a tensor file")
+        return json.loads(file.read(length)), _aligned(_LENGTH.size + length), size
+
+
+def _checked_place(mapped: torch.Tensor, start: int, entry: dict[str, Any]) -> torch.Tensor:
+    dtype, offset = _dtype(entry["dtype"]), start + int(entry["offset"])
+    shape = torch.Size(int(n) for n in entry["shape"])
+    if min(shape, default=0) < 0 or offset < start or offset + shape.numel() * dtype.itemsize > mapped.numel():
+        raise ValueError("a tensor lies outside the file")
+    return _place(mapped, offset, dtype, shape)
 
 
 def _place(mapped: torch.Tensor, offset: int, dtype: torch.dtype, shape: torch.Size) -> torch.Tensor:
@@ -93,5 +101,5 @@ def _name(dtype: torch.dtype) -> str:
 def _dtype(name: str) -> torch.dtype:
     found = getattr(torch, name, None)
     if not isinstance(found, torch.dtype):
-        raise BadTensorFile(f"unknown dtype {name!r}")
+        raise ValueError(f"unknown dtype {name!r}")
     return found

@@ -119,6 +119,7 @@ class Variant:
         with self._world():
             wide = build_model(self.loaded, self.seed)
         wide = wide.to(device).double()
+        _widen_attributes(wide, device)
         wide.train(self.training)
         self._restore(wide, self.state)
         wide_inputs = [map_tensors(value, lambda t: _widened(t, device)) for value in inputs]
@@ -179,6 +180,14 @@ def _wide(value: Any) -> Any:
 def _widened(tensor: torch.Tensor, device: str) -> torch.Tensor:
     moved = tensor.to(device, copy=True)
     return moved.double() if moved.dtype in _NARROW else moved
+
+
+def _widen_attributes(model: nn.Module, device: str) -> None:
+    """Tensors kept as plain attributes (an initial hidden state, say), which `double()` passes over."""
+    for module in model.modules():
+        for key, value in vars(module).items():
+            if isinstance(value, torch.Tensor):
+                setattr(module, key, _widened(value, device))
 
 
 def _copy(inputs: list[Any]) -> list[Any]:

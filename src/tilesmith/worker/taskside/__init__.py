@@ -1,7 +1,7 @@
 """The child's side of tasks: runs the user's own (trusted) task file. Never a candidate's."""
 
 from tilesmith.worker.taskside.describing import describe
-from tilesmith.worker.taskside.loading import LoadedTask, build_model, load_task, seed_everything
+from tilesmith.worker.taskside.loading import LoadedTask, build_model, load_task, resized, seed_everything
 from tilesmith.worker.taskside.shrinking import ShrunkChoice, choose_shrunk, odd_shapes
 
 __all__ = [
@@ -12,5 +12,6 @@ __all__ = [
     "describe",
     "load_task",
     "odd_shapes",
+    "resized",
     "seed_everything",
 ]

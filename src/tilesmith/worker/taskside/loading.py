@@ -72,6 +72,17 @@ def unload(loaded: LoadedTask) -> None:
     sys.modules.pop(loaded.module.__name__, None)
 
 
+def resized(exact: LoadedTask, other: LoadedTask) -> dict[str, tuple[Any, Any]]:
+    """The module-level sizes that differ between two shapes of a task, by name."""
+    before, after = vars(exact.module), vars(other.module)
+    common = {name for name in before.keys() & after.keys() if _is_size(before[name]) and _is_size(after[name])}
+    return {name: (before[name], after[name]) for name in sorted(common) if before[name] != after[name]}
+
+
+def _is_size(value: Any) -> bool:
+    return type(value) is int or (isinstance(value, tuple | list) and all(_is_size(item) for item in value))
+
+
 def seed_everything(seed: int) -> None:
     """The random state of torch, numpy and random, which are all a task is likely to draw from."""
     torch.manual_seed(seed)

@@ -1,0 +1,71 @@
+"""What a candidate's process may answer. Its code could forge any reply, so every field is checked before use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Check = Callable[[Any], bool]
+
+
+def _is_list_of(check: Check) -> Check:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+def _or_none(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _sample(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(_number(one) and one >= 0 for one in value)
+
+
+def _kernel(value: Any) -> bool:
+    return isinstance(value, dict) and _matches(value, _KERNEL) and set(value) <= set(_KERNEL)
+
+
+_KERNEL: dict[str, Check] = {
+    "kernel": _text,
+    "target": _text,
+    "registers": _or_none(_count),
+    "spills": _or_none(_count),
+    "shared_bytes": _or_none(_count),
+    "tensor_core": _or_none(lambda value: isinstance(value, bool)),
+    "num_warps": _or_none(_count),
+    "num_stages": _or_none(_count),
+}
+_REPLIES: dict[str, dict[str, Check]] = {
+    "run": {
+        "launches": _is_list_of(_text),
+        "changed_inputs": _is_list_of(_count),
+        "devices": _is_list_of(_text),
+        "damage": _or_none(_text),
+        "autotuned": _count,
+    },
+    "record": {"launches": _is_list_of(_text), "programs": _count},
+    "record_exact": {"launches": _is_list_of(_text), "programs": _count},
+    "compile": {"resources": _is_list_of(_kernel)},
+    "inspect": {"resources": _is_list_of(_kernel), "triton_time_share": _or_none(_number)},
+    "time": {"samples": _is_list_of(_sample)},
+}
+"""Per request, the fields that must be there; requests not listed answer nothing that is used."""
+
+
+def is_genuine(op: str, reply: Any) -> bool:
+    return isinstance(reply, dict) and _matches(reply, _REPLIES.get(op, {}))
+
+
+def _matches(reply: dict[str, Any], wanted: dict[str, Check]) -> bool:
+    return all(name in reply and check(reply[name]) for name, check in wanted.items())

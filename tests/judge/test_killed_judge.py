@@ -1,0 +1,94 @@
+"""kill -9 of the judge itself: every process it ever started disappears with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tilesmith.worker.supervisor import descendants
+
+JUDGE = """\
+import sys
+from pathlib import Path
+from tilesmith.config import CheckConfig
+from tilesmith.judge import Judge
+with Judge(CheckConfig(device="cpu")) as judge:
+    judge.check(Path(sys.argv[1]), Path(sys.argv[2]))
+"""
+NURSERY = """\
+import os, sys
+from pathlib import Path
+from tilesmith.judge.nursery import Nursery
+from tilesmith.worker import sandbox
+assert sandbox._unshare(sandbox._CLONE_NEWUSER)
+sandbox._map_user(0, 0)
+for kind in ("user", "pid", "net", "ipc", "mnt"):
+    Path(f"/proc/sys/user/max_{kind}_namespaces").write_text("0")
+limits = sandbox.Limits(None, 2**31, 60, 2**26, 64)
+child = Nursery("native", Path(sys.argv[3])).spawn("candidate", limits)
+assert child.walls == ()
+child.ask("load", 60, path="k.py", text=Path(sys.argv[2]).read_text(), device="cpu", target="sm_90", precision="ieee")
+"""
+HANG = """\
+import os, time
+import torch.nn as nn
+class ModelNew(nn.Module):
+    pass
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.setsid()
+        open({started!r}, "w").write("")
+        time.sleep(600)
+    os._exit(0)
+while True:
+    pass
+"""
+
+
+def identity(pid: int) -> tuple[int, str] | None:
+    """A process number and when it started, which together never come again."""
+    with contextlib.suppress(OSError, IndexError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        if fields[0] != "Z":
+            return pid, fields[19]
+    return None
+
+
+def wait_for(condition, within_s: float) -> bool:
+    deadline = time.monotonic() + within_s
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return bool(condition())
+
+
+@pytest.mark.parametrize("script", [JUDGE, NURSERY], ids=["judge", "nursery without walls"])
+def test_nothing_survives(tmp_path: Path, fixtures: Path, script: str) -> None:
+    kernel, started = tmp_path / "hangs.py", tmp_path / "started"
+    kernel.write_text(HANG.format(started=str(started)))
+    command = [sys.executable, "-c", script, str(fixtures / "tasks/relu.py"), str(kernel), str(tmp_path)]
+    judge = subprocess.Popen(command, env=os.environ | {"TMPDIR": str(tmp_path)}, stderr=subprocess.PIPE, text=True)
+    try:
+        if not wait_for(lambda: started.exists() or judge.poll() is not None, 60) or judge.poll() is not None:
+            judge.kill()
+            said = judge.communicate()[1]
+            assert script is NURSERY, said
+            pytest.skip(f"cannot take namespaces away from a process here: {said[-200:]}")
+        family = [found for pid in descendants(judge.pid) if (found := identity(pid))]
+        assert len(family) >= 4
+    finally:
+        judge.send_signal(signal.SIGKILL)
+        judge.communicate()
+    survivors = lambda: [one for one in family if identity(one[0]) == one]  # noqa: E731
+    gone = wait_for(lambda: not survivors(), 5)
+    left = survivors()
+    for pid, _ in left:
+        os.kill(pid, signal.SIGKILL)
+    assert gone, f"{len(left)} of {len(family)} processes survived"
