@@ -12,7 +12,6 @@ from torch import nn
 from tilesmith.worker.draws import seed_everything
 from tilesmith.worker.state import Transfer, fill, match, state_of
 
-
 _repeated: dict[str, Any] = {}
 """Constants of the candidate that follow the shape at hand, as its file gives them."""
 

@@ -58,7 +58,7 @@ def isolate() -> tuple[str, ...]:
     Root needs no user namespace; anyone else gets one if the system allows it.
     """
     uid, gid = os.getuid(), os.getgid()
-    walls = _CLONE_NEWNET | _CLONE_NEWPID | _CLONE_NEWIPC | _CLONE_NEWNS
+    walls = _CLONE_NEWNET | _CLONE_NEWPID | _CLONE_NEWIPC
     if _unshare(walls):
         return ("network", "processes", "ipc")
     if _unshare(_CLONE_NEWUSER | walls):
@@ -68,7 +68,12 @@ def isolate() -> tuple[str, ...]:
 
 
 def hide_other_processes() -> None:
-    """Inside a fresh PID namespace, show its own /proc only. Best effort: some containers forbid it."""
+    """Inside a fresh PID namespace, show its own /proc only. Best effort: some containers forbid it.
+
+    In mounts of its own, or the supervisor would lose sight of the child it watches.
+    """
+    if not _unshare(_CLONE_NEWNS):
+        return
     _libc.mount(b"none", b"/", None, _MS_PRIVATE_REC, None)
     _libc.mount(b"proc", b"/proc", b"proc", _MS_NOSUID_NODEV_NOEXEC, None)
 
