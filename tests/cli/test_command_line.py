@@ -63,7 +63,9 @@ def test_version() -> None:
     assert (done.returncode, done.stdout) == (0, f"tilesmith {tilesmith.__version__}\n")
 
 
-@pytest.mark.parametrize("arguments", [("check",), ("nothing",), ("check", "--nothing"), ("check", SOFTMAX, "k.py", "--k", "x")])
+@pytest.mark.parametrize(
+    "arguments", [("check",), ("nothing",), ("check", "--nothing"), ("check", SOFTMAX, "k.py", "--k", "x")]
+)
 def test_wrong_use_is_exit_code_two(arguments: tuple[object, ...]) -> None:
     assert run(*arguments).returncode == 2
 
@@ -76,9 +78,7 @@ def checks() -> dict[str, subprocess.CompletedProcess[str]]:
     """Two real checks, side by side."""
     on_cpu = ("--device", "cpu")
     with ThreadPoolExecutor(2) as pool:
-        good = pool.submit(
-            run, "check", SOFTMAX, KERNELS / "softmax.py", "--json", *on_cpu, OPENAI_API_KEY=CANARY
-        )
+        good = pool.submit(run, "check", SOFTMAX, KERNELS / "softmax.py", "--json", *on_cpu, OPENAI_API_KEY=CANARY)
         bad = pool.submit(run, "check", SOFTMAX, KERNELS / "softmax_no_mask.py", *on_cpu, OPENAI_API_KEY=CANARY)
         return {"good": good.result(), "bad": bad.result()}
 
@@ -181,8 +181,13 @@ def test_a_task_whose_import_fails_is_one_line(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def doctor() -> list[subprocess.CompletedProcess[str]]:
-    variables = {"OPENAI_API_KEY": CANARY, "ANTHROPIC_API_KEY": CANARY}
+def doctors_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("doctor")
+
+
+@pytest.fixture(scope="module")
+def doctor(doctors_folder: Path) -> list[subprocess.CompletedProcess[str]]:
+    variables = {"OPENAI_API_KEY": CANARY, "ANTHROPIC_API_KEY": CANARY, "TMPDIR": str(doctors_folder)}
     with ThreadPoolExecutor(2) as pool:
         started = [pool.submit(run, "doctor", *more, **variables) for more in ((), ("--json",))]
         return [one.result() for one in started]
@@ -209,6 +214,5 @@ def test_doctor_names_keys_but_never_their_values(doctor: list[Any]) -> None:
     assert all(CANARY not in done.stdout + done.stderr for done in doctor)
 
 
-def test_doctor_leaves_nothing_behind(tmp_path: Path) -> None:
-    run("doctor", TMPDIR=str(tmp_path))
-    assert list(tmp_path.iterdir()) == []
+def test_doctor_leaves_nothing_behind(doctor: list[Any], doctors_folder: Path) -> None:
+    assert list(doctors_folder.iterdir()) == []

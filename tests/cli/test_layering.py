@@ -83,8 +83,10 @@ def test_the_judge_has_no_face(path: Path) -> None:
     ids=["judge", "lint", "view", "help", "check help", "lint command"],
 )
 def test_the_parent_imports_no_heavy_package(action: str) -> None:
-    program = f"import sys\ntry:\n    {action}\nfinally:\n    import json\n    print(json.dumps(sorted(sys.modules)))"
-    example = SOURCE.parents[1] / "examples/kernels/softmax.py"
+    program = (
+        f"import sys\ntry:\n    {action}\nfinally:\n    import json\n    print(json.dumps(sorted(sys.modules)))"
+    )
+    example = Path(__file__).parents[2] / "examples/kernels/softmax.py"
     done = subprocess.run([sys.executable, "-c", program, str(example)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     loaded = {name.split(".")[0] for name in json.loads(done.stdout.splitlines()[-1])}

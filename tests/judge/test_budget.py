@@ -103,7 +103,13 @@ def test_integers_must_match() -> None:
 
 def test_the_message_names_output_draw_numbers_and_places() -> None:
     message = judge_outputs([floats(), floats(relative=0.5, max_relative=0.5)], 2.0, "sparse").message
-    for part in ("output 1", "sparse", "relative error 0.5", "PyTorch has 1e-05", "at (3, 4): expected 1.0, got 2.0"):
+    for part in (
+        "output 1",
+        "sparse",
+        "relative error 0.5",
+        "PyTorch has 1e-05",
+        "at (3, 4): expected 1.0, got 2.0",
+    ):
         assert part in message
     assert "the output" in judge_outputs([floats(misplaced=1)], 2.0, "own").message
 

@@ -25,7 +25,7 @@ with Judge(CheckConfig(device="cpu")) as judge:
 NURSERY = """\
 import os, sys
 from pathlib import Path
-from tilesmith.judge.nursery import Nursery
+from tilesmith.judge.nursery import ChildGone, Nursery
 from tilesmith.worker import sandbox
 assert sandbox._unshare(sandbox._CLONE_NEWUSER)
 sandbox._map_user(0, 0)
@@ -34,9 +34,14 @@ for kind in ("user", "pid", "net", "ipc", "mnt"):
 limits = sandbox.Limits(None, 2**31, 60, 2**26, 64)
 scratch = Path(sys.argv[3]) / "scratch"
 scratch.mkdir()
-child = Nursery("native", scratch).spawn("candidate", limits)
+nursery = Nursery("native", scratch)
+child = nursery.spawn("candidate", limits)
 assert child.walls == ()
-child.ask("load", 60, path="k.py", text=Path(sys.argv[2]).read_text(), device="cpu", target="sm_90", precision="ieee")
+text = Path(sys.argv[2]).read_text()
+try:
+    child.ask("load", 60, path="k.py", text=text, device="cpu", target="sm_90", precision="ieee")
+except ChildGone as gone:
+    sys.exit(f"{gone.how}: {gone.log}")
 """
 HANG = """\
 import os, time

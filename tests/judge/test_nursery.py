@@ -271,7 +271,9 @@ def test_a_child_that_hangs_up_and_lives_on(nursery: Nursery, name: str, child: 
 
 
 def test_what_it_printed_last_is_kept(child: Child) -> None:
-    gone = ending(child, "os.write(1, b'to stdout\\n')\nprint('to stderr', file=sys.stderr, flush=True)\nos._exit(3)")
+    gone = ending(
+        child, "os.write(1, b'to stdout\\n')\nprint('to stderr', file=sys.stderr, flush=True)\nos._exit(3)"
+    )
     assert gone.log.split("\n")[-3:] == ["to stdout", "to stderr", ""]
 
 

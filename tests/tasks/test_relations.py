@@ -27,7 +27,7 @@ def test_shrunk_values_are_small_and_of_the_same_kind(value, limit):
 
 def test_divisors_are_kept():
     assert shrink_value(768, 64, [12]) % 12 == 0
-    assert shrink_value(512, 8, [32], strict=True) == 128  # four channels a group, not one
+    assert shrink_value(512, 8, [32], strict=True) == 64  # two channels a group, not one
     assert shrink_value(4096, 64, [64]) == 128
     assert shrink_value(512, 8, [32]) == 8
 

@@ -14,7 +14,7 @@ from tilesmith.worker.pretend_cuda import NotOnThisMachine
 
 
 def caught(action):
-    with pytest.raises(BaseException) as info:  # noqa: PT011
+    with pytest.raises(BaseException) as info:
         action()
     return info.value
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from tilesmith.worker.loading import BadCandidate, construct, execute
+from tilesmith.worker.loading import BadCandidate, adopt_sizes, construct, execute
 from tilesmith.worker.state import UnmatchedTensor, clone_state, perturbed, state_of
 
 SOURCE = """\
@@ -85,6 +85,17 @@ def test_a_model_that_is_no_module():
 
 
 def test_a_parameter_of_its_own_is_named():
-    extra = SOURCE.replace("        self.line =", "        self.extra = nn.Parameter(torch.rand(7))\n        self.line =")
+    extra = SOURCE.replace(
+        "        self.line =", "        self.extra = nn.Parameter(torch.rand(7))\n        self.line ="
+    )
     with pytest.raises(UnmatchedTensor, match="'extra'"):
         construct(execute("kernel.py", extra), plan(4), "cpu")
+
+
+def test_repeated_constants_of_the_task_follow_the_shape_at_hand():
+    found = execute("kernel.py", "batch_size = 10\nwidth = 7\n" + SOURCE)
+    names = found.__init__.__globals__
+    adopt_sizes({"batch_size": (10, 6), "width": (8, 4), "height": (9, 5)})
+    assert (names["batch_size"], names["width"], "height" in names) == (6, 7, False)
+    adopt_sizes({})
+    assert names["batch_size"] == 10

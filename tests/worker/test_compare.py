@@ -111,7 +111,9 @@ def test_complex_numbers_count_both_parts():
     off = torch.tensor([3 + 4.5j, 0j], dtype=torch.complex64)
     stats = measure(off, truth, truth.to(torch.complex64), None)
     assert stats["relative"] == pytest.approx(0.1)
-    assert measure(off.conj(), truth.conj(), truth.to(torch.complex64).conj(), None)["relative"] == pytest.approx(0.1)
+    assert measure(off.conj(), truth.conj(), truth.to(torch.complex64).conj(), None)["relative"] == pytest.approx(
+        0.1
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.uint8, torch.bool])
@@ -148,11 +150,19 @@ def test_honest_sums_that_cancel_do_not_fail():
         (torch.zeros(2), torch.zeros(2), None),
         ((torch.zeros(2), torch.zeros(3)), [torch.zeros(2), torch.zeros(3)], None),
         (torch.zeros(2, 1), torch.zeros(2), "output 0 has shape (2, 1), expected (2,)"),
-        ((torch.zeros(2), torch.zeros(1)), (torch.zeros(2), torch.zeros(2)), "output 1 has shape (1,), expected (2,)"),
+        (
+            (torch.zeros(2), torch.zeros(1)),
+            (torch.zeros(2), torch.zeros(2)),
+            "output 1 has shape (1,), expected (2,)",
+        ),
         (torch.zeros(2).half(), torch.zeros(2), "output 0 has dtype float16, expected float32"),
         (torch.zeros(2), (torch.zeros(2),), "returned a tensor, expected 1 outputs"),
         (None, torch.zeros(2), "returned the value None, expected a tensor"),
-        ({"a": torch.zeros(1)}, {"b": torch.zeros(1)}, "a dictionary with keys a, expected a dictionary with keys b"),
+        (
+            {"a": torch.zeros(1)},
+            {"b": torch.zeros(1)},
+            "a dictionary with keys a, expected a dictionary with keys b",
+        ),
     ],
 )
 def test_the_form_must_match(got, want, message):

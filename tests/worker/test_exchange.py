@@ -232,7 +232,13 @@ def test_mapping_keeps_the_nest_and_its_types():
 
 def test_inputs_travel_whatever_they_are(tmp_path):
     path = str(tmp_path / "inputs")
-    given = [torch.rand(3), {"k": (torch.arange(2), "s")}, Pair(torch.rand(2).bfloat16(), None), 2.5, [torch.rand(4).T]]
+    given = [
+        torch.rand(3),
+        {"k": (torch.arange(2), "s")},
+        Pair(torch.rand(2).bfloat16(), None),
+        2.5,
+        [torch.rand(4).T],
+    ]
     write_inputs(path, given)
     back = read_inputs(path, "cpu")
     assert torch.equal(back[0], given[0])

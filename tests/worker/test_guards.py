@@ -40,7 +40,8 @@ def test_fresh_integers_are_an_unlikely_number_and_booleans_are_left_alone():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda: torch.zeros(4), lambda: torch.ones(4), lambda: torch.full((4,), 7.0), lambda: torch.zeros_like(LIKE)]
+    "make",
+    [lambda: torch.zeros(4), lambda: torch.ones(4), lambda: torch.full((4,), 7.0), lambda: torch.zeros_like(LIKE)],
 )
 def test_memory_with_values_keeps_them(make):
     expected = make()

@@ -150,7 +150,10 @@ def test_a_child_that_ends_leaves_nobody_behind(bare: bool, name: str) -> None:
 
 
 def test_too_many_processes(bare: bool, name: str) -> None:
-    text = NAME.format(name=name) + "for _ in range(40):\n    if os.fork() == 0:\n        time.sleep(600)\ntime.sleep(600)"
+    text = (
+        NAME.format(name=name)
+        + "for _ in range(40):\n    if os.fork() == 0:\n        time.sleep(600)\ntime.sleep(600)"
+    )
     assert play(bare, text, listen_s=5)["ending"] == "processes"
     assert not alive(name)
 
@@ -184,7 +187,8 @@ def test_killing_the_supervisor_ends_its_child(name: str) -> None:
 
 
 def test_descendants_are_found_at_any_depth() -> None:
-    chain = "import os, sys, time\nif os.fork() == 0 and os.fork() == 0: os.setsid(); print('deep', flush=True)\ntime.sleep(600)"
+    deep = "if os.fork() == 0 and os.fork() == 0: os.setsid(); print('deep', flush=True)"
+    chain = f"import os, time\n{deep}\ntime.sleep(600)"
     started = subprocess.Popen([sys.executable, "-c", chain], stdout=subprocess.PIPE)
     try:
         assert started.stdout is not None

@@ -155,3 +155,12 @@ def test_tf32_is_in_the_eager_values_but_not_in_the_truth(tmp_path):
     assert torch.equal(default.truth.tensors[0], strict.truth.tensors[0])
     errors = [(a.eager.tensors[0].double() - a.truth.tensors[0]).norm() for a in (default, strict)]
     assert errors[0] > 20 * errors[1]
+
+
+def test_tensors_kept_as_plain_attributes_do_not_narrow_the_truth(tmp_path):
+    """KernelBench's GRUs keep their initial state so; truth must not fall back to PyTorch's own values."""
+    init = "self.gru = nn.GRU(8, 4)\nself.h0 = torch.randn(1, 2, 4)"
+    made = variant(tmp_path, "return self.gru(x, self.h0)[0]", init, "[torch.rand(5, 2, 8)]")
+    answer = made.answer("own")
+    assert answer.truth_is == "float64 on cpu"
+    assert answer.truth.tensors[0].dtype == torch.float64

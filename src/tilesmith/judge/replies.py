@@ -54,6 +54,7 @@ _REPLIES: dict[str, dict[str, Check]] = {
         "damage": _or_none(_text),
         "autotuned": _count,
     },
+    "construct": {"stale": _is_list_of(_text)},
     "record": {"launches": _is_list_of(_text), "programs": _count},
     "record_exact": {"launches": _is_list_of(_text), "programs": _count},
     "compile": {"resources": _is_list_of(_kernel)},

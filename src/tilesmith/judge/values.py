@@ -51,11 +51,12 @@ class Values:
         self._candidate, self._reference, self._config = candidate, reference, config
         self._device, self._gpu = device, gpu
         self._pads = "nan" if device == "cuda" else None
+        self._stale: list[str] = []
 
     def construct(self, variant: str) -> None:
         path = self._reference.construction(variant)
         with self._gpu():
-            self._candidate.ask("construct", variant=variant, construction=path)
+            self._stale = self._candidate.ask("construct", variant=variant, construction=path)["stale"]
 
     def check(self, variant: str, budget_s: float, draws: tuple[str, ...] = DRAWS) -> ValuesReport:
         """Every draw within the error budget; fewer draws, and a note, when the time for them runs out."""
@@ -77,17 +78,19 @@ class Values:
         return ValuesReport(errors, launches, tuple(used), tuple(notes))
 
     def check_again(self, variant: str) -> tuple[str, ...]:
-        """The same inputs once more: after autotuning settled, in another order of programs, in each config.
-
-        Returns the launches of a settled call.
-        """
-        first, _ = self._judged_run(variant, "own", schedule=1, when="in another order of programs")
+        """The same inputs once more: the launches of a call after autotuning has settled."""
         if self._device == "cpu":
-            for choice in range(1, min(first.autotuned, _MOST_CONFIGS)):
-                self._judged_run(variant, "own", choice=choice, when=f"with autotune config {choice}")
-            self._judged_run(variant, "own", schedule=2, when="in another order of programs")
-        else:
-            self._judged_run(variant, "own", when="on a repeated call")
+            return self._check_schedules(variant)
+        run, _ = self._judged_run(variant, "own", when="on a repeated call")
+        return run.launches
+
+    def _check_schedules(self, variant: str) -> tuple[str, ...]:
+        """In the interpreter: other orders of the programs, and every autotune config."""
+        when = "with the programs in another order"
+        first, _ = self._judged_run(variant, "own", schedule=1, when=when)
+        for choice in range(1, min(first.autotuned, _MOST_CONFIGS)):
+            self._judged_run(variant, "own", choice=choice, when=f"with autotune config {choice}")
+        self._judged_run(variant, "own", schedule=2, when=when)
         return first.launches
 
     def _judged_run(
@@ -141,6 +144,8 @@ class Values:
                 cause = "the result depends on memory outside its tensors (a load without a mask?)"
                 return Failed(Verdict.UNSAFE_MEMORY, f"{cause}; {judgement.message}", judgement.errors)
         reason = f"{when}, {judgement.message}" if when else judgement.message
+        if self._stale:
+            reason += f"\n{self._stale[0]}, made in the constructor: it does not follow when weights are loaded"
         return Failed(judgement.verdict, reason, judgement.errors)
 
     def _agree(self, first: str, second: str) -> bool:

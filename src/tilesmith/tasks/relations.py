@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from math import lcm
 
 SMALLEST_SIZE = 8
-LARGEST_FOURFOLD = 32
 
 
 def is_power_of_two(value: int) -> bool:
@@ -27,19 +26,14 @@ def shrink_value(value: int, limit: int, divisors: Iterable[int], strict: bool =
     room = value if strict else limit
     kept = [d for d in divisors if 1 < d < value and value % d == 0 and d <= room]
     step = _common_multiple(kept, room)
-    limit = max([limit, step, *(_several(d, value) for d in kept if step % d == 0)])
+    limit = max([limit, step, *(2 * d for d in kept if step % d == 0)])
     if value <= limit:
         return value
     kind = is_power_of_two(value)
     alike = [n for n in range(limit, 1, -1) if n % step == 0 and is_power_of_two(n) == kind]
     same_parity = [n for n in alike if n % 2 == value % 2]
     dividing = [n for n in same_parity if value % n == 0 and n > limit // 2]
-    return next(iter(dividing or same_parity or alike or [step if step > 1 else limit]))
-
-
-def _several(divisor: int, value: int) -> int:
-    """A few times `divisor`, fewer if that is large, and no more often than it fits into `value`."""
-    return divisor * min(4 if divisor <= LARGEST_FOURFOLD else 2, value // divisor)
+    return next(iter(dividing or same_parity or alike or [limit - limit % step]))
 
 
 def _common_multiple(divisors: Iterable[int], limit: int) -> int:

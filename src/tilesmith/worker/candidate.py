@@ -68,7 +68,7 @@ class Candidate:
         with self._world():
             model, transfer = construct(self._class, plan, self._device)
         self._models[variant] = _Built(model, transfer, plan)
-        return {"by_value": list(transfer.by_value), "by_shape": list(transfer.by_shape)}
+        return {"stale": [f"{copy} is a copy of {source}" for copy, source in transfer.stale.items()]}
 
     def compile_ahead(self, variant: str, inputs: str) -> dict[str, Any]:
         """Compile what one forward launches without launching it, so that the GPU stays free for others.

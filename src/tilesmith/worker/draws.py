@@ -62,7 +62,7 @@ def _scaled(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
 def _shifted(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
     """Zeros stay: those of a triangular matrix are part of the task, and a kernel may skip them."""
     spread = x.float().std() if x.numel() > 1 else torch.ones(())
-    moved = x + 4 * spread.nan_to_num(1.0).clamp(min=0.1).to(x)
+    moved = x + 2 * spread.nan_to_num(1.0).clamp(min=0.1).to(x)
     return torch.where(x == 0, x, moved) if bool((x != 0).any()) else moved
 
 

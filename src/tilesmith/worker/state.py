@@ -7,7 +7,7 @@ trained model; perturbing every tensor on both sides alike shows it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import nn
@@ -29,6 +29,8 @@ class Transfer:
     by_shape: tuple[str, ...]
     transposed: frozenset[str] = frozenset()
     """Tensors of the candidate that hold the transpose of their source."""
+    stale: dict[str, str] = field(default_factory=dict)
+    """Copies that the constructor made of tensors the candidate also has: loading new weights misses them."""
 
 
 def state_of(model: nn.Module) -> State:
@@ -83,25 +85,22 @@ def match(candidate: State, parameters: set[str], reference: State) -> Transfer:
     by_value = _pair(open_names, candidate, free, _same_values)
     by_value |= _pair([n for n in open_names if n not in by_value], candidate, free, _is_copy)
     open_names = [name for name in open_names if name not in by_value]
-    copies = _pair(open_names, candidate, dict(reference), _is_copy, once=False)
-    by_value |= copies
-    open_names = [name for name in open_names if name not in copies]
     by_shape = _pair([n for n in open_names if n in parameters], candidate, free, _same_shape)
     for name in open_names:
         if name in parameters and name not in by_shape:
             raise UnmatchedTensor(_unmatched(name, candidate[name], free))
     transposed = frozenset(n for n, key in by_value.items() if not _is_reshaped(candidate[n], reference[key]))
-    return Transfer(sources | by_value | by_shape, tuple(by_value), tuple(by_shape), transposed)
+    stale = {n: k for n in open_names for k in sources.values() if _is_copy(candidate[n], reference[k])}
+    return Transfer(sources | by_value | by_shape, tuple(by_value), tuple(by_shape), transposed, stale)
 
 
-def _pair(names: list[str], candidate: State, free: State, alike: Alike, once: bool = True) -> dict[str, str]:
+def _pair(names: list[str], candidate: State, free: State, alike: Alike) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for name in names:
         found = next((key for key, tensor in free.items() if alike(candidate[name], tensor)), None)
         if found is not None:
             pairs[name] = found
-            if once:
-                del free[found]
+            del free[found]
     return pairs
 
 
@@ -119,7 +118,7 @@ def _is_telling(b: torch.Tensor) -> bool:
 
 
 def _is_copy(a: torch.Tensor, b: torch.Tensor) -> bool:
-    """The same values reshaped, transposed or in another dtype: kernels keep such copies from the constructor on."""
+    """The same values reshaped, transposed or in another dtype, as kernels like to keep their weights."""
     if a.numel() != b.numel() or not a.is_floating_point() or not _is_telling(b):
         return False
     return _is_reshaped(a, b) or (b.dim() == 2 and _is_reshaped(a, b.mT))
