@@ -24,13 +24,7 @@ Spawn = Callable[[str, str], Child]
 _INTERPRET_S = 20.0
 _AFFORDABLE_BYTES = 16_000_000
 _AFFORDABLE_PROGRAMS = 6_000
-_OWN_FAULT = (
-    Verdict.RUNTIME_ERROR,
-    Verdict.WRONG_SHAPE,
-    Verdict.WRONG_VALUES,
-    Verdict.INACCURATE,
-    Verdict.UNSAFE_MEMORY,
-)
+_SHAPE_RELATED = (Verdict.RUNTIME_ERROR, Verdict.WRONG_SHAPE, Verdict.WRONG_VALUES, Verdict.UNSAFE_MEMORY)
 
 
 @dataclass(frozen=True)
@@ -103,21 +97,29 @@ def _accept(exam: Examination, compilation: Compilation) -> None:
 def _second_chance(
     exam: Examination, reference: ReferenceSession, values: Values, compilation: Compilation, failure: Failed
 ) -> None:
-    """A kernel may be written for the task's exact shape: try that where the interpreter can afford it."""
-    moved = reference.profile.get("bytes_moved") or 1 << 60
-    affordable = moved <= _AFFORDABLE_BYTES and (compilation.programs or 0) <= _AFFORDABLE_PROGRAMS
-    if reference.plans.get("shrunk") == "as is" or failure.verdict not in _OWN_FAULT or not affordable:
+    """A kernel may be written for the task's exact sizes: try those, or smaller ones that divide alike."""
+    variant = _closer_shape(reference, compilation)
+    if variant is None or failure.verdict not in _SHAPE_RELATED or exam.config.require_general:
         raise failure
-    with exam.gate("exact shape"):
+    with exam.gate(f"{variant} shape"):
         try:
-            values.construct("exact")
-            exam.errors = values.check("exact", _INTERPRET_S).errors
+            values.construct(variant)
+            report = values.check(variant, _INTERPRET_S)
         except Failed:
             raise failure from None
-    exam.generality = EXACT_ONLY
-    exam.notes.append(f"fails on smaller shapes: {failure.verdict}: {failure.reason}")
-    if exam.config.require_general:
-        raise failure
+    exam.errors, exam.generality = report.errors, EXACT_ONLY
+    exam.environment["shapes"] = "as is" if variant == "exact" else reference.aligned()
+    exam.notes.append(f"fails on other shapes: {failure.verdict}: {failure.reason}")
+
+
+def _closer_shape(reference: ReferenceSession, compilation: Compilation) -> str | None:
+    """The exact shape where the interpreter can afford it, else the aligned one."""
+    if reference.plans.get("shrunk") == "as is":
+        return None
+    moved = reference.profile.get("bytes_moved") or 1 << 60
+    if moved <= _AFFORDABLE_BYTES and (compilation.programs or 0) <= _AFFORDABLE_PROGRAMS:
+        return "exact"
+    return "aligned" if reference.aligned() else None
 
 
 def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Compilation:

@@ -39,6 +39,7 @@ class ReferenceSession:
         self._lock = threading.RLock()
         self._files: dict[tuple[str, str], str | None] = {}
         self._setup: list[dict[str, Any]] = []
+        self._aligned: list[str | None] = []
         self.broken = False
         """Its process is gone: do not use it again."""
         self.environment: dict[str, Any] = {}
@@ -78,6 +79,13 @@ class ReferenceSession:
         """A file with the exact shapes and no data, or None where they cannot be had without the data."""
         with self._lock:
             return self._once("exact", "blueprint", lambda path: self.ask("blueprint", path=path))
+
+    def aligned(self) -> str | None:
+        """How the shape that divides as the task's own does was made; None where there is none."""
+        with self._lock:
+            if not self._aligned:
+                self._aligned.append(self.set_up("align")["plan"])
+            return self._aligned[0]
 
     def inputs(self, variant: str, draw: str) -> str | None:
         """A file with the inputs of one draw, or None where the reference itself cannot take them."""

@@ -46,13 +46,13 @@ class ShrunkTask:
 def shrunk_variants(task: TaskSource) -> Iterator[ShrunkTask]:
     """Whole-task plans, best first: families in order of preference, each from large to small."""
     constants = find_constants(task)
-    sizes = [constant for constant in constants if _is_size(constant)]
-    fixed = [constant.value for constant in constants if not _is_size(constant)]
+    sizes = [constant for constant in constants if is_size(constant)]
+    fixed = [constant.value for constant in constants if not is_size(constant)]
     inputs = [constant for constant in sizes if constant.feeds_inputs]
-    batch = [constant for constant in sizes if _is_batch(constant)]
+    batch = [constant for constant in sizes if is_batch(constant)]
     for family, chosen, plan in _families(sizes, inputs, batch, fixed):
         for limit in LIMITS:
-            variant = _shrunk(task, f"{family} at most {limit}", dict(plan(chosen, limit)), family)
+            variant = shrunk_task(task, f"{family} at most {limit}", dict(plan(chosen, limit)), family)
             if variant.constants:
                 yield variant
 
@@ -92,18 +92,18 @@ def halvings(task: TaskSource, original: TaskSource) -> Iterator[ShrunkTask]:
     sizes, fixed = _sizes_of(task, original)
     for group in _halving_groups(sizes):
         value = group[0].value
-        least = SMALLEST_BATCH if _is_batch(group[0]) or _is_count(group[0]) else SMALLEST_HALF
-        half = shrink_value(value, max(value // 2, least), [] if _is_batch(group[0]) else fixed)
+        least = SMALLEST_BATCH if is_batch(group[0]) or _is_count(group[0]) else SMALLEST_HALF
+        half = shrink_value(value, max(value // 2, least), [] if is_batch(group[0]) else fixed)
         if least <= half < value:
             new = dict.fromkeys(group, half)
-            yield _shrunk(task, f"{group[0].name} halved", new, "halving")
+            yield shrunk_task(task, f"{group[0].name} halved", new, "halving")
 
 
 def _halving_groups(sizes: list[Constant]) -> Iterator[list[Constant]]:
-    batch = [constant for constant in sizes if _is_batch(constant)]
+    batch = [constant for constant in sizes if is_batch(constant)]
     if batch and len({constant.value for constant in batch}) == 1:
         yield batch
-    rest = [constant for constant in sizes if not _is_batch(constant)]
+    rest = [constant for constant in sizes if not is_batch(constant)]
     for value in sorted({constant.value for constant in rest}, reverse=True):
         yield [constant for constant in rest if constant.value == value]
     for constant in sorted(sizes, key=lambda item: -item.value):
@@ -129,7 +129,7 @@ def odd_variants(task: TaskSource, original: TaskSource | None = None) -> Iterat
             for kept, divisors in (("", []), (", divisors kept", fixed), (", all divisors kept", everything)):
                 plans.append((label + kept, {c: make_ragged(c.value, divisors, by) for c in chosen}))
         for label, new in plans:
-            variant = _shrunk(task, f"ragged {label} ({by:+d})", new, f"ragged {by:+d}")
+            variant = shrunk_task(task, f"ragged {label} ({by:+d})", new, f"ragged {by:+d}")
             if variant.text not in seen:
                 seen.add(variant.text)
                 yield variant
@@ -140,7 +140,7 @@ def _ragged_apart(sizes: list[Constant], divisors: list[int], by: int) -> dict[C
     further = 2 if by > 0 else -2
     steps = [by + further * (index % 3) for index in range(len(sizes))]
     return {
-        size: make_ragged(size.value, [] if _is_batch(size) else divisors, step)
+        size: make_ragged(size.value, [] if is_batch(size) else divisors, step)
         for size, step in zip(sizes, steps, strict=True)
     }
 
@@ -149,9 +149,9 @@ def odd_subset(task: TaskSource, original: TaskSource, by: int, names: Collectio
     """Only the sizes called `names` ragged: for tasks in which most sizes are tied to another."""
     sizes, fixed = _sizes_of(task, original)
     named = [c for c in sizes if c.name in names and c.feeds_inputs]
-    chosen = {c: make_ragged(c.value, [] if _is_batch(c) else fixed, by) for c in named}
+    chosen = {c: make_ragged(c.value, [] if is_batch(c) else fixed, by) for c in named}
     label = ", ".join(constant.name for constant in chosen)
-    variant = _shrunk(task, f"ragged {label} ({by:+d})", chosen, f"ragged {by:+d}")
+    variant = shrunk_task(task, f"ragged {label} ({by:+d})", chosen, f"ragged {by:+d}")
     return variant if variant.constants else None
 
 
@@ -165,14 +165,14 @@ def _sizes_of(task: TaskSource, original: TaskSource) -> _Sizes:
     now, before = find_constants(task), find_constants(original)
     sizes, fixed = [], []
     for constant, judged in zip(now, before, strict=True):
-        if _is_size(judged) or _is_count(judged):
+        if is_size(judged) or _is_count(judged):
             sizes.append(replace(constant, name=judged.name))
         else:
             fixed.append(constant.value)
     return _Sizes(sizes, fixed)
 
 
-def _shrunk(task: TaskSource, plan: str, new: dict[Constant, int], family: str) -> ShrunkTask:
+def shrunk_task(task: TaskSource, plan: str, new: dict[Constant, int], family: str) -> ShrunkTask:
     changed = {constant: size for constant, size in new.items() if size != constant.value}
     names = {constant.name: size for constant, size in changed.items()}
     return ShrunkTask(rewrite(task.text, changed), plan, names, family)
@@ -183,7 +183,7 @@ def _last_word(constant: Constant) -> str:
     return re.split(r"[.:]|\['?", constant.name.rstrip("'\"]"))[-1]
 
 
-def _is_size(constant: Constant) -> bool:
+def is_size(constant: Constant) -> bool:
     if constant.value <= 1 or NEVER_NAME.search(constant.name):
         return False
     words = f"{constant.name.split('[')[0]} {_last_word(constant)}"
@@ -194,7 +194,7 @@ def _is_size(constant: Constant) -> bool:
     return constant.leads_inputs or (constant.feeds_inputs and bool(SIZE_NAME.search(words)))
 
 
-def _is_batch(constant: Constant) -> bool:
+def is_batch(constant: Constant) -> bool:
     return constant.leads_inputs or bool(BATCH_NAME.search(constant.name))
 
 

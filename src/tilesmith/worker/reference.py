@@ -21,7 +21,7 @@ from tilesmith.worker.environment import describe_environment
 from tilesmith.worker.floor import necessary_bytes
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
-from tilesmith.worker.taskside import choose_shrunk, describe, load_task, odd_shapes, resized
+from tilesmith.worker.taskside import choose_aligned, choose_shrunk, describe, load_task, odd_shapes, resized
 from tilesmith.worker.variant import Answer, Variant, input_shapes
 
 
@@ -31,6 +31,7 @@ def serve(channel: Channel) -> None:
         "open": reference.open,
         "describe": reference.describe,
         "variants": reference.variants,
+        "align": reference.align,
         "construct": reference.construct,
         "blueprint": reference.blueprint,
         "draw": reference.draw,
@@ -71,10 +72,17 @@ class Reference:
             self._texts[f"odd {position}"], plans[f"odd {position}"] = ragged.text, ragged.plan
         return {"plans": plans}
 
+    def align(self) -> dict[str, Any]:
+        """Add a shape that divides as the task's own does; null where there is none."""
+        choice = choose_aligned(self._loaded.source)
+        if choice is not None:
+            self._texts["aligned"] = choice.text
+        return {"plan": None if choice is None else choice.plan}
+
     def construct(self, variant: str, path: str) -> dict[str, Any]:
         chosen = self._variant(variant)
-        # The small shape stands for the exact one; on other shapes a kernel must do without its copies.
-        sizes = resized(self._loaded, chosen.loaded) if variant == "shrunk" else {}
+        # Small and aligned shapes stand for the exact one; on other shapes a kernel must do without its copies.
+        sizes = resized(self._loaded, chosen.loaded) if variant in ("shrunk", "aligned") else {}
         exchange.write_trusted(path, chosen.construction() | {"sizes": sizes})
         return {}
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tilesmith.errors import TaskError
+from tilesmith.tasks.aligned import aligned_variants
 from tilesmith.tasks.constants import find_constants
 from tilesmith.tasks.shrink import (
     RAGGED_STEPS,
@@ -24,6 +25,8 @@ BUDGET_FLOPS = 100_000_000
 BUDGET_SECONDS = 6.0
 """Only tasks that fight back come near this; the smallest variant found by then is taken."""
 RAGGED_GROWTH = 2
+ALIGNED_ELEMENTS = 4_000_000
+ALIGNED_FLOPS = 3_000_000_000
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,18 @@ def odd_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[S
     ragged = _Ragged(task, small, original, growth, time.monotonic() + BUDGET_SECONDS)
     found = (ragged.first_valid(by) for by in RAGGED_STEPS[:count])
     return [choice for choice in found if choice is not None]
+
+
+def choose_aligned(task: TaskSource) -> ShrunkChoice | None:
+    """The largest shape that divides as the task does and can still be interpreted; None if there is none."""
+    budget = _Budget(ALIGNED_ELEMENTS, ALIGNED_FLOPS)
+    for tried, variant in enumerate(aligned_variants(task), 1):
+        trial = try_task(task.path, variant.text)
+        if trial.runs and budget.fits(trial):
+            return ShrunkChoice(
+                variant.text, variant.plan, variant.constants, trial.elements, trial.flops, True, tried
+            )
+    return None
 
 
 @dataclass(frozen=True)
