@@ -81,8 +81,26 @@ def _examine_values(
     if failure is not None:
         _second_chance(exam, reference, values, compilation.result(), failure)
         return
+    with exam.gate("longer shapes"):
+        if not _survives_longer(exam, reference, values):
+            return
     with exam.gate("other shapes"):
         exam.generality = generality(exam, reference, values, _INTERPRET_S / 4)
+
+
+def _survives_longer(exam: Examination, reference: ReferenceSession, values: Values) -> bool:
+    """Small shapes fit one block: a second one, and a grid of several programs, must be right too."""
+    for name in (name for name in reference.plans if name.startswith("long")):
+        try:
+            values.construct(name)
+            values.check(name, 0.0, draws=("own",))
+        except Failed as failed:
+            where = f"with {reference.plans[name]}"
+            if failed.verdict is Verdict.TIMEOUT:
+                exam.notes.append(f"{where}: too slow for the interpreter")
+                return False
+            raise Failed(failed.verdict, f"{where}: {failed.reason}", failed.errors) from None
+    return True
 
 
 def _accept(exam: Examination, compilation: Compilation) -> None:
@@ -105,6 +123,7 @@ def _second_chance(
         try:
             values.construct(variant)
             report = values.check(variant, _INTERPRET_S)
+            values.check_again(variant)
         except Failed:
             raise failure from None
     exam.errors, exam.generality = report.errors, EXACT_ONLY

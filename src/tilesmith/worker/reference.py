@@ -21,7 +21,15 @@ from tilesmith.worker.environment import describe_environment
 from tilesmith.worker.floor import necessary_bytes
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
-from tilesmith.worker.taskside import choose_aligned, choose_shrunk, describe, load_task, odd_shapes, resized
+from tilesmith.worker.taskside import (
+    choose_aligned,
+    choose_shrunk,
+    describe,
+    load_task,
+    long_shapes,
+    odd_shapes,
+    resized,
+)
 from tilesmith.worker.variant import Answer, Variant, input_shapes
 
 
@@ -70,6 +78,9 @@ class Reference:
         self._texts["shrunk"], plans["shrunk"] = small.text, small.plan
         for position, ragged in enumerate(odd_shapes(self._loaded.source, small, odd), 1):
             self._texts[f"odd {position}"], plans[f"odd {position}"] = ragged.text, ragged.plan
+        if self._device == "cpu" and small.plan != "as is":
+            for position, long in enumerate(long_shapes(self._loaded.source, small), 1):
+                self._texts[f"long {position}"], plans[f"long {position}"] = long.text, long.plan
         return {"plans": plans}
 
     def align(self) -> dict[str, Any]:

@@ -2,7 +2,13 @@
 
 from tilesmith.worker.taskside.describing import describe
 from tilesmith.worker.taskside.loading import LoadedTask, build_model, load_task, resized, seed_everything
-from tilesmith.worker.taskside.shrinking import ShrunkChoice, choose_aligned, choose_shrunk, odd_shapes
+from tilesmith.worker.taskside.shrinking import (
+    ShrunkChoice,
+    choose_aligned,
+    choose_shrunk,
+    long_shapes,
+    odd_shapes,
+)
 
 __all__ = [
     "LoadedTask",
@@ -12,6 +18,7 @@ __all__ = [
     "choose_shrunk",
     "describe",
     "load_task",
+    "long_shapes",
     "odd_shapes",
     "resized",
     "seed_everything",

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from tilesmith.errors import TaskError
 from tilesmith.tasks.aligned import aligned_variants
 from tilesmith.tasks.constants import find_constants
+from tilesmith.tasks.longer import long_variants
 from tilesmith.tasks.shrink import (
     RAGGED_STEPS,
     ShrunkTask,
@@ -25,6 +26,9 @@ BUDGET_FLOPS = 100_000_000
 BUDGET_SECONDS = 6.0
 """Only tasks that fight back come near this; the smallest variant found by then is taken."""
 RAGGED_GROWTH = 2
+LONG_SECONDS = 2.0
+LONG_ELEMENTS = 300_000
+LONG_OUTPUTS = 8_192
 ALIGNED_ELEMENTS = 4_000_000
 ALIGNED_FLOPS = 3_000_000_000
 
@@ -47,8 +51,12 @@ class ShrunkChoice:
 class _Budget:
     elements: int
     flops: int
+    outputs: int | None = None
+    """Where outputs and inputs are not of one size, because a kernel may start a program for each output."""
 
     def fits(self, trial: Trial) -> bool:
+        if self.outputs is not None and trial.outputs > self.outputs and not trial.is_map:
+            return False
         return trial.elements <= self.elements and trial.flops <= self.flops
 
 
@@ -111,6 +119,21 @@ def odd_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[S
     ragged = _Ragged(task, small, original, growth, time.monotonic() + BUDGET_SECONDS)
     found = (ragged.first_valid(by) for by in RAGGED_STEPS[:count])
     return [choice for choice in found if choice is not None]
+
+
+def long_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[ShrunkChoice]:
+    """Up to `count` versions of the chosen small task with one size much longer, for one run each."""
+    small = parse_task(task.path, choice.text)
+    budget = _Budget(LONG_ELEMENTS, BUDGET_FLOPS, LONG_OUTPUTS)
+    search = _Ragged(task, small, try_task(task.path, choice.text), budget, time.monotonic() + LONG_SECONDS)
+    found: list[ShrunkChoice] = []
+    for versions in long_variants(small, task):
+        longest = next((long for variant in versions if (long := search.choice(variant))), None)
+        if longest is not None:
+            found.append(longest)
+        if len(found) == count or time.monotonic() > search.deadline:
+            break
+    return found
 
 
 def choose_aligned(task: TaskSource) -> ShrunkChoice | None:

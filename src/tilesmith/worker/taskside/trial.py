@@ -45,6 +45,13 @@ class Trial:
     output_ranks: tuple[int, ...] | None = None
     """Dimensions of every output: a variant that changes them is another task."""
     ran_for_real: bool = False
+    outputs: int = 0
+    largest_input: int = 0
+    """Elements: a kernel may start one program for each output, unless outputs are as many as inputs."""
+
+    @property
+    def is_map(self) -> bool:
+        return self.outputs == self.largest_input
 
 
 def try_task(path: Path, text: str) -> Trial:
@@ -123,7 +130,8 @@ def _run_real(path: Path, text: str, flops: int) -> Trial:
             unload(loaded)
     fault = _degenerate(outputs)
     elements = _elements([inputs, outputs, *model.parameters(), *model.buffers()])
-    return Trial(not fault, fault, elements, flops, _ranks(outputs), ran_for_real=True)
+    largest = max((tensor.numel() for tensor in tensors_in(inputs)), default=0)
+    return Trial(not fault, fault, elements, flops, _ranks(outputs), True, _elements(outputs), largest)
 
 
 def _degenerate(outputs: Any) -> str:
