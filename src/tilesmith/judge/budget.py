@@ -52,7 +52,7 @@ def judge_outputs(outputs: list[dict[str, Any]], k: float, draw: str) -> Judgeme
 def allowance(stats: dict[str, Any], k: float) -> tuple[float, float]:
     """How large the relative error may be: of the norm, and of the largest element."""
     effective = max(float(stats["effective"]), 1.0)
-    factor = k * math.exp(_CONFIDENCE_Z / math.sqrt(effective))
+    factor = k * math.exp(_CONFIDENCE_Z / math.sqrt(effective) + 2 / effective)
     floor = _FLOORS.get(stats["dtype"], _COARSE_FLOOR)
     return factor * stats["eager_relative"] + floor, factor * stats["eager_max_relative"] + _PEAK * floor
 

@@ -7,6 +7,7 @@ parent believes only what another process can confirm: values, and times that it
 from __future__ import annotations
 
 import contextlib
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -87,6 +88,7 @@ class Candidate:
         pads: str | None = None,
         schedule: int = 0,
         choice: int = 0,
+        limit_s: float | None = None,
     ) -> dict[str, Any]:
         """One forward on the inputs in a file, from the given state, into poisoned memory."""
         guard = GuardedMemory(pads if self._device == "cuda" else None)
@@ -95,7 +97,7 @@ class Candidate:
         guarded = [
             exchange.map_tensors(v, lambda t, i=i: guard.padded(t, f"input {i}")) for i, v in enumerate(given)
         ]
-        self._forget_launches(schedule, choice)
+        self._forget_launches(schedule, choice, limit_s)
         outputs = self._forward(self._models[variant], guarded, guard)
         devices = sorted({str(t.device.type) for t in exchange.tensors_in(outputs)})
         changed = [i for i, (a, b) in enumerate(zip(guarded, kept, strict=True)) if not _same(a, b)]
@@ -150,13 +152,14 @@ class Candidate:
     def _given(self, path: str) -> list[Any]:
         return exchange.read_inputs(path, self._device)
 
-    def _forget_launches(self, schedule: int, choice: int) -> None:
+    def _forget_launches(self, schedule: int, choice: int, limit_s: float | None) -> None:
         if self._device == "cuda":
             self._log.forget()
         else:
             self._interpreter.forget()
             self._interpreter.reschedule(schedule)
             self._interpreter.autotune_choice = choice
+            self._interpreter.deadline = time.monotonic() + limit_s if limit_s else None
 
     def _launch_names(self) -> list[str]:
         if self._device == "cuda":

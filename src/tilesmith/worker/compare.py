@@ -31,7 +31,7 @@ def layout_problem(candidate: Flat, eager: Flat) -> str | None:
 
 
 def measure(
-    candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None
+    candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None = None
 ) -> dict[str, Any]:
     """Statistics of one output, as plain numbers; the judge decides what they mean."""
     if eager.is_complex():
@@ -51,7 +51,7 @@ def same_to_rounding(first: Flat, second: Flat) -> bool:
 def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
     if not a.is_floating_point():
         return torch.equal(a, b)
-    if not torch.equal(a.isfinite(), b.isfinite()):
+    if not bool(((a.isfinite() & b.isfinite()) | _same_nonfinite(a, b)).all()):
         return False
     wide_a, wide_b = a.double().nan_to_num(0, 0, 0), b.double().nan_to_num(0, 0, 0)
     scale = max(float(wide_a.abs().max()), float(wide_b.abs().max())) if a.numel() else 0.0

@@ -115,7 +115,8 @@ class Reference:
         return {"usable": True}
 
     def compare(self, variant: str, draw: str, path: str) -> dict[str, Any]:
-        return self._compare(self._variant(variant).answer(draw), path)
+        chosen = self._variant(variant)
+        return self._compare(chosen, chosen.answer(draw), path)
 
     def compare_timed(self, seed: int, path: str) -> dict[str, Any]:
         """The same for the outputs of a timed call, whose inputs were varied by `seed`."""
@@ -123,7 +124,7 @@ class Reference:
         base = chosen.inputs("own")
         inputs = exchange.map_tensors(base, lambda t: t.clone())
         vary_for_timing(inputs, base, seed)
-        return self._compare(chosen.answer_on(inputs), path)
+        return self._compare(chosen, chosen.answer_on(inputs), path)
 
     def agree(self, first: str, second: str) -> dict[str, Any]:
         """Whether two runs of a candidate on the same inputs gave the same, up to rounding."""
@@ -160,7 +161,7 @@ class Reference:
             self._variants[name] = Variant(loaded, self._device, self._precision, self._seed)
         return self._variants[name]
 
-    def _compare(self, answer: Answer, path: str) -> dict[str, Any]:
+    def _compare(self, variant: Variant, answer: Answer, path: str) -> dict[str, Any]:
         candidate = exchange.read_outputs(path, self._device)
         os.unlink(path)
         problem = layout_problem(candidate, answer.eager)
@@ -170,4 +171,4 @@ class Reference:
             measure(got, truth, eager, answer.log.behind(truth) if not truth.is_floating_point() else None)
             for got, truth, eager in zip(candidate.tensors, answer.truth.tensors, answer.eager.tensors, strict=True)
         ]
-        return {"outputs": outputs, "truth_is": answer.truth_is}
+        return {"outputs": [variant.steadied(stats, i) for i, stats in enumerate(outputs)]}

@@ -46,6 +46,8 @@ class Launch:
     def __init__(self, kernel: str, grid: Grid, interpreter: Interpreter) -> None:
         self.kernel = kernel
         self.deadline = interpreter.deadline
+        self.is_later = len(interpreter.launches) > 1
+        """Earlier launches came to an end: slow then means large, not endless."""
         self.iterations = 0
         self.memory = MemoryMap()
         self.races = RaceLog(active=interpreter.find_races)
@@ -53,8 +55,11 @@ class Launch:
 
     def check_deadline(self) -> None:
         """Raise when the caller's patience is at an end."""
-        if self.deadline is not None and time.monotonic() > self.deadline:
-            raise KernelTimeout("the kernel ran past its deadline", state.place())
+        if self.deadline is None or time.monotonic() <= self.deadline:
+            return
+        if self.programs.finished > 1 or self.is_later:
+            raise NotInterpretable("too much work for Triton's interpreter in the time given (--timeout)")
+        raise KernelTimeout("the kernel ran past its deadline", state.place())
 
 
 @functools.cache

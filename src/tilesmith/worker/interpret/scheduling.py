@@ -55,6 +55,11 @@ class Programs:
         self._body: Callable[[], Any] = lambda: None
         self._hub: Any = None
 
+    @property
+    def finished(self) -> int:
+        """Programs that came to their end, so far."""
+        return self._started - len(self._waiting) - 1
+
     def run(self, body: Callable[[], Any]) -> None:
         """Run every program to its end; whatever one raises ends the launch."""
         self._body, self._hub = body, getcurrent()
