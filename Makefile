@@ -9,7 +9,7 @@ demo: setup  ## judge an example kernel and show what came out
 	$(BIN)/tilesmith check examples/softmax.py examples/kernels/softmax.py
 
 test: setup check-style  ## every test that needs no GPU
-	$(BIN)/python -m pytest tests -m "not gpu" -n 2 --dist loadfile
+	$(BIN)/python -m pytest tests -m "not gpu" -n 2 --dist worksteal
 
 check-style: setup
 	$(BIN)/ruff check .

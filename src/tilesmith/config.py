@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilesmith.errors import UsageError
+
+PRECISIONS = ("default", "ieee", "tf32")
+TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "gfx942", "gfx1100")
+
 
 @dataclass(frozen=True)
 class CheckConfig:
@@ -31,3 +36,12 @@ class CheckConfig:
     """Run compute-sanitizer's memcheck and racecheck too, where it is installed."""
     memory_bytes: int = 16 * 2**30
     """Host memory a candidate may hold."""
+
+    def __post_init__(self) -> None:
+        if self.precision not in PRECISIONS:
+            raise UsageError(f"unknown precision '{self.precision}': use default, ieee or tf32")
+        if self.target not in TARGETS:
+            raise UsageError(f"unknown target '{self.target}': use one of {', '.join(TARGETS)}")
+        for name in ("k", "timeout_s", "timing_s"):
+            if not getattr(self, name) > 0:
+                raise UsageError(f"--{name.removesuffix('_s')} must be greater than zero")

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from tilesmith.worker.precision import PRECISIONS, EmulateTf32, round_to_tf32, set_precision
+from tilesmith.config import PRECISIONS
+from tilesmith.worker.precision import EmulateTf32, round_to_tf32, set_precision
 
 X = torch.rand(2, 3, 8, 8, generator=torch.Generator().manual_seed(1))
 W = torch.rand(4, 3, 3, 3, generator=torch.Generator().manual_seed(2))

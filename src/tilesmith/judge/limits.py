@@ -15,7 +15,9 @@ _ADDRESS_SLACK_BYTES = 12 * 2**30
 
 
 def candidate_limits(config: CheckConfig, device: str) -> Limits:
-    memory = min(config.memory_bytes, int(_machine_bytes() * 0.7))
+    most = int(_machine_bytes() * 0.7)
+    # Tensors that travel through shared memory count as held, and on a GPU they may be large.
+    memory = min(config.memory_bytes, most) if device == "cpu" else most
     return Limits(
         address_bytes=memory + _ADDRESS_SLACK_BYTES if device == "cpu" else None,
         resident_bytes=memory,

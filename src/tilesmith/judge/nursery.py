@@ -26,6 +26,7 @@ from tilesmith.worker.sandbox import Limits
 
 _START_S = 180.0
 _ENDING_S = 10.0
+_HANG_UP_S = 1.0
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "CC", "SYSTEMROOT")
 _KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "HIP_", "ROCM_", "ROCR_")
 
@@ -72,14 +73,18 @@ class Child:
         if how is not None:
             with contextlib.suppress(ChannelClosed):
                 self._control.send({"kill": True})
-        report = self._hear()
+        report = self._hear(_ENDING_S if how else _HANG_UP_S)
+        if not report and how is None:  # it closed its end and lives on
+            with contextlib.suppress(ChannelClosed):
+                self._control.send({"kill": True})
+            report = self._hear()
         self._channel.close()
         self._control.close()
         return ChildGone(how or str(report.get("ending", "signal:9")), str(report.get("log", "")))
 
-    def _hear(self) -> dict[str, Any]:
+    def _hear(self, within_s: float = _ENDING_S) -> dict[str, Any]:
         try:
-            return self._control.receive(_ENDING_S)
+            return self._control.receive(within_s)
         except (ChannelClosed, ChannelTimeout, BadFrame):
             return {}
 
@@ -139,6 +144,8 @@ class Nursery:
         child.close()
 
     def close(self) -> None:
+        if not self._ready:
+            self._server.kill()
         self._socket.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._server.wait(5)

@@ -58,14 +58,18 @@ class ArgReductionLog(TorchDispatchMode):
 
 def same_choice(reduction: ArgReduction, ours: torch.Tensor, theirs: torch.Tensor) -> torch.Tensor:
     """Where both indices pick the same value (to rounding of float32) from the operand."""
+    shape = ours.shape
     operand = reduction.operand.flatten() if reduction.dim is None else reduction.operand
     dim = 0 if reduction.dim is None else reduction.dim % max(operand.ndim, 1)
     size = operand.shape[dim]
     ours, theirs = ours.to(operand.device), theirs.to(operand.device)
     valid = (ours >= 0) & (ours < size)
+    if reduction.dim is None:
+        ours, theirs, valid = ours.reshape(()), theirs.reshape(()), valid.reshape(())
     picked = [_gather(operand, dim, index.clamp(0, size - 1)) for index in (ours, theirs)]
-    tolerance = 4 * torch.finfo(torch.float32).eps * operand.double().abs().max()
-    return valid & ((picked[0].double() - picked[1].double()).abs() <= tolerance)
+    scale = picked[1].double().abs().nan_to_num(0, 0, 0)
+    close = (picked[0].double() - picked[1].double()).abs() <= 4 * torch.finfo(torch.float32).eps * scale
+    return (valid & (close | (picked[0] == picked[1]))).reshape(shape)
 
 
 def _gather(operand: torch.Tensor, dim: int, index: torch.Tensor) -> torch.Tensor:

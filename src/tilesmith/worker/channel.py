@@ -55,7 +55,7 @@ class Channel:
             raise BadFrame(f"a message of {length} bytes")
         try:
             message = json.loads(self._read(length, deadline))
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise BadFrame(str(error)) from None
         if not isinstance(message, dict):
             raise BadFrame("not an object")

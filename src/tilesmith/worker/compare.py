@@ -49,6 +49,8 @@ def same_to_rounding(first: Flat, second: Flat) -> bool:
 
 
 def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.is_complex():
+        a, b = (torch.view_as_real(t.resolve_conj()) for t in (a, b))
     if not a.is_floating_point():
         return torch.equal(a, b)
     if not bool(((a.isfinite() & b.isfinite()) | _same_nonfinite(a, b)).all()):

@@ -52,7 +52,7 @@ def vary_for_timing(inputs: list[Any], base: list[Any], seed: int) -> None:
 
     for target, source in zip(tensors_in(inputs), tensors_in(base), strict=True):
         if target.is_floating_point() and not _is_mask_cached(source):
-            torch.mul(source, factor, out=target)
+            torch.mul(source.detach(), factor, out=target.detach())
 
 
 def _scaled(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:

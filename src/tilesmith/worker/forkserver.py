@@ -17,6 +17,7 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 from collections.abc import Callable
 from typing import Any
 
@@ -87,6 +88,7 @@ def _work(request: dict[str, Any], channel_socket: socket.socket) -> Callable[[]
     def work() -> None:
         os.chdir(request["folder"])
         os.environ.update(request["environment"])
+        tempfile.tempdir = None  # remembered since the imports
         serve = importlib.import_module(ROLES[request["role"]]).serve
         serve(Channel(channel_socket))
 

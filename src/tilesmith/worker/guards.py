@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-_FRESH = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided"}
+_FRESH = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
 _FILLED = {
     "zeros",
     "ones",

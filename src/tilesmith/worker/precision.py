@@ -20,7 +20,6 @@ _ALLOWED = {
     "ieee": set(),
     "tf32": _CONVOLUTIONS | _RECURRENT | _PRODUCTS,
 }
-PRECISIONS = tuple(_ALLOWED)
 
 
 def set_precision(precision: str) -> None:
@@ -46,13 +45,14 @@ class EmulateTf32(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if getattr(func, "__name__", "") in self._rounded:
-            args = _rounded(args)
+            args, kwargs = _rounded(args), {name: _rounded(value) for name, value in kwargs.items()}
         return func(*args, **kwargs)
 
 
 def _rounded(value: Any) -> Any:
+    """Vectors stay: biases are added in float32, and products with a vector do not use tensor cores."""
     if isinstance(value, torch.Tensor):
-        return round_to_tf32(value)
+        return round_to_tf32(value) if value.dim() > 1 else value
     if isinstance(value, list | tuple):
         return type(value)(_rounded(item) for item in value)
     return value

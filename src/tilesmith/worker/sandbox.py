@@ -16,6 +16,7 @@ import ctypes
 import os
 import resource
 import signal
+import struct
 from dataclasses import dataclass
 
 _CLONE_NEWNS = 0x00020000
@@ -28,6 +29,9 @@ _MS_NOSUID_NODEV_NOEXEC = 0x2 | 0x4 | 0x8
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _PR_SET_NO_NEW_PRIVS = 38
+_CAPABILITY_VERSION_3 = 0x20080522
+_FILE_CAPABILITIES = 0b1111
+"""CHOWN, DAC_OVERRIDE, DAC_READ_SEARCH, FOWNER."""
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -81,11 +85,23 @@ def hide_other_processes() -> None:
 def confine(limits: Limits) -> None:
     """Limits on the current process and all it starts; none of them can be lifted again."""
     _libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+    _keep_file_capabilities_only()
     if limits.address_bytes is not None:
         _limit(resource.RLIMIT_AS, limits.address_bytes)
     _limit(resource.RLIMIT_CPU, limits.cpu_s)
     _limit(resource.RLIMIT_FSIZE, limits.file_bytes)
     _limit(resource.RLIMIT_CORE, 0)
+
+
+def _keep_file_capabilities_only() -> None:
+    """Root, or the owner of a user namespace, could unmount the walls; without CAP_SYS_ADMIN it cannot."""
+    header = struct.pack("=Ii", _CAPABILITY_VERSION_3, 0)
+    kept = struct.pack("=6I", _FILE_CAPABILITIES, _FILE_CAPABILITIES, 0, 0, 0, 0)
+    current = ctypes.create_string_buffer(24)
+    if _libc.capget(header, current) == 0:
+        allowed = struct.unpack("=6I", current.raw)[1]
+        kept = struct.pack("=6I", *([_FILE_CAPABILITIES & allowed] * 2), 0, 0, 0, 0)
+    _libc.capset(header, kept)
 
 
 def _limit(which: int, value: int) -> None:

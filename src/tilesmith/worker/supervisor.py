@@ -70,21 +70,24 @@ def _become_child(log_fd: int, limits: sandbox.Limits, walls: tuple[str, ...], w
 def _watch(pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits) -> str:
     """Wait for the child to end, and say how: exit:N, signal:N, killed, memory or processes."""
     ended = os.pidfd_open(pid)
+    inherited = _held_bytes(os.getpid())
     try:
         while True:
             sources: list[int] = [ended, control.fileno(), *log.sources()]
             ready = select.select(sources, [], [], _PATROL_S)[0]
             log.read_if(ready)
             if ended in ready:
-                _, status = os.waitpid(pid, 0)
+                _, status, used = os.wait4(pid, 0)
                 code = os.waitstatus_to_exitcode(status)
+                if code == -signal.SIGKILL and used.ru_utime + used.ru_stime > limits.cpu_s - 1:
+                    code = -signal.SIGXCPU  # the kernel's hard limit: soft and hard are the same
                 return f"exit:{code}" if code >= 0 else f"signal:{-code}"
             if control.fileno() in ready:
                 return "killed"
             family = descendants(os.getpid())
             if len(family) > limits.processes:
                 return "processes"
-            if sum(map(_resident_bytes, family)) > limits.resident_bytes:
+            if sum(max(0, _held_bytes(one) - inherited) for one in family) > limits.resident_bytes:
                 return "memory"
     finally:
         os.close(ended)
@@ -130,14 +133,14 @@ def _parent_of(pid: int) -> int | None:
         return None
 
 
-def _resident_bytes(pid: int) -> int:
-    """Memory this process alone holds: pages still shared with the fork server are not its doing."""
+def _held_bytes(pid: int) -> int:
+    """Anonymous and shared memory; pages of files do not count, the kernel can drop them."""
     try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            _, resident, shared = map(int, file.read().split()[:3])
-    except (OSError, ValueError):
+        with open(f"/proc/{pid}/status") as file:
+            held = [line.split()[1] for line in file if line.startswith(("RssAnon:", "RssShmem:"))]
+    except (OSError, ValueError, IndexError):
         return 0
-    return (resident - shared) * os.sysconf("SC_PAGE_SIZE")
+    return sum(map(int, held)) * 1024
 
 
 class _Tail:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import struct
 from typing import Any
 
@@ -57,6 +58,8 @@ def read_tensors(path: str, device: str) -> tuple[list[torch.Tensor], Any]:
 
 def _read_header(path: str) -> tuple[dict[str, Any], int, int]:
     size = os.path.getsize(path)
+    if not stat.S_ISREG(os.lstat(path).st_mode):
+        raise ValueError("not a plain file")
     with open(path, "rb") as file:
         (length,) = _LENGTH.unpack(file.read(_LENGTH.size).ljust(_LENGTH.size, b"\xff"))
         if length > min(_MOST_HEADER_BYTES, size):
