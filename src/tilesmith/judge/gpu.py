@@ -39,7 +39,7 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
     exam.roofline = floor_on(reference.profile, gpu_at_hand(exam.environment))
     candidate = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
     exam.environment["sandbox"] = list(candidate.walls)
-    values = Values(candidate, reference, exam.config, "cuda", lock.shared)
+    values = Values(candidate, reference, exam.config, "cuda", lock.shared, explains=not is_large(reference))
     try:
         with exam.gate("load"):
             candidate.ask("load", **exam.load_request())

@@ -27,7 +27,7 @@ from tilesmith.worker.sandbox import Limits
 _START_S = 180.0
 _ENDING_S = 10.0
 _HANG_UP_S = 1.0
-_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "PYTHONPATH", "CC", "SYSTEMROOT")
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CC", "SYSTEMROOT")
 _KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "HIP_", "ROCM_", "ROCR_")
 
 
@@ -169,10 +169,18 @@ class Nursery:
         return f"the worker process could not start: {last}; run `tilesmith doctor` to see what is missing"
 
 
+def _import_path() -> list[str]:
+    """Where this package lies and what the user added, in full: children change their folder."""
+    package_root = str(Path(__file__).resolve().parents[2])
+    added = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    return [package_root, *(os.path.abspath(entry) for entry in added)]
+
+
 def scrubbed_environment(flavour: str, scratch: Path) -> dict[str, str]:
     """Only what torch, triton and the GPU need: no keys, no tokens, no proxies."""
     kept = {k: v for k, v in os.environ.items() if k in _KEPT_VARIABLES or k.startswith(_KEPT_PREFIXES)}
     own = {
+        "PYTHONPATH": os.pathsep.join(_import_path()),
         "HOME": str(scratch),
         "TMPDIR": str(scratch),
         "PYTHONDONTWRITEBYTECODE": "1",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -40,6 +41,8 @@ class References:
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
         self._room = MemoryRoom()
+        self._numbers = itertools.count()
+        """A reopened task gets a folder of its own: the old one may still be on its way out."""
 
     @contextlib.contextmanager
     def of(self, task: TaskSource) -> Iterator[ReferenceSession]:
@@ -48,7 +51,7 @@ class References:
         try:
             with entry.opening:
                 if entry.session is None:
-                    entry.session = self._open(task, self._folder / f"task-{key}")
+                    entry.session = self._open(task, self._folder / f"task-{key}-{next(self._numbers)}")
             session = entry.session
             with self._room.taken(peak_bytes(session), int(session.environment.get("memory_bytes") or 0)):
                 yield session

@@ -49,13 +49,15 @@ class Values:
         config: CheckConfig,
         device: str,
         gpu: Callable[[], AbstractContextManager[None]],
+        explains: bool = True,
     ) -> None:
         self._candidate, self._reference, self._config = candidate, reference, config
         self._device, self._gpu = device, gpu
         self._pads = "nan" if device == "cuda" else None
         self._stale: list[str] = []
         self._patience_s = 0.9 * config.timeout_s
-        self._explains = True
+        self._explains = explains
+        """Whether a wrong result is run again to find its nature; too dear for the largest tasks."""
 
     @contextmanager
     def quickly(self, patience_s: float) -> Iterator[None]:

@@ -64,17 +64,18 @@ class Variant:
             "training": self.training,
         }
 
-    def inputs(self, draw: str) -> list[Any]:
+    def inputs(self, draw: str, seed: int | None = None) -> list[Any]:
+        seed = self.seed if seed is None else seed
         try:
-            made = self._drawn(draw, self.device)
+            made = self._drawn(draw, seed, self.device)
         except Exception:
-            made = self._drawn(draw, "cpu")
+            made = self._drawn(draw, seed, "cpu")
         return [map_tensors(value, lambda t: t.to(self.device)) for value in made]
 
-    def _drawn(self, draw: str, device: str) -> list[Any]:
+    def _drawn(self, draw: str, seed: int, device: str) -> list[Any]:
         """Made where they are needed if the task allows it: a CPU takes seconds for what a GPU does at once."""
         with self._world(), torch.device(device):
-            return draw_inputs(self.loaded.make_inputs, draw, self.seed)
+            return draw_inputs(self.loaded.make_inputs, draw, seed)
 
     def run_eager(self, inputs: list[Any], seed: int | None = None) -> Any:
         """The reference as the user has it, from the perturbed state, under the fixed seed."""
@@ -163,14 +164,9 @@ class Variant:
     def typical_error(self) -> list[dict[str, float]]:
         """PyTorch's own error per output over several seeds: one number compared with one other tells little."""
         if self._typical is None:
-            answers = [self.answer_on(self._inputs_under(self.seed + 100 + i)) for i in range(_TYPICAL_SEEDS)]
+            answers = [self.answer_on(self.inputs("own", self.seed + 100 + i)) for i in range(_TYPICAL_SEEDS)]
             self._typical = [_pooled(answers, position) for position in range(len(answers[0].eager.tensors))]
         return self._typical
-
-    def _inputs_under(self, seed: int) -> list[Any]:
-        with self._world():
-            made = draw_inputs(self.loaded.make_inputs, "own", seed)
-        return [map_tensors(value, lambda t: t.to(self.device)) for value in made]
 
     def _restore(self, model: nn.Module, state: State) -> None:
         named = state_of(model)
