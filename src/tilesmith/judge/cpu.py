@@ -25,7 +25,13 @@ _INTERPRET_S = 20.0
 _SECOND_CHANCE_S = 8.0
 _AFFORDABLE_BYTES = 16_000_000
 _AFFORDABLE_PROGRAMS = 6_000
-_SHAPE_RELATED = (Verdict.RUNTIME_ERROR, Verdict.WRONG_SHAPE, Verdict.WRONG_VALUES, Verdict.UNSAFE_MEMORY)
+_SHAPE_RELATED = (
+    Verdict.COMPILE_ERROR,
+    Verdict.RUNTIME_ERROR,
+    Verdict.WRONG_SHAPE,
+    Verdict.WRONG_VALUES,
+    Verdict.UNSAFE_MEMORY,
+)
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,9 @@ def _survives_longer(exam: Examination, reference: ReferenceSession, values: Val
             if failed.verdict is Verdict.TIMEOUT:
                 exam.notes.append(f"{where}: too slow for the interpreter")
                 return False
+            if failed.verdict is Verdict.COMPILE_ERROR:  # the compiler took it at the exact shape
+                exam.notes.append(f"{where}: {failed.reason}")
+                continue
             raise Failed(failed.verdict, f"{where}: {failed.reason}", failed.errors) from None
     return True
 
@@ -120,19 +129,28 @@ def _second_chance(
     exam: Examination, reference: ReferenceSession, values: Values, compilation: Compilation, failure: Failed
 ) -> None:
     """A kernel may be written for the task's exact sizes: try those, or smaller ones that divide alike."""
-    variant = _closer_shape(reference, compilation)
-    if variant is None or failure.verdict not in _SHAPE_RELATED or exam.config.require_general:
+    if failure.verdict not in _SHAPE_RELATED or exam.config.require_general:
         raise failure
+    variant = _closer_shape(reference, compilation)
+    if variant is None:
+        raise _unless_compiled(failure, compilation)
     with exam.gate(f"{variant} shape"), values.quickly(_SECOND_CHANCE_S):
         try:
             values.construct(variant)
             report = values.check(variant, _INTERPRET_S)
             values.check_again(variant)
         except (Failed, MachineError):
-            raise failure from None
+            raise _unless_compiled(failure, compilation) from None
     exam.errors, exam.generality = report.errors, EXACT_ONLY
     exam.environment["shapes"] = "as is" if variant == "exact" else reference.aligned()
     exam.notes.append(f"fails on other shapes: {failure.verdict}: {failure.reason}")
+
+
+def _unless_compiled(failure: Failed, compilation: Compilation) -> Exception:
+    """What the real compiler accepts at the exact shape is no compile error: then the small shape is to blame."""
+    if failure.verdict is not Verdict.COMPILE_ERROR or not compilation.resources:
+        return failure
+    return MachineError(f"compiles at the task's shape but not at one small enough to interpret: {failure.reason}")
 
 
 def _closer_shape(reference: ReferenceSession, compilation: Compilation) -> str | None:
