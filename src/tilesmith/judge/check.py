@@ -15,7 +15,7 @@ from types import TracebackType
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.cpu import examine_on_cpu
-from tilesmith.judge.devices import choose_device
+from tilesmith.judge.devices import choose_device, require_interpreter
 from tilesmith.judge.examination import Examination, Progress
 from tilesmith.judge.gpu import examine_on_gpu
 from tilesmith.judge.limits import candidate_limits, reference_limits, roomy_folder
@@ -32,6 +32,8 @@ class Judge:
     def __init__(self, config: CheckConfig) -> None:
         self.config = config
         self.device = choose_device(config.device)
+        if self.device == "cpu":
+            require_interpreter()
         self._scratch = Path(tempfile.mkdtemp(prefix="tilesmith-"))
         self._exchange = Path(tempfile.mkdtemp(prefix="tilesmith-", dir=roomy_folder()))
         self._references = References(self._open, self._exchange)

@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+import re
+from importlib import metadata
 from pathlib import Path
 
-from tilesmith.errors import UsageError
+from tilesmith.errors import MachineError, UsageError
+
+INTERPRETER_SINCE = (3, 6)
 
 
 def gpu_present() -> bool:
     return Path("/dev/nvidiactl").exists() or Path("/dev/kfd").exists()
+
+
+def require_interpreter() -> None:
+    """Older releases have another interpreter inside, and would get kernels blamed for it."""
+    installed = metadata.version("triton")
+    if tuple(int(part) for part in re.findall(r"\d+", installed)[:2]) < INTERPRETER_SINCE:
+        needed = ".".join(map(str, INTERPRETER_SINCE))
+        raise MachineError(
+            f"checking without a GPU needs Triton {needed} or newer and this is {installed}: pip install -U triton"
+        )
 
 
 def choose_device(wanted: str) -> str:

@@ -127,7 +127,8 @@ class ReferenceSession:
             "memory": "ran out of memory",
             "signal:9": "was killed (out of memory?)",
         }.get(gone.how, f"ended ({gone.how})")
-        return f"the reference of {self._task_name} {how} during '{op}': make the task smaller or free memory"
+        cure = _last_words(gone.log) or ": make the task smaller or free memory"
+        return f"the reference of {self._task_name} {how} during '{op}'{cure}"
 
 
 class CandidateSession:

@@ -37,15 +37,14 @@ ROLES = {
 
 def main() -> None:
     listener = socket.socket(fileno=int(sys.argv[1]))
-    try:
-        _serve(listener)
-    finally:
-        for folder in sys.argv[2:]:
-            shutil.rmtree(folder, ignore_errors=True)
+    _preload()
+    _serve(listener)
+    for folder in sys.argv[2:]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _serve(listener: socket.socket) -> None:
-    _preload()
+    """Fork for every request, until the judge is gone."""
     listener.send(b"ready")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:

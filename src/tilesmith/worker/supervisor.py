@@ -11,7 +11,9 @@ import os
 import select
 import signal
 import socket
+import sys
 import time
+import traceback
 from collections.abc import Callable
 
 from tilesmith.worker import sandbox
@@ -63,7 +65,10 @@ def _become_child(log_fd: int, limits: sandbox.Limits, walls: tuple[str, ...], w
         sandbox.confine(limits)
         work()
         status = 0
+    except Exception:
+        traceback.print_exc()
     finally:
+        sys.stderr.flush()
         os._exit(status)
 
 
