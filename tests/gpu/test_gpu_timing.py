@@ -1,4 +1,4 @@
-"""Timing on a real GPU: every baseline is there, numbers are consistent, impossible times are refused."""
+"""Timing on a real GPU: every baseline is there and numbers are consistent; and what the sanitizer sees."""
 
 from __future__ import annotations
 
@@ -49,5 +49,7 @@ def test_one_fused_pass_beats_eager_of_three_on_large_data(
 def test_sanitizer_agrees_on_a_good_and_a_bad_kernel(fixtures: Path) -> None:
     with Judge(CheckConfig(device="cuda", timing=False, sanitize=True)) as judge:
         good = judge.check(fixtures / "tasks/relu.py", fixtures / "kernels/relu_persistent.py")
+        bad = judge.check(fixtures / "tasks/row_sum.py", fixtures / "kernels/row_sum_prefetch_past_end.py")
     assert good.passed, good.reason
     assert not [note for note in good.notes if "sanitize" in note]
+    assert str(bad.verdict) == "unsafe_memory", bad.reason

@@ -20,6 +20,7 @@ def test_verdict(judge: Judge, fixtures: Path, fixture: Fixture) -> None:
     )
     assert (evaluation.verdict, evaluation.reason) == (fixture.verdict, evaluation.reason)
     assert fixture.reason.lower() in evaluation.reason.lower()
+    assert fixture.generality in (None, evaluation.generality)
 
 
 def test_there_are_enough_of_them_and_each_is_bad_in_its_own_way() -> None:

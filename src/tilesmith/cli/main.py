@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -47,4 +48,10 @@ def main() -> None:
         sys.exit(2)
     except KeyboardInterrupt:
         print("tilesmith: interrupted", file=sys.stderr)
+        sys.exit(2)
+    except Exception as error:
+        if os.environ.get("TILESMITH_TRACEBACK"):
+            raise
+        told = f"{type(error).__name__}: {error}"
+        print(f"tilesmith: our own failure: {told} (TILESMITH_TRACEBACK=1 shows where)", file=sys.stderr)
         sys.exit(2)

@@ -37,8 +37,17 @@ class Judge:
         self._scratch = Path(tempfile.mkdtemp(prefix="tilesmith-"))
         self._exchange = Path(tempfile.mkdtemp(prefix="tilesmith-", dir=roomy_folder()))
         self._references = References(self._open, self._exchange)
+        self._nurseries: dict[str, Nursery] = {}
+        try:
+            self._start_servers()
+        except BaseException:
+            self.close()
+            raise
+
+    def _start_servers(self) -> None:
         flavours = ("native", "interpret") if self.device == "cpu" else ("native",)
-        self._nurseries = {flavour: Nursery(flavour, self._scratch, self._exchange) for flavour in flavours}
+        for flavour in flavours:
+            self._nurseries[flavour] = Nursery(flavour, self._scratch, self._exchange)
         if self.device == "cuda":
             self._nurseries["native"].build_stubs(reference_limits())
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+from tilesmith.errors import MachineError
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
 from tilesmith.judge.nursery import Child
@@ -39,21 +42,20 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
     exam.roofline = floor_on(reference.profile, gpu_at_hand(exam.environment))
     candidate = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
     exam.environment["sandbox"] = list(candidate.walls)
-    values = Values(candidate, reference, exam.config, "cuda", lock.shared, explains=not is_large(reference))
+    large = is_large(reference)
+    values = Values(candidate, reference, exam.config, "cuda", lock.shared, explains=not large)
     try:
+        with exam.gate("compile"):
+            _compile_ahead(exam, reference, spawn, candidate.folder)
         with exam.gate("load"):
             candidate.ask("load", **exam.load_request())
             values.construct("exact")
-        with exam.gate("compile"):
-            candidate.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
         with exam.gate("values"):
-            report = values.check("exact", _VALUES_S, FEW_DRAWS if is_large(reference) else DRAWS)
+            report = values.check("exact", _VALUES_S, FEW_DRAWS if large else DRAWS)
             exam.errors = report.errors
             refuse_idle(report.launches)
         with exam.gate("determinism"):
             exam.launches = len(values.check_again("exact"))
-        with exam.gate("other shapes"):
-            exam.generality = generality(exam, reference, values, _VALUES_S)
         with exam.gate("resources"), lock.shared():
             _inspect(exam, reference, candidate)
         if exam.config.sanitize:
@@ -62,8 +64,27 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
         if exam.config.timing:
             with exam.gate("timing"):
                 _time(exam, reference, candidate, lock)
+        with exam.gate("other shapes"):  # last: a crash there must not cost what is known by now
+            exam.generality = generality(exam, reference, values, _VALUES_S)
     finally:
         candidate.close()
+
+
+def _compile_ahead(exam: Examination, reference: ReferenceSession, spawn: Spawn, folder: Path) -> None:
+    """Compile in a throwaway child, without the lock, and hand its cache over: launches are left out there, so
+    whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run."""
+    ahead = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
+    try:
+        ahead.ask("load", **exam.load_request())
+        ahead.ask("construct", variant="exact", construction=reference.construction("exact"))
+        ahead.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
+    except (Failed, MachineError):
+        return
+    finally:
+        cache = ahead.folder / "triton"
+        if cache.is_dir():
+            shutil.copytree(cache, folder / "triton", dirs_exist_ok=True)
+        ahead.close()
 
 
 def _inspect(exam: Examination, reference: ReferenceSession, candidate: CandidateSession) -> None:
@@ -77,10 +98,12 @@ def _time(exam: Examination, reference: ReferenceSession, candidate: CandidateSe
     race.build_baselines()
     with lock.shared():
         race.warm_up()
-        race.check_timed_output()
     with lock.alone():
         timing = race.run(str(exam.environment["device"]))
-    _refuse_impossible(timing.candidate_ms.p50, reference, exam.environment)
+    with lock.shared():
+        race.check_timed_output()
+    with lock.shared():
+        _refuse_impossible(timing.candidate_ms.p50, reference, exam.environment)
     exam.timing = timing
     exam.notes += timing.notes
 

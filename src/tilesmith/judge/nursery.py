@@ -46,7 +46,10 @@ class Child:
         self._channel, self._control = channel, control
         self.folder, self.outbox = folder, outbox
         self._gone: ChildGone | None = None
-        self.walls: tuple[str, ...] = tuple(self._hear().get("walls", ()))
+        started = self._hear(_START_S)
+        if "walls" not in started:
+            raise MachineError("a worker process could not be started: too many processes, or too little memory")
+        self.walls: tuple[str, ...] = tuple(started["walls"])
 
     def ask(self, op: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
         """The whole reply; raises ChildGone when there is none. A child that is gone stays gone."""
@@ -137,7 +140,10 @@ class Nursery:
     def build_stubs(self, limits: Limits) -> None:
         """What Triton compiles once per cache before its first launch: built by trusted code, copied to all."""
         child = self.spawn("probe", limits)
-        child.ask("warm_cache", _START_S)
+        try:
+            child.ask("warm_cache", _START_S)
+        except ChildGone as gone:
+            raise MachineError(f"the GPU cannot be used ({gone.how}): run `tilesmith doctor`") from None
         cache = child.folder / "triton"
         if cache.exists():
             shutil.copytree(cache, self._stubs)

@@ -52,6 +52,8 @@ class References:
             with entry.opening:
                 if entry.session is None:
                     entry.session = self._open(task, self._folder / f"task-{key}-{next(self._numbers)}")
+                if entry.session.broken:
+                    entry.session.restart()
             session = entry.session
             with self._room.taken(peak_bytes(session), int(session.environment.get("memory_bytes") or 0)):
                 yield session

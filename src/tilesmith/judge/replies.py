@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 Check = Callable[[Any], bool]
+_LARGEST = 1e15
+"""More than any count or time of ours, less than what breaks arithmetic."""
 
 
 def _is_list_of(check: Check) -> Check:
@@ -21,15 +23,19 @@ def _text(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value == value
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LARGEST
 
 
 def _count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and _number(value)
+
+
+def _share(value: Any) -> bool:
+    return _number(value) and value <= 1
 
 
 def _sample(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(_number(one) and one >= 0 for one in value)
+    return isinstance(value, list) and len(value) == 2 and all(map(_number, value))
 
 
 def _kernel(value: Any) -> bool:
@@ -58,7 +64,7 @@ _REPLIES: dict[str, dict[str, Check]] = {
     "record": {"launches": _is_list_of(_text), "programs": _count},
     "record_exact": {"launches": _is_list_of(_text), "programs": _count},
     "compile": {"resources": _is_list_of(_kernel)},
-    "inspect": {"resources": _is_list_of(_kernel), "triton_time_share": _or_none(_number)},
+    "inspect": {"resources": _is_list_of(_kernel), "triton_time_share": _or_none(_share)},
     "time": {"samples": _is_list_of(_sample)},
 }
 """Per request, the fields that must be there; requests not listed answer nothing that is used."""

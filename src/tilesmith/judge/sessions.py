@@ -20,6 +20,7 @@ from tilesmith.judge.replies import is_genuine
 from tilesmith.records import OutputErrors, Verdict
 
 _REFERENCE_S = 300.0
+_MOST_CHARACTERS = 2000
 
 
 class Failed(Exception):
@@ -137,7 +138,7 @@ class CandidateSession:
     def __init__(self, child: Child, timeout_s: float) -> None:
         self._child, self._timeout_s = child, timeout_s
         self._numbers = itertools.count()
-        self.walls = child.walls
+        self.walls, self.folder = child.walls, child.folder
 
     def ask(self, op: str, timeout_s: float | None = None, **arguments: Any) -> dict[str, Any]:
         limit = timeout_s or self._timeout_s
@@ -145,8 +146,10 @@ class CandidateSession:
             reply = self._child.ask(op, limit, **arguments)
         except ChildGone as gone:
             raise _as_verdict(gone, limit) from None
+        if "machine_error" in reply:
+            raise MachineError(_printable(reply["machine_error"]))
         if "unsupported" in reply:
-            raise MachineError(f"{reply['unsupported']}: this kernel can only be checked on a GPU")
+            raise MachineError(f"{_printable(reply['unsupported'])}: this kernel can only be checked on a GPU")
         if "fault" in reply:
             raise _as_failure(reply["fault"])
         ok = reply.get("ok")
@@ -163,9 +166,10 @@ class CandidateSession:
 
 def _as_failure(fault: Any) -> Failed:
     """A fault is never a pass, whoever wrote it onto the channel."""
-    if not isinstance(fault, dict) or fault.get("verdict") not in set(Verdict) - {Verdict.PASSED}:
+    verdict = fault.get("verdict") if isinstance(fault, dict) else None
+    if not isinstance(verdict, str) or verdict not in set(Verdict) - {Verdict.PASSED}:
         return Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
-    return Failed(Verdict(fault["verdict"]), str(fault.get("message", "")))
+    return Failed(Verdict(verdict), _printable(fault.get("message", "")))
 
 
 def _as_verdict(gone: ChildGone, limit_s: float) -> Failed:
@@ -197,8 +201,13 @@ def _signal_name(number: str) -> str:
         return ""
 
 
+def _printable(text: Any) -> str:
+    """Whatever a candidate's process sent as text, in a form that every terminal and file takes."""
+    return str(text)[:_MOST_CHARACTERS].encode("utf-8", "replace").decode()
+
+
 def _last_words(log: str) -> str:
-    lines = [line for line in log.strip().splitlines() if line.strip()]
+    lines = [line for line in _printable(log.strip()[-_MOST_CHARACTERS:]).splitlines() if line.strip()]
     return f"; it last printed: {lines[-1][:200]}" if lines else ""
 
 

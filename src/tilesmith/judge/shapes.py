@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilesmith.errors import MachineError
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.sessions import Failed, ReferenceSession
 from tilesmith.judge.values import Values
@@ -19,6 +20,9 @@ def generality(exam: Examination, reference: ReferenceSession, values: Values, b
         for name in others:
             values.construct(name)
             values.check(name, budget_s)
+    except MachineError as error:
+        exam.notes.append(f"other shapes were not checked: {error}")
+        return None
     except Failed as failed:
         if exam.config.require_general:
             raise

@@ -97,6 +97,7 @@ class Values:
         """The same inputs once more: the launches of a call after autotuning has settled."""
         if self._device == "cpu":
             return self._check_schedules(variant)
+        self._pads = "large"
         run, _ = self._judged_run(variant, "own", when="on a repeated call")
         return run.launches
 
@@ -155,6 +156,12 @@ class Values:
         """A wrong result has three possible natures: it is wrong, it is random, or it depends on foreign memory."""
         if not self._explains:
             return Failed(judgement.verdict, judgement.message, judgement.errors)
+        try:
+            return self._looked_into(variant, draw, judgement, when, choice)
+        except Failed:
+            return Failed(judgement.verdict, judgement.message, judgement.errors)
+
+    def _looked_into(self, variant: str, draw: str, judgement: Judgement, when: str, choice: int) -> Failed:
         runs = [self._run(variant, draw, schedule, choice).output for schedule in (0, 3)]
         if not self._agree(*runs):
             cause = "two runs on the same inputs disagree: a race, or random numbers without the given seed"
@@ -170,7 +177,8 @@ class Values:
         return Failed(judgement.verdict, reason, judgement.errors)
 
     def _agree(self, first: str, second: str) -> bool:
-        reply = self._reference.ask("agree", first=first, second=second)
+        with self._gpu():
+            reply = self._reference.ask("agree", first=first, second=second)
         return bool(reply.get("agree"))
 
 

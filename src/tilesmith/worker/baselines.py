@@ -20,19 +20,22 @@ class Baselines:
         self._model = variant.model
         self._stopwatch = Stopwatch(variant.inputs("own"))
         self._calls: dict[str, Callable[[list[Any]], Any]] = {}
+        self._refused: dict[str, str] = {}
 
     def build(self, kind: str) -> str | None:
-        if kind in self._calls:
-            return None
+        if kind in self._calls or kind in self._refused:
+            return self._refused.get(kind)
         makers = {"eager": self._eager, "graph": self._graph, "compile": self._compile}
         try:
             with torch.no_grad():
                 self._calls[kind] = makers[kind]()
         except Exception as error:
-            return f"{type(error).__name__}: {str(error).strip().splitlines()[0][:200] if str(error) else ''}"
-        return None
+            first = (str(error).strip().splitlines() or [""])[0][:200]
+            self._refused[kind] = f"{type(error).__name__}: {first}"
+        return self._refused.get(kind)
 
     def time(self, kind: str, seeds: list[int]) -> list[list[float]]:
+        self.build(kind)  # again, if the memory was given back since
         with torch.no_grad():
             return self._stopwatch.time(self._calls[kind], seeds)[0]
 

@@ -19,7 +19,8 @@ import torch
 from tilesmith.worker.draws import vary_for_timing
 from tilesmith.worker.exchange import map_tensors
 
-_now = time.perf_counter
+_now, _event = time.perf_counter, torch.cuda.Event
+_synchronize, _sleep = torch.cuda.synchronize, torch.cuda._sleep
 _FLUSH_BYTES = 256 * 2**20
 _SLEEP_CYCLES = 300_000
 """About 0.15 ms."""
@@ -32,7 +33,6 @@ class Stopwatch:
     """Times calls on inputs it owns."""
 
     def __init__(self, inputs: list[Any]) -> None:
-        self._event, self._synchronize, self._sleep = torch.cuda.Event, torch.cuda.synchronize, torch.cuda._sleep
         self._base = inputs
         self.inputs = map_tensors(inputs, torch.clone)
         self._flush = torch.empty(_FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
@@ -45,10 +45,10 @@ class Stopwatch:
             device_ms = self._device_ms(call, seed)
             vary_for_timing(self.inputs, self._base, seed)
             self._flush.zero_()
-            self._synchronize()
+            _synchronize()
             began = _now()
             result = call(self.inputs)
-            self._synchronize()
+            _synchronize()
             samples.append([device_ms, (_now() - began) * 1e3])
         return samples, result
 
@@ -56,14 +56,14 @@ class Stopwatch:
         """From the first event to the last; work on other streams that outlives them counts too."""
         vary_for_timing(self.inputs, self._base, seed + 1)
         self._flush.zero_()
-        self._synchronize()
-        start, end = self._event(enable_timing=True), self._event(enable_timing=True)
-        self._sleep(_SLEEP_CYCLES)
+        _synchronize()
+        start, end = _event(enable_timing=True), _event(enable_timing=True)
+        _sleep(_SLEEP_CYCLES)
         start.record()
         call(self.inputs)
         end.record()
         end.synchronize()
         ended = _now()
-        self._synchronize()
+        _synchronize()
         straggling_ms = (_now() - ended) * 1e3
         return float(start.elapsed_time(end)) + (straggling_ms if straggling_ms > _STRAGGLER_MS else 0.0)

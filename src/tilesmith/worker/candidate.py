@@ -40,6 +40,7 @@ def serve(channel: Channel) -> None:
         "inspect": candidate.inspect,
         "prepare_timing": candidate.prepare_timing,
         "time": candidate.time,
+        "timed_output": candidate.timed_output,
     }
     answer_requests(channel, operations, lambda error: explain_fault(error, candidate.path))
 
@@ -131,13 +132,15 @@ class Candidate:
         torch.cuda.synchronize()
         return {}
 
-    def time(self, seeds: list[int], output: str | None = None) -> dict[str, Any]:
-        """Timed calls; the outputs of the last one are written when asked for."""
+    def time(self, seeds: list[int]) -> dict[str, Any]:
         with torch.no_grad():
-            samples, result = self._stopwatch.time(lambda inputs: self._timed(*inputs), seeds)
-        if output is not None:
-            exchange.write_outputs(output, result)
+            samples, self._timed_result = self._stopwatch.time(lambda inputs: self._timed(*inputs), seeds)
         return {"samples": samples}
+
+    def timed_output(self, output: str) -> dict[str, Any]:
+        """What the last timed call returned; nobody knew then that it would be asked for."""
+        exchange.write_outputs(output, self._timed_result)
+        return {}
 
     def _forward(self, built: _Built, inputs: list[Any], guard: AbstractContextManager[Any]) -> Any:
         adopt_sizes(built.plan.get("sizes", {}))

@@ -22,6 +22,8 @@ def layout_problem(candidate: Flat, eager: Flat) -> str | None:
     """Why the outputs are not even of the right form, or None."""
     if candidate.layout != eager.layout:
         return f"returned {_form(candidate.layout)}, expected {_form(eager.layout)}"
+    if len(candidate.tensors) != len(eager.tensors):
+        return f"returned {len(candidate.tensors)} tensors, expected {len(eager.tensors)}"
     for position, (got, want) in enumerate(zip(candidate.tensors, eager.tensors, strict=True)):
         if got.shape != want.shape:
             return f"output {position} has shape {tuple(got.shape)}, expected {tuple(want.shape)}"
@@ -135,7 +137,7 @@ def _share(part: float, whole: float) -> float:
     """part / whole where nothing of nothing is nothing, and something of nothing is beyond any bound."""
     if part == 0:
         return 0.0
-    return part / whole if whole > 0 else 1e30
+    return part / max(whole, 1e-30)
 
 
 def _place(candidate: torch.Tensor, expected: torch.Tensor, flat_index: int) -> dict[str, Any]:
@@ -154,7 +156,9 @@ def _form(layout: Any) -> str:
         return f"{len(layout)} outputs"
     if isinstance(layout, dict) and set(layout) == {"value"}:
         return f"the value {layout['value']!r}"
-    return f"a dictionary with keys {', '.join(layout)}"
+    if isinstance(layout, dict):
+        return f"a dictionary with keys {', '.join(layout)}"
+    return repr(layout)[:80]
 
 
 def _name(dtype: torch.dtype) -> str:

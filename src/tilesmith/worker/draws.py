@@ -48,7 +48,7 @@ def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[An
 
 def vary_for_timing(inputs: list[Any], base: list[Any], seed: int) -> None:
     """New values in place, at the same addresses, the same in every process: each timed call sees its own."""
-    factor = 1.0 + (seed * 2654435761 % 1024 - 512) / 4096
+    factor = 1.0 - (seed * 2654435761 % 1024) / 4096  # never larger: inputs may be probabilities
 
     for target, source in zip(tensors_in(inputs), tensors_in(base), strict=True):
         if target.is_floating_point() and not _is_mask_cached(source):

@@ -38,7 +38,7 @@ def write_inputs(path: str, inputs: list[Any]) -> None:
 
     def slot(tensor: torch.Tensor) -> _Slot:
         tensors.append(tensor)
-        return _Slot(len(tensors) - 1)
+        return _Slot(len(tensors) - 1, tensor.stride())
 
     write_trusted(f"{path}.nest", [map_tensors(value, slot) for value in inputs])
     write_tensors(path, tensors)
@@ -52,11 +52,20 @@ def read_inputs(path: str, device: str) -> list[Any]:
 @dataclass(frozen=True)
 class _Slot:
     position: int
+    stride: tuple[int, ...]
+
+
+def _laid_out(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
+    """With the strides it was made with, unless its elements overlap: kernels see what the task made."""
+    overlaps = any(s == 0 and n > 1 for n, s in zip(tensor.shape, stride, strict=True))
+    if overlaps or tensor.stride() == stride:
+        return tensor
+    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 def _filled(value: Any, tensors: list[torch.Tensor]) -> Any:
     if isinstance(value, _Slot):
-        return tensors[value.position]
+        return _laid_out(tensors[value.position], value.stride)
     if isinstance(value, Mapping):
         return {key: _filled(item, tensors) for key, item in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -22,7 +22,9 @@ _BAD_ADDRESS = ("illegal memory access", "misaligned address", "invalid address 
 def explain_fault(error: BaseException, path: str) -> dict[str, Any]:
     """{"fault": {verdict, message}}, or {"unsupported": message} when it is this machine that cannot."""
     for cause in _causes(error):
-        if isinstance(cause, NotInterpretable | NotOnThisMachine | NoRoom):
+        if isinstance(cause, NoRoom):
+            return {"machine_error": str(cause)}
+        if isinstance(cause, NotInterpretable | NotOnThisMachine):
             return {"unsupported": str(cause)}
     verdict, message = _read(error, path)
     return {"fault": {"verdict": str(verdict), "message": message[:_MOST_CHARACTERS]}}

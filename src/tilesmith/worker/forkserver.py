@@ -10,6 +10,7 @@ killed, it removes the judge's temporary folders and exits.
 from __future__ import annotations
 
 import array
+import contextlib
 import importlib
 import json
 import os
@@ -52,9 +53,10 @@ def _serve(listener: socket.socket) -> None:
         if not data:
             return
         channel_fd, control_fd = _received_fds(ancillary)
-        if os.fork() == 0:
-            listener.close()
-            _serve_one(json.loads(data), channel_fd, control_fd)
+        with contextlib.suppress(OSError):  # no room for another process: its judge sees the sockets close
+            if os.fork() == 0:
+                listener.close()
+                _serve_one(json.loads(data), channel_fd, control_fd)
         os.close(channel_fd)
         os.close(control_fd)
 

@@ -29,6 +29,8 @@ _LEAST_PAD_BYTES = 4096
 _MOST_PAD_BYTES = 4 * 2**20
 _KEPT_BYTES = 8 * 2**30
 _INTEGER_POISON = 0x5A
+_LARGE = 30_000.0
+"""Finite in every float type but the eight-bit ones: a maximum drops NaN, but not this."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,6 @@ def _pattern(dtype: torch.dtype, pads: str, device: torch.device) -> torch.Tenso
         return torch.zeros(8, dtype=torch.uint8, device=device)
     one = torch.zeros(8, dtype=dtype, device=device)
     if dtype.is_floating_point or dtype.is_complex:
-        one.fill_(float("nan"))
+        one.fill_(float("nan") if pads == "nan" else _LARGE)
         return one.view(torch.uint8)
     return torch.full((8,), _INTEGER_POISON, dtype=torch.uint8, device=device)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import torch
+from triton.compiler import CompiledKernel
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
@@ -36,12 +37,30 @@ class LaunchLog:
             return compiled
 
         JITFunction.run = run
+        self._watch_compiled()
+
+    def _watch_compiled(self) -> None:
+        """`kernel = fn.warmup(...); kernel[grid](...)` launches without JITFunction.run."""
+        original = CompiledKernel.__getitem__
+        log = self
+
+        def launcher(self: Any, grid: Any) -> Any:
+            launch = original(self, grid)
+
+            def run(*args: Any, **kwargs: Any) -> Any:
+                log.names.append(_name(self))
+                log._compiled[id(self)] = self
+                return launch(*args, **kwargs)
+
+            return run
+
+        CompiledKernel.__getitem__ = launcher
 
     @contextmanager
     def compiling_only(self) -> Iterator[None]:
-        """Launches compile but do not start; autotuners, which would time nothing, do nothing."""
+        """Launches compile but do not start; autotuners, which would time nothing, compile every config."""
         tune = Autotuner.run
-        self._dry, Autotuner.run = True, lambda self, *args, **kwargs: None
+        self._dry, Autotuner.run = True, _compile_configs
         try:
             yield
         finally:
@@ -59,19 +78,29 @@ class LaunchLog:
         return set(self.names) | {_name(compiled) for compiled in self._compiled.values()}
 
 
+def _compile_configs(tuner: Any, *args: Any, **kwargs: Any) -> None:
+    tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
+    for config in tuner.prune_configs(kwargs):
+        with suppress(Exception):
+            tuner.fn.run(*args, **kwargs, **config.all_kwargs())
+
+
 def share_of_device_time(call: Callable[[], Any], kernel_names: set[str]) -> float | None:
     """How much of the device time of one call is spent in the candidate's own kernels."""
     from torch.profiler import ProfilerActivity, profile
 
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        call()
-        torch.cuda.synchronize()
+    try:
+        with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            call()
+            torch.cuda.synchronize()
+    except RuntimeError:
+        return None  # the profiler's own trouble; the call itself was judged before
     own = total = 0.0
     for event in profiler.key_averages():
         spent = float(event.self_device_time_total)
         total += spent
         own += spent if event.key in kernel_names else 0.0
-    return own / total if total else None
+    return min(own / total, 1.0) if total else None
 
 
 def _resources(compiled: Any, target: str) -> dict[str, Any]:

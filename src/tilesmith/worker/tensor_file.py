@@ -5,6 +5,7 @@ Nothing in it can be executed, and a tensor of gigabytes is copied once on each 
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
@@ -51,7 +52,11 @@ def read_tensors(path: str, device: str) -> tuple[list[torch.Tensor], Any]:
         mapped = torch.from_file(path, shared=False, size=size, dtype=torch.uint8)
         places = [_checked_place(mapped, start, entry) for entry in header["tensors"]]
         note = header["note"]
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.EISDIR, errno.ELOOP):
+            raise  # the machine's fault
+        raise BadTensorFile(f"{os.path.basename(path)}: {error.strerror}") from None
+    except Exception as error:
         raise BadTensorFile(f"{os.path.basename(path)}: {type(error).__name__}: {error}") from None
     return [place.to(device, copy=True) for place in places], note
 

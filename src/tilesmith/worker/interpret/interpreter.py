@@ -16,6 +16,7 @@ from tilesmith.worker.interpret.builder import HardenedBuilder, HardenedSemantic
 from tilesmith.worker.interpret.handles import Handle
 from tilesmith.worker.interpret.language import bind_language
 from tilesmith.worker.interpret.launch import interpretable, run_kernel
+from tilesmith.worker.interpret.warmed import WarmedKernel
 
 
 @dataclass(frozen=True)
@@ -110,10 +111,20 @@ def _patch_runtime(interpreter: Interpreter, builder: HardenedBuilder, semantic:
     _keep_origin(runtime)
     function = runtime.InterpretedFunction
     function.run = lambda self, *args, grid, warmup=False, **kwargs: (
-        None if warmup else run_kernel(interpreter, self, args, kwargs, grid)
+        _warmed(interpreter, self, kwargs) if warmup else run_kernel(interpreter, self, args, kwargs, grid)
     )
     function.__call__ = lambda self, *args, **kwargs: interpretable(self.fn)(*args, **kwargs)
     function.rewrite = lambda self: interpretable(self.fn)
+
+
+def _warmed(interpreter: Interpreter, kernel: Any, kwargs: dict[str, Any]) -> WarmedKernel:
+    """Positional arguments of a later launch include the constexprs, as on a GPU."""
+    options = {name: value for name, value in kwargs.items() if name.startswith("num_")}
+
+    def run(args: Any, kwargs: Any, grid: Any) -> None:
+        run_kernel(interpreter, kernel, args, kwargs, grid)
+
+    return WarmedKernel(kernel.fn.__name__, run, options)
 
 
 def _keep_origin(runtime: Any) -> None:
