@@ -38,7 +38,7 @@ HOSTILE = {
     "giant list": (MODEL + "        return [0] * 10**11", {"out_of_memory"}),
     "grows until stopped": (
         MODEL + "        kept = []\n        while True:\n            kept.append(bytearray(2**28))",
-        {"out_of_memory", "crashed"},
+        {"out_of_memory", "crashed", "timeout"},  # memory comes slowly on some machines
     ),
     "kills its parent": (
         MODEL + "        os.kill(os.getppid(), 9)\n        time.sleep(1)\n        return x",

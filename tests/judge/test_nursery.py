@@ -316,7 +316,7 @@ def test_a_fork_bomb(nursery: Nursery, name: str, child: Child) -> None:
             os.fork()
         time.sleep(600)
         """,
-        timeout_s=6,
+        timeout_s=30,
     )
     assert gone.how == "processes"
     assert_gone(name)

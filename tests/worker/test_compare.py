@@ -72,7 +72,7 @@ def test_misplaced_elements_are_named_before_merely_large_errors():
 
 
 def test_something_where_nothing_should_be_is_beyond_any_bound():
-    stats = measured([0.0, 1e-20], [0.0, 0.0])
+    stats = measured([0.0, 1e-6], [0.0, 0.0])
     assert stats["relative"] > 1e20
     assert measured([0.0, 0.0], [0.0, 0.0])["relative"] == 0.0
 
