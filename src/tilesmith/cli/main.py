@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from importlib import import_module
@@ -44,6 +45,8 @@ def main() -> None:
     try:
         app()
     except TilesmithError as error:
+        if "--json" in sys.argv:
+            print(json.dumps({"error": str(error)}))
         print(f"tilesmith: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:

@@ -51,16 +51,13 @@ def _labelled(evaluation: Evaluation) -> list[tuple[str, str]]:
         share = evaluation.triton_time_share
         rows.append(("launches", f"{evaluation.launches}" + (f", {share:.0%} of the device time" if share else "")))
     if evaluation.roofline:
-        rows.append(
-            ("roofline", f"{evaluation.roofline['floor_ms']:.4g} ms, bound by {evaluation.roofline['bound']}")
-        )
+        limit = evaluation.roofline
+        rows.append(("roofline", f"{limit['floor_ms']:.4g} ms on {limit['gpu']}, bound by {limit['bound']}"))
     where = evaluation.environment
-    rows.append(
-        (
-            "where",
-            f"{where.get('device', '?')}, torch {where.get('torch', '?')}, triton {where.get('triton', '?')}",
-        )
-    )
+    if "shapes" in where:
+        rows.append(("checked at", str(where["shapes"])))
+    if "device" in where:
+        rows.append(("where", f"{where['device']}, torch {where['torch']}, triton {where['triton']}"))
     rows.append(("took", ", ".join(f"{gate.gate} {gate.seconds:.1f} s" for gate in evaluation.gates)))
     return rows
 

@@ -8,6 +8,7 @@ A judge keeps its fork servers and the references of its tasks warm, and may be 
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -94,9 +95,11 @@ class Judge:
                 device=self.device,
                 precision=self.config.precision,
                 seed=self.config.seed,
+                folder=os.getcwd(),
             )
             session.environment = opened["environment"]
-            session.plans = session.set_up("variants", odd=1)["plans"]
+            variants = session.set_up("variants", odd=1)
+            session.plans, session.shapes = variants["plans"], variants["shapes"]
             session.profile = session.ask("describe")
         except BaseException:
             session.close()

@@ -49,7 +49,7 @@ def examine_on_cpu(exam: Examination, reference: ReferenceSession, spawn: Spawn)
     exam.notes.append("not timed: there is no GPU here")
     if exam.config.sanitize:
         exam.notes.append("not sanitized: compute-sanitizer needs a GPU; the interpreter checked every address")
-    exam.environment |= {"target": exam.config.target, "shapes": reference.plans.get("shrunk", "as is")}
+    exam.environment |= {"target": exam.config.target, "shapes": _shapes(reference)}
     exam.roofline = floor_on(reference.profile, gpu_for_target(exam.config.target))
     with ThreadPoolExecutor(1) as pool:
         compilation = pool.submit(_compile, exam, reference, spawn)
@@ -58,6 +58,11 @@ def examine_on_cpu(exam: Examination, reference: ReferenceSession, spawn: Spawn)
             _examine_values(exam, reference, candidate, compilation)
         finally:
             candidate.close()
+
+
+def _shapes(reference: ReferenceSession) -> str:
+    small, exact = reference.shapes["shrunk"], reference.shapes["exact"]
+    return exact if small == exact else f"{small} instead of {exact}"
 
 
 def _examine_values(
@@ -102,8 +107,8 @@ def _survives_longer(exam: Examination, reference: ReferenceSession, values: Val
             values.construct(name)
             with values.quickly(_SECOND_CHANCE_S):
                 values.check(name, 0.0, draws=("own",))
-        except MachineError as error:
-            exam.notes.append(f"with {reference.plans[name]}: {error}")
+        except MachineError:
+            exam.notes.append(f"with {reference.plans[name]}: too slow for the interpreter")
         except Failed as failed:
             where = f"with {reference.plans[name]}"
             if failed.verdict is Verdict.TIMEOUT:
@@ -142,7 +147,7 @@ def _second_chance(
         except (Failed, MachineError):
             raise _unless_compiled(failure, compilation) from None
     exam.errors, exam.generality = report.errors, EXACT_ONLY
-    exam.environment["shapes"] = "as is" if variant == "exact" else reference.aligned()
+    exam.environment["shapes"] = reference.shapes["exact"] if variant == "exact" else reference.aligned()
     exam.notes.append(f"fails on other shapes: {failure.verdict}: {failure.reason}")
 
 
@@ -173,7 +178,9 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
     except Failed as failed:
         if failed.verdict is Verdict.COMPILE_ERROR:
             return Compilation((), None, None, None, failed)
-        return Compilation((), None, None, f"not compiled for the target: {failed.reason}", None)
+        late = f"not within {exam.config.timeout_s:.0f} s; raise --timeout"
+        why = late if failed.verdict is Verdict.TIMEOUT else failed.reason
+        return Compilation((), None, None, f"not compiled for the target: {why}", None)
     except MachineError as error:
         return Compilation((), None, None, f"not compiled for the target: {error}", None)
     finally:

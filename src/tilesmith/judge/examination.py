@@ -97,7 +97,7 @@ class Examination:
     def load_request(self) -> dict[str, Any]:
         """What a candidate child needs to load this kernel."""
         return {
-            "path": str(self.kernel),
+            "path": str(self.kernel.resolve()),
             "text": self.text,
             "device": self.device,
             "target": self.environment.get("capability", self.config.target),

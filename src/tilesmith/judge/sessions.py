@@ -45,6 +45,7 @@ class ReferenceSession:
         """Its process is gone: do not use it again."""
         self.environment: dict[str, Any] = {}
         self.plans: dict[str, str] = {}
+        self.shapes: dict[str, str] = {}
         self.profile: dict[str, Any] = {}
         folder.mkdir(parents=True, exist_ok=True)
 

@@ -36,6 +36,10 @@ class TaskSource:
     """Null when the constructor takes no arguments."""
 
 
+_WHAT_A_TASK_IS = "a task defines class Model(nn.Module) and get_inputs()"
+_SOUNDS_LIKE = {"inputs": ("input", "batch", "data"), "init": ("init", "arg", "param", "config")}
+
+
 class _Definition(NamedTuple):
     kind: str  # "class", "function", "name" or "import"
     line: int
@@ -176,12 +180,18 @@ def _read_adapter(where: str, value: ast.expr) -> dict[str, str]:
 
 def _what_is_missing(path: Path, missing: list[str], names: dict[str, str], namespace: _Namespace) -> str:
     """One line: what the file lacks, what it has instead, and the line that would fix it."""
+    if "ModelNew" in namespace.definitions:
+        return f"{path}: this is a kernel (it defines ModelNew), not a task: write  tilesmith check TASK KERNEL"
     found = {role: _best_substitute(role, namespace) for role in missing}
     lacks = " and no ".join(f"{'class' if role == 'model' else 'function'} {names[role]}" for role in missing)
     substitutes = {role: name for role, name in found.items() if name}
     if not substitutes:
-        return f"{path}: no {lacks}; a task defines class Model(nn.Module) and get_inputs()"
+        cure = "add  def get_inputs(): return [...]" if missing == ["inputs"] else _WHAT_A_TASK_IS
+        return f"{path}: no {lacks}; {cure}"
     seen = ", ".join(f"{name} (line {namespace.definitions[name].line})" for name in substitutes.values())
+    arguments = _best_substitute("init", namespace)
+    if arguments and not _is_known(names["init"], namespace):
+        substitutes["init"] = arguments
     adapter = ", ".join(f'"{role}": "{name}"' for role, name in substitutes.items())
     return f"{path}: no {lacks}; found {seen}: rename it or add the line  {ADAPTER} = {{{adapter}}}"
 
@@ -193,5 +203,6 @@ def _best_substitute(role: str, namespace: _Namespace) -> str | None:
     if role == "model":
         modules = [name for name in names if namespace.definitions[name].is_module]
         return next(reversed(modules or names), None)
-    telling = [name for name in names if any(word in name.lower() for word in ("input", "batch", "data"))]
-    return next(iter(telling), None)
+    telling = [name for name in names if any(word in name.lower() for word in _SOUNDS_LIKE[role])]
+    makes_arguments = [name for name in names if any(word in name.lower() for word in _SOUNDS_LIKE["init"])]
+    return next((name for name in telling if role == "init" or name not in makes_arguments), None)

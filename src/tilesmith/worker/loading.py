@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+import os
 import sys
 import types
 from typing import Any
@@ -25,6 +26,7 @@ def execute(path: str, text: str) -> Any:
     module = types.ModuleType("candidate")
     module.__file__ = path
     sys.modules["candidate"] = module
+    sys.path.insert(0, os.path.dirname(path))  # the kernel may import its neighbours
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     exec(compile(text, path, "exec"), module.__dict__)
     found = getattr(module, "ModelNew", None)

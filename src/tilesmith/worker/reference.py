@@ -30,7 +30,7 @@ from tilesmith.worker.taskside import (
     odd_shapes,
     resized,
 )
-from tilesmith.worker.variant import Answer, Variant, input_shapes
+from tilesmith.worker.variant import Answer, Variant, input_shapes, shapes_of
 
 
 def serve(channel: Channel) -> None:
@@ -57,7 +57,9 @@ def serve(channel: Channel) -> None:
 class Reference:
     """One task on one device; each public method answers one request with plain data."""
 
-    def open(self, path: str, text: str, device: str, precision: str, seed: int) -> dict[str, Any]:
+    def open(self, path: str, text: str, device: str, precision: str, seed: int, folder: str) -> dict[str, Any]:
+        """Load the task as if it were run where the user stands: neighbours and data files are found."""
+        os.chdir(folder)
         torch.set_num_threads(max(1, (os.cpu_count() or 2) // 2))
         set_precision(precision)
         self._path, self._text = path, text
@@ -81,7 +83,8 @@ class Reference:
         if self._device == "cpu" and small.plan != "as is":
             for position, long in enumerate(long_shapes(self._loaded.source, small), 1):
                 self._texts[f"long {position}"], plans[f"long {position}"] = long.text, long.plan
-        return {"plans": plans}
+        shapes = {name: shapes_of(load_task(self._path, self._texts[name])) for name in ("exact", "shrunk")}
+        return {"plans": plans, "shapes": shapes}
 
     def align(self) -> dict[str, Any]:
         """Add a shape that divides as the task's own does; null where there is none."""

@@ -16,7 +16,7 @@ from tilesmith.errors import TaskError
 from tilesmith.worker.arg_reductions import ArgReductionLog
 from tilesmith.worker.compare import measure, same_to_rounding
 from tilesmith.worker.draws import draw_inputs, seed_everything
-from tilesmith.worker.exchange import Flat, flatten, map_tensors
+from tilesmith.worker.exchange import Flat, flatten, map_tensors, tensors_in
 from tilesmith.worker.precision import EmulateTf32
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.state import State, clone_state, fill, match, perturbed, state_of
@@ -187,6 +187,12 @@ def input_shapes(loaded: LoadedTask) -> list[Any] | None:
     except Exception:
         return None
     return [map_tensors(value, _to_meta) for value in made]
+
+
+def shapes_of(loaded: LoadedTask) -> str:
+    """The shapes of all input tensors, to show."""
+    made = input_shapes(loaded)
+    return "unknown" if made is None else ", ".join(str(tuple(t.shape)) for t in tensors_in(made))
 
 
 def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
