@@ -10,7 +10,7 @@ import torch
 
 from tilesmith.judge.budget import judge_outputs
 from tilesmith.records import Verdict
-from tilesmith.worker.compare import layout_problem, measure, same_to_rounding
+from tilesmith.worker.compare import layout_problem, measure, same_to_rounding, without_truth
 from tilesmith.worker.exchange import flatten
 
 INF, NAN = math.inf, math.nan
@@ -191,3 +191,10 @@ def test_the_form_must_match(got, want, message):
 )
 def test_two_runs_agree_up_to_the_order_of_additions(first, second, same):
     assert same_to_rounding(flatten(first), flatten(second)) is same
+
+
+def test_without_truth_a_long_sum_may_lose_some_bits_and_no_more():
+    near = without_truth(measured([1.0, 2.0 + 4e-6], [1.0, 2.0]))
+    far = without_truth(measured([1.0, 2.0 + 1e-3], [1.0, 2.0]))
+    assert judge_outputs([near], 2.0, "own").verdict is Verdict.PASSED
+    assert judge_outputs([far], 2.0, "own").verdict is Verdict.INACCURATE

@@ -89,7 +89,7 @@ def test_truth_is_float64_whatever_the_forward_casts_to(tmp_path, forward):
 def test_a_model_that_cannot_run_in_float64_is_its_own_truth(tmp_path):
     made = variant(tmp_path, "assert x.dtype == torch.float32\nreturn x / 3")
     answer = made.answer("own")
-    assert "PyTorch itself" in answer.truth_is
+    assert not answer.is_exact
     assert torch.equal(answer.truth.tensors[0], answer.eager.tensors[0])
 
 

@@ -5,7 +5,6 @@ Both go on at once in different children, because one process can either interpr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -13,14 +12,13 @@ from typing import Any
 
 from tilesmith.errors import MachineError
 from tilesmith.judge.examination import Examination
-from tilesmith.judge.nursery import Child
+from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.roofline import floor_on, gpu_for_target
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import EXACT_ONLY, generality
 from tilesmith.judge.values import Values, refuse_idle
 from tilesmith.records import KernelResources, Verdict
 
-Spawn = Callable[[str, str], Child]
 _INTERPRET_S = 20.0
 _SECOND_CHANCE_S = 8.0
 _AFFORDABLE_BYTES = 16_000_000

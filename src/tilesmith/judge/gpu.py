@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
-from tilesmith.judge.nursery import Child
+from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.references import is_large
 from tilesmith.judge.roofline import floor_on, gpu_at_hand
 from tilesmith.judge.sanitizing import sanitize
@@ -20,7 +19,6 @@ from tilesmith.judge.timing import Race
 from tilesmith.judge.values import DRAWS, FEW_DRAWS, Values, refuse_idle
 from tilesmith.records import KernelResources, Verdict
 
-Spawn = Callable[[str, str], Child]
 _VALUES_S = 120.0
 _BELIEVABLE = 0.7
 """A median below this share of the memory-bound floor is not believed."""

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,10 @@ class Child:
             return self._control.receive(within_s)
         except (ChannelClosed, ChannelTimeout, BadFrame):
             return {}
+
+
+Spawn = Callable[[str, str], Child]
+"""(flavour, role) to a fresh child."""
 
 
 class Nursery:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 
 from tilesmith.judge.examination import Examination
-from tilesmith.judge.nursery import Child, ChildGone
+from tilesmith.judge.nursery import ChildGone, Spawn
 from tilesmith.judge.sessions import Failed, ReferenceSession
 from tilesmith.records import Verdict
 
@@ -14,7 +13,7 @@ TOOLS = {"memcheck": Verdict.UNSAFE_MEMORY, "racecheck": Verdict.NONDETERMINISTI
 _TOOL_S = 180.0
 
 
-def sanitize(exam: Examination, reference: ReferenceSession, spawn: Callable[[str, str], Child]) -> None:
+def sanitize(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
     if shutil.which("compute-sanitizer") is None:
         exam.notes.append("not sanitized: compute-sanitizer is not installed here")
         return

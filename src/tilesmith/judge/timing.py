@@ -40,9 +40,6 @@ class _Samples:
         self.call.append([float(call) for _, call in samples])
         self.unexplained_ms.append(wall_ms - sum(self.call[-1]) - sum(self.device[-1]))
 
-    def flat(self, rounds: list[list[float]]) -> list[float]:
-        return [sample for samples in rounds for sample in samples]
-
 
 class Race:
     """One candidate against the baselines of its task."""
@@ -139,16 +136,20 @@ class Race:
             )
 
     def _timing(self, device: str, speedups: dict[str, Speedup], rounds: int) -> Timing:
-        times = {kind: quantiles(s.flat(s.device)) for kind, s in self._samples.items()}
+        times = {kind: quantiles(_flat(s.device)) for kind, s in self._samples.items()}
         return Timing(
             device=device,
             candidate_ms=times["candidate"],
             eager_ms=times["eager"],
             graph_ms=times.get("graph"),
             compile_ms=times.get("compile"),
-            call_ms={name: quantiles(s.flat(s.call)) for name, s in self._samples.items()},
+            call_ms={name: quantiles(_flat(s.call)) for name, s in self._samples.items()},
             speedup=speedups,
             call_speedup=self._speedups(lambda samples: samples.call),
             rounds=rounds,
             notes=tuple(self._notes),
         )
+
+
+def _flat(rounds: list[list[float]]) -> list[float]:
+    return [sample for samples in rounds for sample in samples]

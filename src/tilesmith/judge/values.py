@@ -55,6 +55,7 @@ class Values:
         self._device, self._gpu = device, gpu
         self._pads = "nan" if device == "cuda" else None
         self._stale: list[str] = []
+        self._truth_note: str | None = None
         self._patience_s = 0.9 * config.timeout_s
         self._explains = explains
         """Whether a wrong result is run again to find its nature; too dear for the largest tasks."""
@@ -91,6 +92,8 @@ class Values:
             used.append(draw)
             launches = launches or run.launches
             errors = judgement.errors if draw == "own" else errors
+        if self._truth_note:
+            notes.append(self._truth_note)
         return ValuesReport(errors, launches, tuple(used), tuple(notes))
 
     def check_again(self, variant: str) -> tuple[str, ...]:
@@ -118,6 +121,7 @@ class Values:
         run = self._run(variant, draw, schedule, choice)
         with self._gpu():
             result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
+        self._truth_note = result.get("truth")
         judgement = judged(result, self._config.k, draw)
         if judgement.verdict is not Verdict.PASSED:
             raise self._explained(variant, draw, judgement, when, choice)

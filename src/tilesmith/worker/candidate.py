@@ -18,7 +18,6 @@ from tilesmith.worker import exchange
 from tilesmith.worker.bench import Stopwatch
 from tilesmith.worker.channel import Channel
 from tilesmith.worker.compile import install_fake_driver
-from tilesmith.worker.draws import seed_everything
 from tilesmith.worker.faults import explain_fault
 from tilesmith.worker.guards import GuardedMemory
 from tilesmith.worker.interpret import install as install_interpreter
@@ -28,6 +27,7 @@ from tilesmith.worker.precision import set_precision
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.serving import Operation, answer_requests
 from tilesmith.worker.state import Transfer, fill
+from tilesmith.worker.taskside import seed_everything
 
 
 def serve(channel: Channel) -> None:

@@ -16,6 +16,7 @@ from tilesmith.worker.exchange import Flat
 
 _CHUNK = 1 << 24
 _WORST = 3
+_ASSUMED_ULPS = 64
 
 
 def layout_problem(candidate: Flat, eager: Flat) -> str | None:
@@ -41,6 +42,14 @@ def measure(
     if not eager.is_floating_point():
         return _measure_exact(candidate, eager, picks)
     return _measure_floats(candidate, truth, eager)
+
+
+def without_truth(stats: dict[str, Any]) -> dict[str, Any]:
+    """Where PyTorch's own result stands in for truth, its error is unknown: allow what a long sum may lose."""
+    if stats["kind"] != "float":
+        return stats
+    assumed = _ASSUMED_ULPS * torch.finfo(getattr(torch, stats["dtype"])).eps
+    return stats | {"eager_relative": assumed, "eager_max_relative": assumed, "effective": 1e9}
 
 
 def same_to_rounding(first: Flat, second: Flat) -> bool:

@@ -6,25 +6,18 @@ Besides the task's own inputs under fresh seeds there are variations of them, be
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 
 from tilesmith.worker.exchange import map_tensors, tensors_in
+from tilesmith.worker.taskside.loading import seed_everything
 
 DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse")
 """In order of how much they tell; a caller short of time takes the first few."""
 
 Variation = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
-
-
-def seed_everything(seed: int) -> None:
-    random.seed(seed)
-    np.random.seed(seed % 2**32)
-    torch.manual_seed(seed)
 
 
 def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[Any]:

@@ -88,10 +88,6 @@ class GuardedMemory(TorchFunctionMode):
                     return f"wrote {wrong} bytes {place} {guarded.label}"
         return None
 
-    def forget(self) -> None:
-        self._guarded.clear()
-        self._kept_bytes = 0
-
 
 def poison(tensor: torch.Tensor) -> None:
     """Values that no kernel computes by accident."""

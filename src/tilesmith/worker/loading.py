@@ -10,8 +10,8 @@ from typing import Any
 
 from torch import nn
 
-from tilesmith.worker.draws import seed_everything
 from tilesmith.worker.state import Transfer, fill, match, state_of
+from tilesmith.worker.taskside import seed_everything
 
 _repeated: dict[str, Any] = {}
 """Constants of the candidate that follow the shape at hand, as its file gives them."""

@@ -15,7 +15,7 @@ import torch
 from tilesmith.worker import exchange
 from tilesmith.worker.baselines import Baselines
 from tilesmith.worker.channel import Channel
-from tilesmith.worker.compare import layout_problem, measure, same_to_rounding
+from tilesmith.worker.compare import layout_problem, measure, same_to_rounding, without_truth
 from tilesmith.worker.draws import vary_for_timing
 from tilesmith.worker.environment import describe_environment
 from tilesmith.worker.floor import necessary_bytes
@@ -174,4 +174,6 @@ class Reference:
             measure(got, truth, eager, answer.log.behind(truth) if not truth.is_floating_point() else None)
             for got, truth, eager in zip(candidate.tensors, answer.truth.tensors, answer.eager.tensors, strict=True)
         ]
+        if not answer.is_exact:
+            return {"outputs": [without_truth(stats) for stats in outputs], "truth": answer.truth_is}
         return {"outputs": [variant.steadied(stats, i) for i, stats in enumerate(outputs)]}
