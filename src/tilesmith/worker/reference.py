@@ -83,7 +83,8 @@ class Reference:
         if self._device == "cpu" and small.plan != "as is":
             for position, long in enumerate(long_shapes(self._loaded.source, small), 1):
                 self._texts[f"long {position}"], plans[f"long {position}"] = long.text, long.plan
-        shapes = {name: shapes_of(load_task(self._path, self._texts[name])) for name in ("exact", "shrunk")}
+        shown = ("exact", "shrunk") if self._device == "cpu" else ()
+        shapes = {name: shapes_of(load_task(self._path, self._texts[name])) for name in shown}
         return {"plans": plans, "shapes": shapes}
 
     def align(self) -> dict[str, Any]:
