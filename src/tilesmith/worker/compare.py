@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -88,47 +89,73 @@ def _measure_exact(candidate: torch.Tensor, eager: torch.Tensor, picks: ArgReduc
 
 
 def _measure_floats(candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor) -> dict[str, Any]:
-    sums = dict.fromkeys(("truth2", "error2", "error1", "eager2", "eager4"), 0.0)
-    peaks = dict.fromkeys(("truth", "error", "eager"), 0.0)
-    nonfinite: list[int] = []
-    misplaced = finite_count = 0
-    worst: list[tuple[float, int]] = []
+    tally = _Tally()
     for start, c, t, e in _chunks(candidate, truth, eager):
-        allowed = e.isfinite() & t.isfinite()
-        excused = _same_nonfinite(c, e) | _same_nonfinite(c, t)
-        bad = torch.where(allowed, ~c.isfinite(), ~excused)
-        misplaced += int(bad.sum())
-        nonfinite += (bad.nonzero().flatten()[:_WORST] + start).tolist()
-        good = allowed & c.isfinite()
-        zero = torch.zeros((), dtype=torch.float64, device=c.device)
-        truth_part = torch.where(allowed, t, zero)
-        error = torch.where(good, c - t, zero).abs()
-        eager_error = torch.where(allowed, e - t, zero).abs()
-        finite_count += int(good.sum())
-        sums["truth2"] += float(truth_part.square().sum())
-        sums["error2"] += float(error.square().sum())
-        sums["error1"] += float(error.sum())
-        sums["eager2"] += float(eager_error.square().sum())
-        sums["eager4"] += float(eager_error.square().square().sum())
-        for key, part in (("truth", truth_part.abs()), ("error", error), ("eager", eager_error)):
-            peaks[key] = max(peaks[key], float(part.max()))
-        top = error.topk(min(_WORST, error.numel()))
-        worst += zip(top.values.tolist(), (top.indices + start).tolist(), strict=True)
-    places = nonfinite[:_WORST] or [place for size, place in sorted(worst, reverse=True)[:_WORST] if size > 0]
+        tally.add(start, c, t, e)
+    norm = math.sqrt(tally.truth2)
     return {
         "kind": "float",
         "dtype": _name(eager.dtype),
         "numel": eager.numel(),
-        "misplaced": misplaced,
-        "relative": _share(math.sqrt(sums["error2"]), math.sqrt(sums["truth2"])),
-        "max_relative": _share(peaks["error"], peaks["truth"]),
-        "eager_relative": _share(math.sqrt(sums["eager2"]), math.sqrt(sums["truth2"])),
-        "eager_max_relative": _share(peaks["eager"], peaks["truth"]),
-        "max_abs": peaks["error"],
-        "mean_abs": sums["error1"] / max(finite_count, 1),
-        "effective": sums["eager2"] ** 2 / sums["eager4"] if sums["eager4"] else 0.0,
-        "worst": [_place(candidate, truth, place) for place in places],
+        "misplaced": tally.misplaced,
+        "relative": _share(math.sqrt(tally.error2), norm),
+        "max_relative": _share(tally.error_peak, tally.truth_peak),
+        "eager_relative": _share(math.sqrt(tally.eager2), norm),
+        "eager_max_relative": _share(tally.eager_peak, tally.truth_peak),
+        "max_abs": tally.error_peak,
+        "mean_abs": tally.error1 / max(tally.compared, 1),
+        "effective": tally.eager2**2 / tally.eager4 if tally.eager4 else 0.0,
+        "worst": [_place(candidate, truth, place) for place in tally.worst_places()],
     }
+
+
+@dataclass
+class _Tally:
+    """Sums of powers, largest elements and places, over the chunks of one output."""
+
+    truth2: float = 0.0
+    error1: float = 0.0
+    error2: float = 0.0
+    eager2: float = 0.0
+    eager4: float = 0.0
+    truth_peak: float = 0.0
+    error_peak: float = 0.0
+    eager_peak: float = 0.0
+    misplaced: int = 0
+    compared: int = 0
+    misplaced_at: list[int] = field(default_factory=list)
+    largest: list[tuple[float, int]] = field(default_factory=list)
+
+    def add(self, start: int, candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor) -> None:
+        finite = eager.isfinite() & truth.isfinite()
+        excused = _same_nonfinite(candidate, eager) | _same_nonfinite(candidate, truth)
+        bad = torch.where(finite, ~candidate.isfinite(), ~excused)
+        self.misplaced += int(bad.sum())
+        self.misplaced_at += (bad.nonzero().flatten()[:_WORST] + start).tolist()
+        compared = finite & candidate.isfinite()
+        self.compared += int(compared.sum())
+        nothing = torch.zeros((), dtype=torch.float64, device=candidate.device)
+        self._add_error(start, torch.where(compared, candidate - truth, nothing).abs())
+        self._add_yardstick(torch.where(finite, truth, nothing), torch.where(finite, eager - truth, nothing).abs())
+
+    def _add_error(self, start: int, error: torch.Tensor) -> None:
+        self.error1 += float(error.sum())
+        self.error2 += float(error.square().sum())
+        self.error_peak = max(self.error_peak, float(error.max()))
+        top = error.topk(min(_WORST, error.numel()))
+        self.largest += zip(top.values.tolist(), (top.indices + start).tolist(), strict=True)
+
+    def _add_yardstick(self, truth: torch.Tensor, eager_error: torch.Tensor) -> None:
+        squared = eager_error.square()
+        self.truth2 += float(truth.square().sum())
+        self.eager2 += float(squared.sum())
+        self.eager4 += float(squared.square().sum())
+        self.truth_peak = max(self.truth_peak, float(truth.abs().max()))
+        self.eager_peak = max(self.eager_peak, float(eager_error.max()))
+
+    def worst_places(self) -> list[int]:
+        by_size = [place for size, place in sorted(self.largest, reverse=True) if size > 0]
+        return (self.misplaced_at or by_size)[:_WORST]
 
 
 def _chunks(*tensors: torch.Tensor) -> Iterator[tuple[int, torch.Tensor, torch.Tensor, torch.Tensor]]:

@@ -10,7 +10,6 @@ from typing import Any
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.overrides import TorchFunctionMode
 
 from tilesmith.errors import TaskError
 from tilesmith.worker.arg_reductions import ArgReductionLog
@@ -21,11 +20,11 @@ from tilesmith.worker.precision import EmulateTf32
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.state import State, clone_state, fill, match, perturbed, state_of
 from tilesmith.worker.taskside import LoadedTask, build_model, seed_everything
+from tilesmith.worker.widening import WidenFloats, widen_attributes, widened
 
 _TYPICAL_SEEDS = 8
 _FEW_ELEMENTS = 64
 _CACHED_ANSWER_BYTES = 256 * 2**20
-_NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
 
 @dataclass(frozen=True)
@@ -130,10 +129,10 @@ class Variant:
         with self._world():
             wide = build_model(self.loaded, self.seed)
         wide = wide.to(device).double()
-        _widen_attributes(wide, device)
+        widen_attributes(wide, device)
         wide.train(self.training)
         self._restore(wide, self.state)
-        wide_inputs = [map_tensors(value, lambda t: _widened(t, device)) for value in inputs]
+        wide_inputs = [map_tensors(value, lambda t: widened(t, device)) for value in inputs]
         seed_everything(self.seed)
         widening: AbstractContextManager[Any] = WidenFloats() if widen else nullcontext()
         with self._world(), widening, log, torch.no_grad():
@@ -202,33 +201,6 @@ def shapes_of(loaded: LoadedTask) -> str:
 
 def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-
-
-class WidenFloats(TorchFunctionMode):
-    """Inside a float64 run, a hard-coded `.float()` or `dtype=torch.float32` must not narrow the truth."""
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = {key: _wide(value) for key, value in (kwargs or {}).items()}
-        if getattr(func, "__name__", "") in ("float", "half", "bfloat16"):
-            return args[0].double()
-        return func(*(_wide(value) for value in args), **kwargs)
-
-
-def _wide(value: Any) -> Any:
-    return torch.float64 if value in _NARROW and isinstance(value, torch.dtype) else value
-
-
-def _widened(tensor: torch.Tensor, device: str) -> torch.Tensor:
-    moved = tensor.to(device, copy=True)
-    return moved.double() if moved.dtype in _NARROW else moved
-
-
-def _widen_attributes(model: nn.Module, device: str) -> None:
-    """Tensors kept as plain attributes (an initial hidden state, say), which `double()` passes over."""
-    for module in model.modules():
-        for key, value in vars(module).items():
-            if isinstance(value, torch.Tensor):
-                setattr(module, key, _widened(value, device))
 
 
 def _copy(inputs: list[Any]) -> list[Any]:
