@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from tilesmith.tasks.constants import find_constants
-from tilesmith.tasks.shrink import ShrunkTask, is_batch, is_size, shrunk_task
+from tilesmith.tasks.shrink import BATCH_NAME, ShrunkTask, is_size, shrunk_task
 from tilesmith.tasks.source import TaskSource
 
 CAP_BITS = (10, 9, 8, 7, 6)
@@ -22,7 +22,7 @@ def aligned_variants(task: TaskSource) -> Iterator[ShrunkTask]:
     """From the largest cap to the smallest."""
     sizes = [constant for constant in find_constants(task) if is_size(constant)]
     for bits, batch in product(CAP_BITS, BATCHES):
-        new = {c: min(c.value, batch) if is_batch(c) else aligned(c.value, bits) for c in sizes}
+        new = {c: min(c.value, batch) if BATCH_NAME.search(c.name) else aligned(c.value, bits) for c in sizes}
         changed = {c: value for c, value in new.items() if value != c.value}
         if changed:
             yield shrunk_task(task, f"sizes that divide alike, powers of two at most {2**bits}", changed, "aligned")

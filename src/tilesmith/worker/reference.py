@@ -78,6 +78,7 @@ class Reference:
         plans: dict[str, str] = {}
         small = choose_shrunk(self._loaded.source)
         self._texts["shrunk"], plans["shrunk"] = small.text, small.plan
+        self._small_elements = small.elements
         for position, ragged in enumerate(odd_shapes(self._loaded.source, small, odd), 1):
             self._texts[f"odd {position}"], plans[f"odd {position}"] = ragged.text, ragged.plan
         if self._device == "cpu" and small.plan != "as is":
@@ -90,9 +91,10 @@ class Reference:
     def align(self) -> dict[str, Any]:
         """Add a shape that divides as the task's own does; null where there is none."""
         choice = choose_aligned(self._loaded.source)
-        if choice is not None:
-            self._texts["aligned"] = choice.text
-        return {"plan": None if choice is None else choice.plan}
+        if choice is None or choice.elements <= self._small_elements:
+            return {"plan": None}  # a smaller shape than the one that failed would hide what failed
+        self._texts["aligned"] = choice.text
+        return {"plan": choice.plan}
 
     def construct(self, variant: str, path: str) -> dict[str, Any]:
         chosen = self._variant(variant)
