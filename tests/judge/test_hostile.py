@@ -134,3 +134,4 @@ def test_random_bytes_flipped(judge: Judge, fixtures: Path, tmp_path: Path) -> N
         kernel = tmp_path / "flipped.py"
         kernel.write_bytes(bytes(damaged))
         judge.check(fixtures / "tasks/relu.py", kernel)
+    assert judge.check(fixtures / "tasks/relu.py", fixtures / "kernels/relu_persistent.py").passed

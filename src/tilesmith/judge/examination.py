@@ -131,7 +131,8 @@ class Examination:
 
     def _summary(self) -> str:
         if self.device == "cpu":
-            return "right in Triton's interpreter; not timed, because there is no GPU here"
+            compiled = "" if self.resources else ", but not compiled for the target (see the notes)"
+            return f"right in Triton's interpreter{compiled}; not timed, because there is no GPU here"
         if self.timing is None:
             return "right; not timed, as asked"
         best = min(self.timing.speedup.items(), key=lambda item: item[1].value)

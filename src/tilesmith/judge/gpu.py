@@ -1,4 +1,4 @@
-"""The gates on a GPU: values at the exact shape between guard pads, then other shapes, then timing alone."""
+"""The gates on a GPU: values at the exact shape between guard pads, then timing alone, then other shapes."""
 
 from __future__ import annotations
 
@@ -100,7 +100,6 @@ def _time(exam: Examination, reference: ReferenceSession, candidate: CandidateSe
         timing = race.run(str(exam.environment["device"]))
     with lock.shared():
         race.check_timed_output()
-    with lock.shared():
         _refuse_impossible(timing.candidate_ms.p50, reference, exam.environment)
     exam.timing = timing
     exam.notes += timing.notes

@@ -52,7 +52,10 @@ class Race:
         self._last_seed = 0
 
     def build_baselines(self) -> None:
-        """Needs no lock: compiling takes long and hardly uses the GPU. Kept for the task's next candidate."""
+        """Without the lock, because compiling takes long; the few calls it makes may disturb a timing nearby.
+
+        Kept for the task's next candidate.
+        """
         kinds = [kind for kind in BASELINES if self._built(kind)]
         self._samples = {kind: _Samples() for kind in ("candidate", *kinds)}
 
