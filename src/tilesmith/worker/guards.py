@@ -1,8 +1,8 @@
 """Guarded memory: poison inside fresh tensors, canaries around them.
 
 Fresh memory holds NaN (or an unlikely integer), so what a kernel forgets to write shows. On a GPU the inputs and
-every tensor a candidate makes lie between two pads (parameters and buffers do not); a changed pad is a write out of bounds, and a result that changes with the
-pads' contents is a read out of bounds.
+every tensor a candidate makes lie between two pads (parameters and buffers do not); a changed pad is a write out
+of bounds, and a result that changes with the pads' contents is a read out of bounds.
 """
 
 from __future__ import annotations
