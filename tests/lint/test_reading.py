@@ -19,17 +19,17 @@ def test_aliases_lead_to_canonical_names() -> None:
 def test_names_imported_inside_a_function_and_assigned() -> None:
     text = "def f():\n    from triton import language as q\n    ld = q.load\n    return ld(q.math.exp(1))\n"
     source = read_kernel(text)
-    assert {"triton.language.load", "triton.language.math.exp"} <= set(source.names.values())
+    assert {"triton.language.load", "triton.language.math.exp"} <= set(source.names.dotted.values())
 
 
 def test_a_parameter_hides_an_import() -> None:
     source = read_kernel("import triton.language as tl\ndef f(tl):\n    return tl.load\n")
-    assert "triton.language.load" not in source.names.values()
+    assert "triton.language.load" not in source.names.dotted.values()
 
 
 def test_an_import_guarded_by_except_still_counts() -> None:
     text = "try:\n    import triton.language as tl\nexcept ImportError:\n    tl = None\nz = tl.load\n"
-    assert "triton.language.load" in read_kernel(text).names.values()
+    assert "triton.language.load" in read_kernel(text).names.dotted.values()
 
 
 def test_jit_functions_and_their_callees() -> None:
@@ -40,7 +40,7 @@ def test_jit_functions_and_their_callees() -> None:
 
 
 def test_autotuned_and_called_jit() -> None:
-    assert read_kernel(GEMM).jit_functions[0].autotuned
+    assert read_kernel(GEMM).jit_functions[0].autotune
     text = "import triton\n@triton.jit(noinline=True)\ndef f(x): pass\ndef g(y): pass\nh = triton.jit(g)\n"
     assert [function.name for function in read_kernel(text).jit_functions] == ["f", "g"]
 

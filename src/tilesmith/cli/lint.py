@@ -1,52 +1,85 @@
-"""`tilesmith lint KERNEL`: read a kernel without running it."""
+"""`tilesmith lint KERNEL...`: read kernels without running them."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tilesmith.errors import UsageError
-from tilesmith.records import Finding, Severity, to_json
+from tilesmith.records import Severity, to_json
+
+if TYPE_CHECKING:
+    from tilesmith.lint.files import LintedFile
+
+HELP = """Read kernel files and say what kind they are and what is wrong with them. Nothing is run.
+
+    tilesmith lint examples/kernels/softmax.py
+
+    tilesmith lint kernel.py --task task.py --json
+
+    tilesmith lint --explain missing-mask
+
+Exit code 0: nothing that certainly fails; 1: at least one error; 2: a file cannot be read.
+"""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(
-        help="Read a kernel file and say what is wrong with it.\n\n    tilesmith lint examples/kernels/softmax.py"
-    )(lint)
+    app.command(help=HELP)(lint)
 
 
 def lint(
-    kernel: Path = typer.Argument(help="Python file with Triton kernels."),
+    kernels: list[Path] = typer.Argument(None, metavar="KERNEL...", help="Python files with Triton kernels."),
+    task: Path = typer.Option(None, "--task", help="The task the kernels answer; makes some rules stricter."),
+    explain: str = typer.Option(None, "--explain", metavar="RULE", help="Show a rule's lesson, or `all` ids."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
-    from tilesmith import lint as reader
-
-    try:
-        text = kernel.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        raise UsageError(f"{kernel}: cannot read the kernel: {error.strerror}") from None
-    try:
-        report = reader.lint(reader.read_kernel(text))
-    except reader.KernelSyntaxError as error:
-        findings: tuple[Finding, ...] = (Finding("syntax-error", Severity.ERROR, error.line, error.message),)
-        _show(kernel, findings, "unknown", "unknown", as_json)
-    else:
-        findings = report.findings
-        _show(kernel, findings, report.kernel_type, report.complexity, as_json)
-    raise typer.Exit(1 if any(f.severity is Severity.ERROR for f in findings) else 0)
-
-
-def _show(kernel: Path, findings: tuple[Finding, ...], kernel_type: str, complexity: str, as_json: bool) -> None:
-    if as_json:
-        document = {
-            "kernel_type": kernel_type,
-            "complexity": complexity,
-            "findings": [to_json(finding) for finding in findings],
-        }
-        print(json.dumps(document, indent=2))
+    if explain is not None:
+        _explain(explain, as_json)
         return
-    for finding in findings:
-        print(f"{kernel}:{finding.line or 1}: {finding.severity}: {finding.message} [{finding.id}]")
-    print(f"{kernel}: {kernel_type}, complexity {complexity}, {len(findings)} findings")
+    if not kernels:
+        raise UsageError("no kernel given: write  tilesmith lint KERNEL  (or --explain RULE)")
+    from tilesmith.lint.files import given_by, lint_file
+
+    given = given_by(task)
+    linted = [lint_file(kernel, given) for kernel in kernels]
+    if as_json:
+        documents = [_document(file) for file in linted]
+        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
+    else:
+        _print(linted)
+    raise typer.Exit(1 if any(file.worst is Severity.ERROR for file in linted) else 0)
+
+
+def _document(file: LintedFile) -> dict[str, Any]:
+    return {"kernel": str(file.path), **to_json(file.report)}
+
+
+def _print(linted: list[LintedFile]) -> None:
+    for file in linted:
+        for finding in file.report.findings:
+            print(f"{file.path}:{finding.line or 1}: {finding.severity}: {finding.message} [{finding.id}]")
+        count = len(file.report.findings)
+        findings = "1 finding" if count == 1 else f"{count or 'no'} findings"
+        print(f"{file.path}: {file.report.kernel_type}, complexity {file.report.complexity}, {findings}")
+
+
+def _explain(rule: str, as_json: bool) -> None:
+    from tilesmith.lint.lessons import lessons
+
+    known = lessons()
+    if rule == "all":
+        rows = [
+            {"id": lesson.id, "severity": str(lesson.severity), "title": lesson.title} for lesson in known.values()
+        ]
+        lines = "\n".join(f"{row['id']:28} {row['severity']:8} {row['title']}" for row in rows)
+        print(json.dumps(rows, indent=2) if as_json else lines)
+        return
+    if rule not in known:
+        raise UsageError(f"no rule {rule!r}: `tilesmith lint --explain all` lists them")
+    lesson = known[rule]
+    text = f"{lesson.id} ({lesson.severity}): {lesson.title}\n\n{lesson.why}\n"
+    text += f"\nWRONG\n\n{lesson.wrong}\nCORRECT\n\n{lesson.correct}"
+    print(json.dumps(to_json(lesson), indent=2) if as_json else text)

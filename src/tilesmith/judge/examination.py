@@ -11,7 +11,7 @@ from typing import Any
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.judge.sessions import Failed
-from tilesmith.lint import KernelSyntaxError, lint, read_kernel
+from tilesmith.lint import Given, KernelSyntaxError, lint, read_kernel
 from tilesmith.records import (
     Evaluation,
     Finding,
@@ -84,7 +84,7 @@ class Examination:
         """Gate one: the source parses, and holds nothing that certainly fails."""
         self.text = _decoded(self.kernel)
         try:
-            report = lint(read_kernel(self.text))
+            report = lint(read_kernel(self.text, Given(has_task=True)))
         except KernelSyntaxError as error:
             where = f"line {error.line}: " if error.line else ""
             raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None

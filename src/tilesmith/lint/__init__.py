@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilesmith.lint.classify import classify
-from tilesmith.lint.reading import read_kernel
+from tilesmith.lint.model.reading import read_kernel
+from tilesmith.lint.model.source import Given, JitFunction, KernelSource, KernelSyntaxError, Launch
 from tilesmith.lint.rules import RULES, apply_rules
-from tilesmith.lint.source import JitFunction, KernelSource, KernelSyntaxError, Launch
 from tilesmith.records import Finding
 
 __all__ = [
     "RULES",
+    "Given",
     "JitFunction",
     "KernelSource",
     "KernelSyntaxError",

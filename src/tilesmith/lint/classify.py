@@ -8,14 +8,13 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
-from tilesmith.lint.host_loops import find_time_loops
-from tilesmith.lint.loops import KernelLoop, find_loops
-from tilesmith.lint.recurrence import is_recurrent, is_sequential_scan, keeps_extreme
-from tilesmith.lint.source import JitFunction, KernelSource
-from tilesmith.lint.statistics import scales_by_statistic
-from tilesmith.lint.torch_work import torch_work
+from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
+from tilesmith.lint.structure.host_loops import find_time_loops
+from tilesmith.lint.structure.recurrence import is_recurrent, is_sequential_scan, keeps_extreme
+from tilesmith.lint.structure.statistics import scales_by_statistic
+from tilesmith.lint.structure.torch_work import torch_work
+from tilesmith.lint.structure.windows import slides_window
 from tilesmith.lint.vocabulary import DOTS, EXPONENTIALS, REDUCTIONS, SCANS
-from tilesmith.lint.windows import slides_window
 
 KERNEL_RANK = (
     "persistent_recurrent",
@@ -39,8 +38,6 @@ COMPLEXITY = {
 MANY_KERNELS = 3
 MOST_KERNELS = 100
 """Followed in one file; more than that nobody wrote by hand."""
-LARGEST_KERNEL_NODES = 20_000
-DEEPEST_KERNEL = 100
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Classification:
 
 def classify(source: KernelSource) -> Classification:
     """The type by what dominates; the complexity by the most delicate kernel inside."""
-    launches = [launch for launch in source.launches if source.is_live(launch)] or source.launches
+    launches = source.live_launches or source.launches
     if not launches:
         return Classification("no_triton", "low")
     started = {name for launch in launches for name in launch.kernels}
@@ -76,7 +73,7 @@ def _complexity(kind: str, dominant: str, kernels: list[JitFunction], source: Ke
         simple = COMPLEXITY[kind]
     else:
         parts = [part for kernel in kernels for part in source.with_callees(kernel)]
-        looped = any(isinstance(n, (ast.For, ast.While)) for part in parts for n in ast.walk(part.node))
+        looped = any(part.loops for part in parts)
         simple = COMPLEXITY.get(dominant, "medium" if looped else "low")
     return "high" if len(kernels) >= MANY_KERNELS and simple == "medium" else simple
 
@@ -85,20 +82,18 @@ def _kernel_type(kernel: JitFunction, source: KernelSource) -> str:
     """The type of one kernel together with the jit functions it calls."""
     parts = source.with_callees(kernel)
     operations = {call.operation for part in parts for call in part.calls} | _tensor_methods(parts)
-    small = [part for part in parts if _is_readable(part)]
-    loops = [find_loops(part) for part in small]
-    every_loop = [loop for found in loops for loop in found]
+    every_loop = [loop for part in parts for loop in part.loops]
     if operations & DOTS and _is_attention(operations, every_loop, source):
         return "attention"
     if any(is_recurrent(loop, source) for loop in every_loop):
         return "persistent_recurrent"
-    if any(map(slides_window, small, loops)):
+    if any(slides_window(part) for part in parts):
         return "convolution"
     if operations & DOTS:
         return "gemm"
     if operations & SCANS or any(is_sequential_scan(loop, source) for loop in every_loop):
         return "scan"
-    return _reduced_type(operations, small)
+    return _reduced_type(operations, parts)
 
 
 def _is_attention(operations: set[str], loops: list[KernelLoop], source: KernelSource) -> bool:
@@ -109,7 +104,7 @@ def _is_attention(operations: set[str], loops: list[KernelLoop], source: KernelS
     return running or ({"max", "sum"} <= operations and "dot" in operations)
 
 
-def _reduced_type(operations: set[str], parts: list[JitFunction]) -> str:
+def _reduced_type(operations: set[str], parts: tuple[JitFunction, ...]) -> str:
     if not operations & REDUCTIONS:
         return "elementwise"
     if "rsqrt" in operations or any(scales_by_statistic(part) for part in parts):
@@ -119,19 +114,6 @@ def _reduced_type(operations: set[str], parts: list[JitFunction]) -> str:
 
 def _tensor_methods(parts: tuple[JitFunction, ...]) -> set[str]:
     """`x.sum(0)` is a reduction as much as `tl.sum(x, 0)`."""
-    calls = [node.func for part in parts for node in ast.walk(part.node) if isinstance(node, ast.Call)]
+    calls = [node.func for part in parts for node in part.nodes if isinstance(node, ast.Call)]
     methods = {func.attr for func in calls if isinstance(func, ast.Attribute)}
     return methods & {"sum", "argmax", "argmin", "cumsum", "cumprod"}
-
-
-def _is_readable(part: JitFunction) -> bool:
-    """Small and flat enough to follow its data; otherwise its operations alone decide."""
-    count = 0
-    waiting: list[tuple[ast.AST, int]] = [(part.node, 0)]
-    while waiting:
-        node, depth = waiting.pop()
-        count += 1
-        if count > LARGEST_KERNEL_NODES or depth > DEEPEST_KERNEL:
-            return False
-        waiting += [(child, depth + 1) for child in ast.iter_child_nodes(node)]
-    return True

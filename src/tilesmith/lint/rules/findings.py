@@ -1,11 +1,14 @@
-"""How a rule about device code words and weighs what it found."""
+"""What a rule is, and how it words and weighs what it found."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
 
-from tilesmith.lint.source import KernelSource
+from tilesmith.lint.model.source import KernelSource
 from tilesmith.records import Finding, Severity
+
+Rule = Callable[[KernelSource], Iterable[Finding]]
 
 
 def compile_fault(source: KernelSource, rule: str, node: ast.expr | ast.stmt, message: str) -> Finding:
@@ -15,18 +18,19 @@ def compile_fault(source: KernelSource, rule: str, node: ast.expr | ast.stmt, me
     return Finding(rule, Severity.WARNING, node.lineno, f"{message} (fails if this code is compiled)")
 
 
+def run_fault(source: KernelSource, rule: str, node: ast.expr | ast.stmt, message: str) -> Finding:
+    """An error in host code that certainly runs; else a warning."""
+    if node in source.surely_run:
+        return Finding(rule, Severity.ERROR, node.lineno, message)
+    return Finding(rule, Severity.WARNING, node.lineno, f"{message} (fails if this code runs)")
+
+
 def warning(rule: str, line: int | None, message: str) -> Finding:
     return Finding(rule, Severity.WARNING, line, message)
 
 
-def literal_int(node: ast.expr | None) -> int | None:
-    """The value of an integer written out, sign included."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = literal_int(node.operand)
-        return None if inner is None else -inner
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    return None
+def info(rule: str, line: int | None, message: str) -> Finding:
+    return Finding(rule, Severity.INFO, line, message)
 
 
 def argument(call: ast.Call, position: int, keyword: str) -> ast.expr | None:

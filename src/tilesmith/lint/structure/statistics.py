@@ -5,26 +5,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from tilesmith.lint.dataflow import Flow, read_flow
-from tilesmith.lint.source import JitFunction
+from tilesmith.lint.model.flow import Flow, operands
+from tilesmith.lint.model.source import JitFunction
 from tilesmith.lint.vocabulary import LOADS, REDUCTIONS
 
 
 def scales_by_statistic(function: JitFunction) -> bool:
     """`x * rstd`, `e / tl.sum(e)`: a block divided by, or multiplied with, the result of a reduction."""
     reductions = {call.node for call in function.calls if call.operation in REDUCTIONS}
-    reductions |= {n for n in ast.walk(function.node) if isinstance(n, ast.Call) and _reduces_itself(n)}
+    reductions |= {n for n in function.nodes if isinstance(n, ast.Call) and _reduces_itself(n)}
     if not reductions:
         return False
     loads = {call.node for call in function.calls if call.operation in LOADS}
-    flow = read_flow(function.node.body)
+    flow = function.flow
     blocks = _tainted(flow, loads, reductions)
     statistics = _tainted(flow, reductions, ()) - blocks
-    for node in ast.walk(function.node):
-        left, op, right = _operands(node)
-        if left is None or right is None or not isinstance(op, (ast.Div, ast.Mult)):
+    for node in function.nodes:
+        found = operands(node)
+        if found is None or not isinstance(found.op, (ast.Div, ast.Mult)):
             continue
-        pairs = [(left, right)] if isinstance(op, ast.Div) else [(left, right), (right, left)]
+        pairs = [(found.left, found.right)]
+        if isinstance(found.op, ast.Mult):
+            pairs.append((found.right, found.left))
         for block, scale in pairs:
             by_statistic = _touches(scale, statistics, reductions, ()) and not _touches(
                 scale, blocks, loads, reductions
@@ -32,14 +34,6 @@ def scales_by_statistic(function: JitFunction) -> bool:
             if by_statistic and _touches(block, blocks, loads, reductions):
                 return True
     return False
-
-
-def _operands(node: ast.AST) -> tuple[ast.expr | None, ast.operator | None, ast.expr | None]:
-    if isinstance(node, ast.BinOp):
-        return node.left, node.op, node.right
-    if isinstance(node, ast.AugAssign):
-        return node.target, node.op, node.value
-    return None, None, None
 
 
 def _reduces_itself(call: ast.Call) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.kernels import LANGUAGE
-from tilesmith.lint.rules.findings import argument, compile_fault, literal_int
-from tilesmith.lint.source import KernelSource
+from tilesmith.lint.model.inference import LANGUAGE
+from tilesmith.lint.model.operations import literal_int
+from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.rules.findings import argument, compile_fault
 from tilesmith.lint.vocabulary import LANGUAGE_NAMES, MATH_NAMES
 from tilesmith.records import Finding
 
@@ -40,7 +41,7 @@ def unknown_language_function(source: KernelSource) -> Iterator[Finding]:
     if _adapts_to_release(source):
         return
     for function in source.jit_functions:
-        for node in ast.walk(function.node):
+        for node in function.nodes:
             name = (source.dotted(node) or "") if isinstance(node, (ast.Attribute, ast.Name)) else ""
             if isinstance(node, (ast.Attribute, ast.Name)) and _is_invented(name):
                 short = name.removeprefix(LANGUAGE)
@@ -61,7 +62,7 @@ def _is_invented(dotted: str) -> bool:
 
 def _adapts_to_release(source: KernelSource) -> bool:
     """The author asks what this Triton has, or adds to it: then nothing is certain."""
-    for node in source.nodes:
+    for node in source.syntax.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             asks = node.func.id in ("hasattr", "getattr", "setattr") and bool(node.args)
             if asks and (source.dotted(node.args[0]) or "").startswith("triton"):

@@ -10,8 +10,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilesmith.lint.dataflow import Flow, names_in, read_flow
-from tilesmith.lint.source import HostFunction, HostLoop, KernelSource
+from tilesmith.lint.model.flow import Flow, read_flow
+from tilesmith.lint.model.source import HostCode, HostLoop, KernelSource
+from tilesmith.lint.model.syntax import Syntax
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 STEPPING = frozenset({"unbind", "split", "chunk"})
@@ -33,24 +34,20 @@ def find_time_loops(source: KernelSource) -> tuple[TimeLoop, ...]:
         return ()
     launching = _launching_functions(source)
     launches = {launch.node for launch in source.launches}
-    device = {function.node for function in source.jit_functions}
     found = []
-    for function in source.live_functions - device:
-        assert isinstance(function, FUNCTIONS)
-        for loop in _own_loops(function):
-            if _starts_kernel(loop, launches, launching) and _steps_through_data(loop, function):
-                found.append(TimeLoop(loop.lineno, loop, _carries_state(loop)))
+    for host in source.live_hosts:
+        for loop in _own_loops(host, source.syntax):
+            if _starts_kernel(loop, launches, launching, source.syntax) and _steps_through_data(loop, host):
+                found.append(TimeLoop(loop.lineno, loop, _carries_state(loop, source.syntax)))
     return tuple(sorted(found, key=lambda loop: loop.line))
 
 
 def _launching_functions(source: KernelSource) -> frozenset[str]:
     """Names of functions and classes whose call ends in a launch, directly or through others."""
     launching = {launch.function.name for launch in source.launches if launch.function is not None}
-    device = {function.node for function in source.jit_functions}
-    hosts = [node for node in source.nodes if isinstance(node, FUNCTIONS) and node not in device]
-    callers = [(node, _called_names(node)) for node in hosts]
+    callers = [(host.name, _called_names(source.syntax, host.node)) for host in source.hosts]
     for _ in range(4):
-        launching |= {node.name for node, called in callers if called & launching}
+        launching |= {name for name, called in callers if called & launching}
         launching |= {c.name for c in source.classes if _method_names(c) & launching & {"forward", "__call__"}}
     return frozenset(launching - {"forward", "__init__", "__call__"})
 
@@ -59,40 +56,38 @@ def _method_names(node: ast.ClassDef) -> set[str]:
     return {method.name for method in node.body if isinstance(method, FUNCTIONS)}
 
 
-def _called_names(node: ast.AST) -> set[str]:
-    calls = [part.func for part in ast.walk(node) if isinstance(part, ast.Call)]
+def _called_names(syntax: Syntax, *nodes: ast.AST) -> set[str]:
+    calls = [part.func for part in syntax.inside(*nodes) if isinstance(part, ast.Call)]
     names = {func.id for func in calls if isinstance(func, ast.Name)}
     methods = [func for func in calls if isinstance(func, ast.Attribute)]
     owners = {m.value.id for m in methods if m.attr == "apply" and isinstance(m.value, ast.Name)}
     return names | owners | {method.attr for method in methods}
 
 
-def _own_loops(function: HostFunction) -> Iterator[HostLoop]:
-    return (node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While)))
+def _own_loops(host: HostCode, syntax: Syntax) -> Iterator[HostLoop]:
+    return (node for node in syntax.inside(host.node) if isinstance(node, (ast.For, ast.While)))
 
 
-def _starts_kernel(loop: HostLoop, launches: set[ast.Call], launching: frozenset[str]) -> bool:
-    inside = [part for statement in loop.body for part in ast.walk(statement)]
-    return any(part in launches for part in inside) or any(
-        _called_names(statement) & launching for statement in loop.body
-    )
+def _starts_kernel(loop: HostLoop, launches: set[ast.Call], launching: frozenset[str], syntax: Syntax) -> bool:
+    inside = syntax.inside(*loop.body)
+    return any(part in launches for part in inside) or bool(_called_names(syntax, *loop.body) & launching)
 
 
-def _steps_through_data(loop: HostLoop, function: HostFunction) -> bool:
+def _steps_through_data(loop: HostLoop, host: HostCode) -> bool:
     """The loop's variable picks slices out of something that is not a member of the module."""
-    flow = read_flow(function.body)
+    flow, syntax = host.flow, host.flow.syntax
     if isinstance(loop, ast.For):
-        indices = names_in(loop.target)
+        indices = syntax.names(loop.target)
         if _iterates_over_tensor(loop.iter):
             return True
     else:
-        indices = {b.name for b in read_flow(loop.body).bindings} & names_in(loop.test)
-    inside = [part for statement in loop.body for part in ast.walk(statement)]
+        indices = {b.name for b in read_flow(syntax, loop.body).bindings} & syntax.names(loop.test)
+    inside = syntax.inside(*loop.body)
     picks = [part for part in inside if isinstance(part, ast.Subscript) and _is_data(part.value, flow)]
     launched = [p for p in inside if isinstance(p, ast.Call) and isinstance(p.func, ast.Subscript)]
     passed = [arg for call in launched for arg in [*call.args, *(k.value for k in call.keywords)]]
-    return any(names_in(pick.slice) & indices for pick in picks) or any(
-        isinstance(arg, (ast.Name, ast.BinOp)) and names_in(arg) & indices and _counts(loop) for arg in passed
+    return any(syntax.names(pick.slice) & indices for pick in picks) or any(
+        isinstance(arg, (ast.Name, ast.BinOp)) and syntax.names(arg) & indices and _counts(loop) for arg in passed
     )
 
 
@@ -123,7 +118,7 @@ def _is_data(value: ast.expr, flow: Flow) -> bool:
     return not bound or len(lists) + len(members) < len(bound)
 
 
-def _is_member(value: ast.expr) -> bool:
+def _is_member(value: ast.AST) -> bool:
     while isinstance(value, (ast.Attribute, ast.Subscript)):
         value = value.value
         if isinstance(value, ast.Name):
@@ -131,13 +126,8 @@ def _is_member(value: ast.expr) -> bool:
     return False
 
 
-def _carries_state(loop: HostLoop) -> bool:
+def _carries_state(loop: HostLoop, syntax: Syntax) -> bool:
     """A name made in the body from its own earlier value, or a buffer handed to every launch."""
-    flow = read_flow(loop.body)
-    steps = names_in(loop.target) if isinstance(loop, ast.For) else names_in(loop.test)
-    carried = [n for n in flow.by_name if n not in steps and n in flow.origins(*_values(flow, n))]
-    return bool(carried)
-
-
-def _values(flow: Flow, name: str) -> list[ast.expr]:
-    return [binding.value for binding in flow.by_name[name]]
+    flow = read_flow(syntax, loop.body)
+    steps = syntax.names(loop.target if isinstance(loop, ast.For) else loop.test)
+    return any(name not in steps and name in flow.origins_of(name) for name in flow.by_name)

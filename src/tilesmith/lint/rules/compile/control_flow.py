@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import compile_fault
-from tilesmith.lint.source import KernelSource
 from tilesmith.records import Finding
 
 WORDS = {ast.Break: "break", ast.Continue: "continue"}
@@ -15,7 +15,7 @@ WORDS = {ast.Break: "break", ast.Continue: "continue"}
 def break_in_kernel(source: KernelSource) -> Iterator[Finding]:
     """`break` and `continue` have no visitor in Triton 3.3 to 3.9, in any kind of loop."""
     for function in source.jit_functions:
-        for node in ast.walk(function.node):
+        for node in function.nodes:
             if isinstance(node, (ast.Break, ast.Continue)):
                 message = (
                     f"Triton cannot compile `{WORDS[type(node)]}`: put the condition into the loop's bounds, "

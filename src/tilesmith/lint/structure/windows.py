@@ -10,18 +10,17 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilesmith.lint.dataflow import Flow, names_in, read_flow
-from tilesmith.lint.loops import KernelLoop
-from tilesmith.lint.source import JitFunction
+from tilesmith.lint.model.flow import Flow
+from tilesmith.lint.model.source import JitFunction
 from tilesmith.lint.vocabulary import LOADS, STORES
 
 
-def slides_window(function: JitFunction, loops: tuple[KernelLoop, ...]) -> bool:
+def slides_window(function: JitFunction) -> bool:
     """Some load in a loop reads at output position plus tap, and products are summed up."""
-    loads = {call.node for loop in loops for call in loop.calls if call.operation in LOADS}
+    loads = {call.node for loop in function.loops for call in loop.calls if call.operation in LOADS}
     if not loads or not _sums_products(function):
         return False
-    places = _read_places(function, loops)
+    places = _read_places(function)
     return any(_shifts(load, places) for load in loads)
 
 
@@ -37,7 +36,7 @@ class _Places:
     def is_position(self, side: ast.expr) -> bool:
         """A bare program id must stand there itself: in a split-K product one lies behind the offset."""
         origins = self.flow.origins(side)
-        near = names_in(side) & self.positions
+        near = self.flow.syntax.names(side) & self.positions
         return bool(near or origins & (self.positions - self.program_ids)) and not origins & self.taps
 
     def is_tap(self, side: ast.expr) -> bool:
@@ -45,14 +44,14 @@ class _Places:
         return bool(origins & self.taps) and not origins & self.positions
 
 
-def _read_places(function: JitFunction, loops: tuple[KernelLoop, ...]) -> _Places:
-    flow = read_flow(function.node.body)
+def _read_places(function: JitFunction) -> _Places:
+    flow = function.flow
     stores = [call.node for call in function.calls if call.operation in STORES and call.node.args]
     stored_at = flow.origins(*(store.args[0] for store in stores)) & frozenset(flow.by_name)
     queries = {call.node for call in function.calls_of("program_id")}
     program_ids = frozenset(b.name for b in flow.bindings if b.value in queries)
     differing = {name for name in stored_at if _depends(name, flow, program_ids, queries)}
-    taps = frozenset(index for loop in loops for index in loop.indices)
+    taps = frozenset(index for loop in function.loops for index in loop.indices)
     return _Places(flow, taps, program_ids, frozenset(differing) - taps)
 
 
@@ -61,7 +60,7 @@ def _depends(name: str, flow: Flow, program_ids: frozenset[str], queries: set[as
     values = [binding.value for binding in flow.by_name[name]]
     if name in program_ids or flow.origins(*values) & program_ids:
         return True
-    return any(part in queries for value in values for part in ast.walk(value))
+    return any(part in queries for value in values for part in flow.syntax.inside(value))
 
 
 def _shifts(load: ast.Call, places: _Places) -> bool:
@@ -76,7 +75,7 @@ def _shifts(load: ast.Call, places: _Places) -> bool:
 
 def _scaled_or_tested(value: ast.AST, flow: Flow) -> Iterator[ast.BinOp]:
     """Sums that are a factor of a product or a side of a comparison, named or written in place."""
-    for node in ast.walk(value):
+    for node in flow.syntax.inside(value):
         sides: list[ast.expr] = []
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
             sides = [node.left, node.right]
@@ -94,7 +93,8 @@ def _sums(side: ast.expr, flow: Flow, depth: int = 0) -> Iterator[ast.BinOp]:
         yield from _sums(side.left, flow, depth)
     elif isinstance(side, ast.Name) and depth < 3:
         for binding in flow.by_name.get(side.id, ()):
-            yield from _sums(binding.value, flow, depth + 1)
+            if isinstance(binding.value, ast.expr):
+                yield from _sums(binding.value, flow, depth + 1)
 
 
 def _sums_products(function: JitFunction) -> bool:
@@ -102,11 +102,11 @@ def _sums_products(function: JitFunction) -> bool:
     if function.calls_of("dot"):
         return True
     loads = {call.node for call in function.calls if call.operation in LOADS}
-    flow = read_flow(function.node.body)
-    loaded = {b.name for b in flow.bindings if any(part in loads for part in ast.walk(b.value))}
+    flow = function.flow
+    loaded = {b.name for b in flow.bindings if any(part in loads for part in flow.syntax.inside(b.value))}
 
     def is_loaded(side: ast.expr) -> bool:
-        return bool(names_in(side) & loaded) or any(part in loads for part in ast.walk(side))
+        return bool(flow.syntax.names(side) & loaded) or any(part in loads for part in flow.syntax.inside(side))
 
-    products = [n for n in ast.walk(function.node) if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
+    products = [n for n in function.nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mult)]
     return any(is_loaded(product.left) and is_loaded(product.right) for product in products)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.dataflow import read_flow
-from tilesmith.lint.rules.findings import argument, compile_fault, literal_int
-from tilesmith.lint.source import JitFunction, KernelSource, Launch
+from tilesmith.lint.model.operations import literal_int
+from tilesmith.lint.model.source import JitFunction, KernelSource, Launch
+from tilesmith.lint.rules.findings import argument, compile_fault
 from tilesmith.records import Finding
 
 
@@ -51,13 +51,13 @@ def _is_power_of_two(span: int) -> bool:
 
 def _makes_constants(source: KernelSource) -> bool:
     """`tl.constexpr(64)` in host code may reach a plain parameter and make it a constant after all."""
-    calls = [node for node in source.nodes if isinstance(node, ast.Call)]
+    calls = [node for node in source.syntax.nodes if isinstance(node, ast.Call)]
     return any(source.dotted(call.func) == "triton.language.constexpr" for call in calls)
 
 
 def _is_runtime(name: str, function: JitFunction, source: KernelSource) -> bool:
     """A parameter that stays a value; Triton makes a constant of an argument that is 1 or None."""
-    if name in read_flow(function.node.body).by_name:
+    if name in function.flow.by_name:
         return False
     position = function.params.index(name)
     launches = [launch for launch in source.launches if function.name in launch.kernels]

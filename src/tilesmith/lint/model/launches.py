@@ -6,33 +6,33 @@ import ast
 from collections import defaultdict
 from collections.abc import Mapping
 
-from tilesmith.lint.source import HostFunction, HostLoop, JitFunction, Launch
+from tilesmith.lint.model.names import Imports
+from tilesmith.lint.model.source import FunctionNode, HostLoop, JitFunction, Launch
+from tilesmith.lint.model.syntax import Syntax
 
-Nodes = tuple[ast.AST, ...]
-Parents = Mapping[ast.AST, ast.AST]
 LONGEST_ALIAS_CHAIN = 4
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+Kernels = Mapping[str, set[str]]
+"""Names that may stand for kernels, and which."""
 
 
-def find_launches(
-    nodes: Nodes, names: Mapping[ast.AST, str], parents: Parents, jit_functions: tuple[JitFunction, ...]
-) -> tuple[Launch, ...]:
+def find_launches(syntax: Syntax, imports: Imports, jit_functions: tuple[JitFunction, ...]) -> tuple[Launch, ...]:
     """Launches in source order; without any import of Triton nothing counts as one."""
-    if not any(dotted.partition(".")[0] == "triton" for dotted in names.values()):
+    if not any(dotted.partition(".")[0] == "triton" for dotted in imports.values()):
         return ()
-    kernels = _names_for_kernels(nodes, jit_functions)
-    grids = _names_for_grids(nodes)
+    kernels = _names_for_kernels(syntax, jit_functions)
+    grids = _names_for_grids(syntax)
     device_code = {function.node for function in jit_functions}
     found = []
-    for node in nodes:
-        if isinstance(node, ast.Call) and (started := _started(node, kernels, grids)) is not None:
-            launch = _read_launch(node, started, parents)
+    for node in syntax.nodes:
+        if type(node) is ast.Call and (started := _started(node, kernels, grids)) is not None:
+            launch = _read_launch(node, started, syntax, device_code)
             if launch.function not in device_code:
                 found.append(launch)
     return tuple(sorted(found, key=lambda launch: launch.line))
 
 
-def _started(call: ast.Call, kernels: Mapping[str, set[str]], grids: frozenset[str]) -> frozenset[str] | None:
+def _started(call: ast.Call, kernels: Kernels, grids: frozenset[str]) -> frozenset[str] | None:
     """The kernels this call may start, or None when it is no launch."""
     if isinstance(call.func, ast.Attribute) and call.func.attr in ("run", "warmup"):
         started = _kernels_in(call.func.value, kernels)
@@ -49,11 +49,11 @@ def _looks_like_grid(index: ast.expr, grids: frozenset[str]) -> bool:
     return isinstance(index, ast.Lambda) or (isinstance(index, ast.Name) and index.id in grids)
 
 
-def _names_for_grids(nodes: Nodes) -> frozenset[str]:
+def _names_for_grids(syntax: Syntax) -> frozenset[str]:
     """Names bound to a tuple, a lambda or a function of the meta-parameters."""
     bound = [
         target.id
-        for node in nodes
+        for node in syntax.nodes
         if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Tuple, ast.Lambda))
         for target in node.targets
         if isinstance(target, ast.Name)
@@ -61,12 +61,12 @@ def _names_for_grids(nodes: Nodes) -> frozenset[str]:
     return frozenset(bound)
 
 
-def _names_for_kernels(nodes: Nodes, jit_functions: tuple[JitFunction, ...]) -> Mapping[str, set[str]]:
+def _names_for_kernels(syntax: Syntax, jit_functions: tuple[JitFunction, ...]) -> Kernels:
     """Kernel names, their aliases (`self.kernel = k`, `partial(k, ...)`) and factories that return them."""
     kernels: defaultdict[str, set[str]] = defaultdict(set)
     for function in jit_functions:
         kernels[function.name].add(function.name)
-    bindings = _alias_bindings(nodes)
+    bindings = _alias_bindings(syntax)
     for _ in range(LONGEST_ALIAS_CHAIN if jit_functions else 0):
         for name, value in bindings:
             if started := _kernels_in(value, kernels):
@@ -74,10 +74,10 @@ def _names_for_kernels(nodes: Nodes, jit_functions: tuple[JitFunction, ...]) -> 
     return kernels
 
 
-def _alias_bindings(nodes: Nodes) -> list[tuple[str, ast.expr]]:
+def _alias_bindings(syntax: Syntax) -> list[tuple[str, ast.expr]]:
     """What each assigned name, and each function's `return`, could pass on."""
     bindings: list[tuple[str, ast.expr]] = []
-    for node in nodes:
+    for node in syntax.nodes:
         if isinstance(node, ast.Assign):
             bindings += [(_tail(target), node.value) for target in node.targets]
         elif isinstance(node, ast.For):
@@ -87,7 +87,7 @@ def _alias_bindings(nodes: Nodes) -> list[tuple[str, ast.expr]]:
     return [(name, value) for name, value in bindings if name]
 
 
-def _returned(function: HostFunction) -> list[ast.expr]:
+def _returned(function: FunctionNode) -> list[ast.expr]:
     """What a function returns, looking past expressions: a `return` is a statement."""
     found: list[ast.expr] = []
     waiting: list[ast.AST] = list(function.body)
@@ -100,7 +100,7 @@ def _returned(function: HostFunction) -> list[ast.expr]:
     return found
 
 
-def _kernels_in(value: ast.expr, kernels: Mapping[str, set[str]]) -> frozenset[str]:
+def _kernels_in(value: ast.expr, kernels: Kernels) -> frozenset[str]:
     """Kernels an expression can stand for: itself, an argument of a wrapper, an entry of a table."""
     if isinstance(value, (ast.Name, ast.Attribute)):
         return frozenset(kernels.get(_tail(value), ()))
@@ -125,22 +125,34 @@ def _tail(expression: ast.expr) -> str:
     return expression.attr if isinstance(expression, ast.Attribute) else ""
 
 
-def _read_launch(call: ast.Call, kernels: frozenset[str], parents: Parents) -> Launch:
+def _read_launch(call: ast.Call, kernels: frozenset[str], syntax: Syntax, jit: set[ast.FunctionDef]) -> Launch:
     loops: list[HostLoop] = []
-    function: HostFunction | None = None
+    function: FunctionNode | None = None
     guarded = False
-    node = parents.get(call)
-    while node is not None and function is None:
-        if isinstance(node, (ast.For, ast.While)) and _spans(node.body, call):
+    below: ast.AST = call
+    for node in syntax.ancestors(call):
+        if isinstance(node, (ast.For, ast.While)) and below in node.body:
             loops.append(node)
         elif isinstance(node, ast.Try):
-            guarded = guarded or (_spans(node.body, call) and bool(node.handlers))
+            guarded = guarded or (below in node.body and bool(node.handlers))
         elif isinstance(node, FUNCTIONS):
             function = node
-        node = parents.get(node)
-    return Launch(kernels, call.lineno, call, function, tuple(loops), guarded)
+            break
+        below = node
+    names = {node.name for node in jit}
+    subscript = isinstance(call.func, ast.Subscript)
+    named = call.func.value if isinstance(call.func, (ast.Subscript, ast.Attribute)) else call.func
+    return Launch(
+        kernels=kernels,
+        line=call.lineno,
+        node=call,
+        grid=call.func.slice if isinstance(call.func, ast.Subscript) else _keyword(call, "grid"),
+        function=function,
+        loops=tuple(loops),
+        guarded=guarded,
+        direct=subscript and isinstance(named, ast.Name) and named.id in names and len(kernels) == 1,
+    )
 
 
-def _spans(statements: list[ast.stmt], call: ast.Call) -> bool:
-    last = statements[-1].end_lineno or statements[-1].lineno
-    return statements[0].lineno <= call.lineno <= last
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.source import KernelSource
+from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.vocabulary import words
 
 FUNCTIONAL = "torch.nn.functional."
@@ -28,10 +28,9 @@ LIGHT_MODULES = words(
 def torch_work(source: KernelSource) -> Iterator[ast.AST]:
     """Calls and products in live host code, constructors apart, that PyTorch would compute."""
     members = _compute_members(source)
-    device = {function.node for function in source.jit_functions}
-    for function in source.live_functions - device:
-        if isinstance(function, ast.FunctionDef) and function.name != "__init__":
-            for node in ast.walk(function):
+    for host in source.live_hosts:
+        if host.name != "__init__":
+            for node in source.syntax.inside(host.node):
                 if _is_work(node, source, members):
                     yield node
 
@@ -57,7 +56,7 @@ def _is_work(node: ast.AST, source: KernelSource, members: frozenset[str]) -> bo
 def _compute_members(source: KernelSource) -> frozenset[str]:
     """`self.conv` after `self.conv = nn.Conv2d(...)`."""
     members = set()
-    for node in source.nodes:
+    for node in source.syntax.nodes:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             dotted = source.dotted(node.value.func) or ""
             head, _, tail = dotted.rpartition(".")

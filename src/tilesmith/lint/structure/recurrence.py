@@ -7,11 +7,12 @@ without looking at them. A state is transformed: it goes through a dot, a gate, 
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
-from tilesmith.lint.dataflow import Flow
-from tilesmith.lint.kernels import LANGUAGE
-from tilesmith.lint.loops import KernelLoop
-from tilesmith.lint.source import KernelSource, LanguageCall
+from tilesmith.lint.model.flow import Flow, operands
+from tilesmith.lint.model.inference import LANGUAGE
+from tilesmith.lint.model.loops import advancing_loads, dots_in, stores_in
+from tilesmith.lint.model.source import KernelLoop, KernelSource, LanguageCall
 from tilesmith.lint.vocabulary import DOTS, LOADS
 
 OPERATOR_GROUPS = {ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product"}
@@ -20,7 +21,7 @@ EXTREMES = frozenset({"maximum", "minimum", "max", "min"})
 
 def is_recurrent(loop: KernelLoop, source: KernelSource) -> bool:
     """The loop steps through its input and carries a state through registers or through memory."""
-    if not loop.advancing_loads() or keeps_extreme(loop, source):
+    if not advancing_loads(loop) or keeps_extreme(loop, source):
         return False
     return _recurs_in_registers(loop, source) or _recurs_in_memory(loop)
 
@@ -37,7 +38,7 @@ def keeps_extreme(loop: KernelLoop, source: KernelSource) -> bool:
         _operation(part, source) in EXTREMES and isinstance(part, ast.Call) and name in _argument_names(part)
         for name, value in values
         for behind in loop.flow.values_behind(value)
-        for part in ast.walk(behind)
+        for part in loop.flow.syntax.inside(behind)
     )
 
 
@@ -55,12 +56,11 @@ def _recurs_in_memory(loop: KernelLoop) -> bool:
     """What one step stores, a later step loads: same buffer, another address, or one that stands still."""
     moving = loop.indices | loop.carried
     loads = [call for call in loop.calls if call.operation in LOADS and call.node.args]
-    for store in loop.stores():
+    for store in stores_in(loop):
         if len(store.node.args) < 2:
             continue
         written = store.node.args[0]
-        feeding = loop.flow.values_behind(store.node.args[1])
-        used = {part for value in feeding for part in ast.walk(value)}
+        used = set(loop.flow.parts_behind(store.node.args[1]))
         for load in loads:
             read = load.node.args[0]
             if load.node in used and _buffer(read) and _buffer(read) == _buffer(written):
@@ -86,13 +86,13 @@ def _data_carried(loop: KernelLoop, source: KernelSource) -> list[str]:
         if any(
             _operation(part, source) in wanted
             for value in loop.flow.values_behind(*(b.value for b in loop.flow.by_name[name]))
-            for part in ast.walk(value)
+            for part in loop.flow.syntax.inside(value)
         )
     ]
 
 
 def _enters_dot(name: str, loop: KernelLoop) -> bool:
-    return any(name in loop.flow.origins(*_factors(dot)) for dot in loop.dots())
+    return any(name in loop.flow.origins(*_factors(dot)) for dot in dots_in(loop))
 
 
 def _factors(dot: LanguageCall) -> list[ast.expr]:
@@ -100,7 +100,7 @@ def _factors(dot: LanguageCall) -> list[ast.expr]:
 
 
 def _is_stored(name: str, loop: KernelLoop) -> bool:
-    stored = [store.node.args[1] for store in loop.stores() if len(store.node.args) > 1]
+    stored = [store.node.args[1] for store in stores_in(loop) if len(store.node.args) > 1]
     return any(name in loop.flow.origins(value) for value in stored)
 
 
@@ -128,7 +128,7 @@ class _Accumulation:
         """The kinds of operator between the old and the new value; None when it is more than that."""
         return self._all([binding.value for binding in self.flow.by_name[self.name]])
 
-    def _all(self, values: list[ast.expr]) -> set[str] | None:
+    def _all(self, values: Sequence[ast.AST]) -> set[str] | None:
         groups: set[str] = set()
         for value in values:
             found = self._of(value)
@@ -137,20 +137,21 @@ class _Accumulation:
             groups |= found
         return groups
 
-    def _of(self, value: ast.expr) -> set[str] | None:
+    def _of(self, value: ast.AST) -> set[str] | None:
         if isinstance(value, ast.Name):
             return self._of_name(value.id)
         if self.name not in self.flow.origins(value):
             return set()
-        if isinstance(value, ast.BinOp) and type(value.op) in OPERATOR_GROUPS:
-            sides = [side for side in (value.left, value.right) if self.name in self.flow.origins(side)]
+        operation = operands(value)
+        if operation is not None and type(operation.op) in OPERATOR_GROUPS:
+            sides = [s for s in (operation.left, operation.right) if self.name in self.flow.origins(s)]
             inner = self._of(sides[0]) if len(sides) == 1 else None
-            return None if inner is None else inner | {OPERATOR_GROUPS[type(value.op)]}
-        operation = _operation(value, self.source)
-        if isinstance(value, ast.Call) and operation in {"where", *EXTREMES}:
-            inner = self._all(value.args[1:] if operation == "where" else value.args)
-            return inner if inner is None or operation == "where" else inner | {operation}
-        if isinstance(value, ast.Call) and operation in DOTS:
+            return None if inner is None else inner | {OPERATOR_GROUPS[type(operation.op)]}
+        called = _operation(value, self.source)
+        if isinstance(value, ast.Call) and called in {"where", *EXTREMES}:
+            inner = self._all(value.args[1:] if called == "where" else value.args)
+            return inner if inner is None or called == "where" else inner | {called}
+        if isinstance(value, ast.Call) and called in DOTS:
             return None if self.name in self.flow.origins(*value.args[:2]) else {"sum"}
         return None
 

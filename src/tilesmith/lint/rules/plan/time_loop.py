@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilesmith.lint.host_loops import find_time_loops
+from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.source import KernelSource
+from tilesmith.lint.structure.host_loops import find_time_loops
 from tilesmith.records import Finding
 
 

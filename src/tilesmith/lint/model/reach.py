@@ -11,16 +11,23 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
+from tilesmith.lint.model.syntax import Syntax
+
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 RUN_WITH_THE_CLASS = frozenset({"__init__", "__new__", "__call__", "forward", "apply", "setup_context"})
 
 
-def live_functions(tree: ast.Module, model_class: str) -> frozenset[ast.AST]:
-    """Functions reached from the module's own statements and from the model class."""
-    defined = _definitions(tree)
+def live_functions(syntax: Syntax, model_class: str) -> frozenset[ast.AST]:
+    """Functions reached from the module's own statements and from the model class.
+
+    A file without that class is a collection of operators: then all its functions and classes are entries.
+    """
+    defined = _definitions(syntax)
+    entries = defined.get(model_class) or [n for n in syntax.tree.body if isinstance(n, DEFINITIONS)]
     mentioned: set[str] = set()
     live: set[ast.AST] = set()
-    waiting: list[ast.AST] = [tree, *defined[model_class]]
+    waiting: list[ast.AST] = [syntax.tree, *entries]
     while waiting:
         node = waiting.pop()
         if node in live:
@@ -31,16 +38,16 @@ def live_functions(tree: ast.Module, model_class: str) -> frozenset[ast.AST]:
         for name in _mentions(node):
             if name not in mentioned:
                 mentioned.add(name)
-                waiting += defined[name]
+                waiting += defined.get(name, ())
     return frozenset(node for node in live if isinstance(node, FUNCTIONS))
 
 
-def _definitions(tree: ast.Module) -> defaultdict[str, list[ast.AST]]:
+def _definitions(syntax: Syntax) -> dict[str, list[ast.AST]]:
     defined: defaultdict[str, list[ast.AST]] = defaultdict(list)
-    for node in ast.walk(tree):
-        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+    for node in syntax.nodes:
+        if isinstance(node, DEFINITIONS):
             defined[node.name].append(node)
-    return defined
+    return dict(defined)
 
 
 def _mentions(node: ast.AST) -> Iterator[str]:
@@ -48,7 +55,7 @@ def _mentions(node: ast.AST) -> Iterator[str]:
     waiting = list(ast.iter_child_nodes(node))
     while waiting:
         part = waiting.pop()
-        if _is_main_guard(part):
+        if is_main_guard(part):
             continue
         if isinstance(part, FUNCTIONS):
             waiting += part.decorator_list + part.args.defaults
@@ -63,7 +70,7 @@ def _mentions(node: ast.AST) -> Iterator[str]:
             waiting += list(ast.iter_child_nodes(part))
 
 
-def _is_main_guard(node: ast.AST) -> bool:
+def is_main_guard(node: ast.AST) -> bool:
     """`if __name__ == "__main__":` holds the author's own trial, which nobody runs."""
     return (
         isinstance(node, ast.If)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.source import KernelSource
 from tilesmith.records import Finding, Severity
 
 
 def no_model_class(source: KernelSource) -> Iterator[Finding]:
-    """Nothing in the file can leave a `ModelNew` behind."""
+    """Nothing in the file can leave a `ModelNew` behind: fatal for a task, normal for a file of operators."""
     if not source.has_model_class:
+        severity = Severity.ERROR if source.given.has_task else Severity.WARNING
         message = "no class ModelNew: define `class ModelNew(nn.Module)` with the reference model's interface"
-        yield Finding("no-model-class", Severity.ERROR, None, message)
+        yield Finding("no-model-class", severity, None, message)
 
 
 def no_triton_launch(source: KernelSource) -> Iterator[Finding]:
@@ -26,9 +27,9 @@ def no_triton_launch(source: KernelSource) -> Iterator[Finding]:
         yield warning("no-triton-launch", source.launches[0].line, message)
 
 
-def try_except_around_launch(source: KernelSource) -> Iterator[Finding]:
+def try_except_fallback(source: KernelSource) -> Iterator[Finding]:
     """A kernel that fails and is quietly replaced is never repaired."""
     for launch in source.launches:
         if launch.guarded:
             message = "a failing kernel is hidden by try/except: let it raise, and drop the fallback"
-            yield warning("try-except-around-launch", launch.line, message)
+            yield warning("try-except-fallback", launch.line, message)

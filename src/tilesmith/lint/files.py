@@ -1,0 +1,65 @@
+"""The edge of the linter: kernel and task files in, reports out, whatever the files hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilesmith.errors import UsageError
+from tilesmith.lint import Given, KernelSyntaxError, LintReport, lint, read_kernel
+from tilesmith.lint.model.reading import LARGEST_SOURCE_CHARACTERS
+from tilesmith.records import Finding, Severity
+from tilesmith.tasks.sizes import largest_tensor
+from tilesmith.tasks.source import read_task
+
+ORDER = (Severity.INFO, Severity.WARNING, Severity.ERROR)
+MOST_BYTES = 4 * LARGEST_SOURCE_CHARACTERS
+
+
+@dataclass(frozen=True)
+class LintedFile:
+    path: Path
+    report: LintReport
+
+    @property
+    def worst(self) -> Severity | None:
+        return max((f.severity for f in self.report.findings), key=ORDER.index, default=None)
+
+
+def given_by(task: Path | None) -> Given:
+    """What a task's file tells a reader of its kernels. Raises TaskError for a file that is no task."""
+    if task is None:
+        return Given()
+    read = read_task(task)
+    return Given(has_task=True, task_module=read.path.stem, largest_elements=largest_tensor(read))
+
+
+def lint_file(path: Path, given: Given) -> LintedFile:
+    """A file that is not Python is a finding; a file that cannot be opened is a UsageError."""
+    return LintedFile(path, lint_bytes(_read(path), given))
+
+
+def lint_bytes(data: bytes, given: Given) -> LintReport:
+    """Never raises: whatever the bytes are, there is a report on them."""
+    try:
+        return lint(read_kernel(data.decode("utf-8-sig"), given))
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        return _unreadable(KernelSyntaxError(line, "the file is not UTF-8 text"))
+    except KernelSyntaxError as error:
+        return _unreadable(error)
+
+
+def _unreadable(error: KernelSyntaxError) -> LintReport:
+    severity = Severity.ERROR if error.python_refuses else Severity.WARNING
+    return LintReport((Finding("syntax-error", severity, error.line, error.message),), "unknown", "unknown")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path}: is not a file; name the kernel's .py file")
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"{path}: cannot read the kernel: {error.strerror}") from None

@@ -1,0 +1,90 @@
+"""Which device code the compiler certainly visits.
+
+Triton compiles what it walks over: the branch of an `if` on a compile-time value that is not taken, a
+`static_range` of no turns, code after a `return` and functions nobody calls are never looked at, and a
+mistake there does no harm. Only code in this set may earn an `error`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from tilesmith.lint.model.inference import DEVICE_RANGES
+from tilesmith.lint.model.names import Imports
+from tilesmith.lint.model.source import JitFunction, Launch
+from tilesmith.lint.model.values import Kind
+
+
+def surely_compiled(
+    functions: tuple[JitFunction, ...], launches: Iterable[Launch], imports: Imports
+) -> frozenset[ast.AST]:
+    """All nodes the compiler meets, starting from kernels that these launches surely start."""
+    waiting = [name for launch in launches if len(launch.kernels) == 1 for name in launch.kernels]
+    met: set[ast.AST] = set()
+    done: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        same_name = [function for function in functions if function.name == name]
+        if name in done or len(same_name) != 1:
+            continue
+        done.add(name)
+        nodes = _Visit(same_name[0], imports).nodes()
+        met |= nodes
+        waiting += [n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+    return frozenset(met)
+
+
+class _Visit:
+    """The compiler's way through one function."""
+
+    def __init__(self, function: JitFunction, imports: Imports) -> None:
+        self.function, self.imports = function, imports
+
+    def nodes(self) -> set[ast.AST]:
+        met: set[ast.AST] = set()
+        waiting: list[ast.AST] = list(self._certain(self.function.node.body))
+        while waiting:
+            node = waiting.pop()
+            met.add(node)
+            waiting += self._next(node)
+        return met
+
+    def _next(self, node: ast.AST) -> list[ast.AST]:
+        match node:
+            case ast.If():
+                both = self._at_run_time(node.test)
+                branches = [*self._certain(node.body), *self._certain(node.orelse)] if both else []
+                return [node.test, *branches]
+            case ast.For():
+                return [node.iter, *(self._certain(node.body) if self._is_device_loop(node) else [])]
+            case ast.While():
+                return [node.test, *self._certain(node.body)]
+            case ast.IfExp():
+                return [node.test, *([node.body, node.orelse] if self._at_run_time(node.test) else [])]
+            case ast.BoolOp():
+                return [node.values[0]]
+            case ast.ListComp() | ast.Assert() | ast.FunctionDef() | ast.Lambda() | ast.Try():
+                return []
+        return list(ast.iter_child_nodes(node))
+
+    def _certain(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Up to the first that returns, or that may: a choice at compile time with a `return` inside."""
+        for position, statement in enumerate(statements):
+            chosen = isinstance(statement, ast.If) and not self._at_run_time(statement.test)
+            if isinstance(statement, ast.Return) or (chosen and self._returns(statement)):
+                return statements[: position + 1]
+        return statements
+
+    def _returns(self, statement: ast.stmt) -> bool:
+        return any(isinstance(node, ast.Return) for node in self.function.flow.syntax.inside(statement))
+
+    def _at_run_time(self, test: ast.expr) -> bool:
+        return self.function.value(test).kind is Kind.TENSOR
+
+    def _is_device_loop(self, loop: ast.For) -> bool:
+        if not isinstance(loop.iter, ast.Call):
+            return False
+        function = loop.iter.func
+        name = self.imports.get(function) or (function.id if isinstance(function, ast.Name) else "")
+        return name in DEVICE_RANGES

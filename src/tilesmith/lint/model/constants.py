@@ -1,0 +1,149 @@
+"""Which numbers a compile-time size can be: from the launches, the autotuner's configs and the defaults."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from itertools import product
+
+from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, Launch
+
+Numbers = frozenset[int] | None
+"""Every value it can have; None when some are unknown."""
+MOST_NUMBERS = 64
+DEEPEST_LOOK = 12
+LARGEST_NUMBER = 1 << 62
+ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def parameter_numbers(source: KernelSource, function: JitFunction, name: str) -> Numbers:
+    """The values a kernel's parameter can have over all live launches."""
+    launches = source.launches_of(function)
+    if not launches or any(len(source.jit_named(kernel)) != 1 for x in launches for kernel in x.kernels):
+        return None
+    return _union(_launch_numbers(source, function, launch, name) for launch in launches)
+
+
+def device_numbers(
+    source: KernelSource, function: JitFunction, size: ast.expr, depth: int = DEEPEST_LOOK
+) -> Numbers:
+    """The values a compile-time expression of a launched kernel can have."""
+
+    def look_up(name: str) -> Numbers:
+        values = function.flow.values_of(name)
+        if name in function.params:
+            return None if values else parameter_numbers(source, function, name)
+        if values:
+            return _union(_numbers(value, look_up, depth - 1) for value in values)
+        return module_numbers(source, name)
+
+    return _numbers(size, look_up, depth)
+
+
+def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, depth: int = DEEPEST_LOOK) -> Numbers:
+    """The values an expression of host code can have, as far as literals reach."""
+
+    def look_up(name: str) -> Numbers:
+        if host is not None:
+            if name in {argument.arg for argument in host.node.args.args}:
+                return None
+            if values := host.flow.values_of(name):
+                whole = all(binding.whole for binding in host.flow.by_name[name])
+                return _union(_numbers(v, look_up, depth - 1) for v in values) if whole and depth else None
+        return module_numbers(source, name)
+
+    return _numbers(size, look_up, depth)
+
+
+def module_numbers(source: KernelSource, name: str, depth: int = 4) -> Numbers:
+    """Of a name assigned at module level, directly or as `tl.constexpr(64)`."""
+    values = [value for found, value in _module_assignments(source) if found == name]
+    if not values or depth == 0:
+        return None
+    return _union(_numbers(value, lambda n: module_numbers(source, n, depth - 1), depth) for value in values)
+
+
+def _module_assignments(source: KernelSource) -> list[tuple[str, ast.expr]]:
+    found = []
+    for statement in source.syntax.tree.body:
+        if isinstance(statement, ast.Assign):
+            found += [(t.id, statement.value) for t in statement.targets if isinstance(t, ast.Name)]
+        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
+            found.append((statement.target.id, statement.value))
+    return found
+
+
+def _launch_numbers(source: KernelSource, function: JitFunction, launch: Launch, name: str) -> Numbers:
+    if not launch.direct or function.heuristics is None or name in function.heuristics:
+        return None
+    bound = launch.bound_to(function)
+    if bound is None:
+        return None
+    if name in bound:
+        return host_numbers(source, source.host_of(launch), bound[name])
+    if function.autotune is not None and name not in function.defaults:
+        if not function.autotune.complete:
+            return None
+        values = [config.meta.get(name) for config in function.autotune.configs]
+        return _union(None if v is None else host_numbers(source, None, v) for v in values)
+    default = function.defaults.get(name)
+    return None if default is None else host_numbers(source, None, default)
+
+
+def _numbers(size: ast.AST, look_up: Callable[[str], Numbers], depth: int) -> Numbers:
+    if depth <= 0:
+        return None
+    match size:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int() as number):
+            return frozenset({number})
+        case ast.Name(id=name):
+            return look_up(name)
+        case ast.UnaryOp(op=ast.USub()):
+            inner = _numbers(size.operand, look_up, depth - 1)
+            return None if inner is None else frozenset(-number for number in inner)
+        case ast.IfExp():
+            return _union(_numbers(part, look_up, depth - 1) for part in (size.body, size.orelse))
+        case ast.BinOp():
+            sides = [_numbers(side, look_up, depth - 1) for side in (size.left, size.right)]
+            return _calculated(size.op, *sides)
+        case ast.Call(func=ast.Attribute(attr="constexpr"), args=[inner_size]):
+            return _numbers(inner_size, look_up, depth - 1)
+        case ast.Call(func=ast.Attribute(attr="next_power_of_2"), args=[inner_size]):
+            inner = _numbers(inner_size, look_up, depth - 1)
+            return None if inner is None else frozenset(_power_above(number) for number in inner)
+    return None
+
+
+def _calculated(op: ast.operator, left: Numbers, right: Numbers) -> Numbers:
+    calculate = ARITHMETIC.get(type(op))
+    if left is None or right is None or calculate is None or len(left) * len(right) > MOST_NUMBERS:
+        return None
+    if isinstance(op, (ast.FloorDiv, ast.Mod)) and 0 in right:
+        return None
+    found = frozenset(calculate(a, b) for a, b in product(left, right))
+    return found if all(abs(number) < LARGEST_NUMBER for number in found) else None
+
+
+def _power_above(number: int) -> int:
+    return 1 << max(number - 1, 0).bit_length()
+
+
+def _union(sets: Iterable[Numbers]) -> Numbers:
+    every: set[int] = set()
+    for numbers in sets:
+        if numbers is None:
+            return None
+        every |= numbers
+    return frozenset(every) if 0 < len(every) <= MOST_NUMBERS else None
+
+
+__all__ = ["Numbers", "device_numbers", "host_numbers", "module_numbers", "parameter_numbers"]

@@ -1,0 +1,202 @@
+"""Which import a name leads to: `ld` is `triton.language.load`, wherever and however it was imported."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tilesmith.lint.model.syntax import Syntax
+from tilesmith.lint.vocabulary import LANGUAGE_NAMES
+
+MOVED = {
+    "triton.runtime.jit.jit": "triton.jit",
+    "triton.runtime.jit": "triton.jit",
+    "triton.experimental.gluon.jit": "triton.jit",
+    "triton.runtime.autotuner.autotune": "triton.autotune",
+    "triton.runtime.autotune": "triton.autotune",
+    "triton.runtime.autotuner.heuristics": "triton.heuristics",
+    "triton.runtime.autotuner.Config": "triton.Config",
+}
+SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+Meaning = str | ast.expr | None
+"""A dotted import, an expression that may lead to one, or something opaque."""
+
+
+@dataclass
+class Scope:
+    """Names bound in one scope."""
+
+    parent: Scope | None
+    is_class: bool = False
+    bindings: dict[str, list[Meaning]] = field(default_factory=dict)
+    aliased: set[ast.Name] = field(default_factory=set)
+    """Assignment targets whose meaning is already in `bindings`."""
+
+    def bind(self, name: str, meaning: Meaning) -> None:
+        self.bindings.setdefault(name, []).append(meaning)
+
+
+@dataclass
+class Names:
+    """What every name of a file leads to."""
+
+    scope_of: dict[ast.AST, Scope]
+    module: Scope
+    stars: list[str]
+    """Modules imported with `*`."""
+    dotted: dict[ast.AST, str] = field(default_factory=dict)
+    """Canonical dotted name of each Name and Attribute that leads to an import."""
+    _known: dict[tuple[int, str], str | None] = field(default_factory=dict)
+
+    def scope_binding(self, name: ast.Name) -> Scope | None:
+        """The scope in which Python would find this name; None for builtins and for what nobody binds."""
+        scope: Scope | None = self.scope_of[name]
+        innermost = True
+        while scope is not None:
+            if name.id in scope.bindings and (innermost or not scope.is_class):
+                return scope
+            scope, innermost = scope.parent, False
+        return None
+
+    def resolve(self, node: ast.expr) -> str | None:
+        attributes: list[str] = []
+        root = node
+        while isinstance(root, ast.Attribute):
+            attributes.append(root.attr)
+            root = root.value
+        start = self._lookup(root) if isinstance(root, ast.Name) else None
+        return None if start is None else canonical(".".join([start, *reversed(attributes)]))
+
+    def _lookup(self, name: ast.Name) -> str | None:
+        scope = self.scope_binding(name)
+        if scope is not None:
+            return self._meaning(scope, name.id)
+        if "triton.language" in self.stars and name.id in LANGUAGE_NAMES:
+            return f"triton.language.{name.id}"
+        return None
+
+    def _meaning(self, scope: Scope, name: str) -> str | None:
+        """The first binding, unless one of them leads nowhere; what is being resolved counts as nowhere."""
+        key = (id(scope), name)
+        if key not in self._known:
+            self._known[key] = None
+            bindings = scope.bindings[name]
+            meanings = [b if isinstance(b, str) or b is None else self.resolve(b) for b in bindings]
+            self._known[key] = meanings[0] if meanings and None not in meanings else None
+        return self._known[key]
+
+
+def resolve_names(syntax: Syntax) -> Names:
+    """Give every node its scope, every scope its bindings, and every name its meaning."""
+    module = Scope(None)
+    names = Names({}, module, [])
+    _read_scopes(syntax, names)
+    for node in syntax.nodes:
+        if type(node) is ast.Name or type(node) is ast.Attribute:
+            meaning = names.resolve(node)
+            if meaning is not None:
+                names.dotted[node] = meaning
+    return names
+
+
+def canonical(dotted: str) -> str:
+    """One spelling for names that Triton offers under several paths."""
+    for inner in ("triton.language.core.", "triton.language.standard."):
+        if dotted.startswith(inner):
+            dotted = "triton.language." + dotted[len(inner) :]
+    return MOVED.get(dotted, dotted)
+
+
+def _read_scopes(syntax: Syntax, names: Names) -> None:
+    """Parents come first, so each node's scope is known from its parent's."""
+    within: dict[ast.AST, Scope] = {syntax.tree: names.module}
+    outside: set[ast.AST] = set()
+    for node in syntax.nodes[1:]:
+        parent = syntax.parents[node]
+        scope = names.scope_of[parent] if node in outside else within[parent]
+        names.scope_of[node] = scope
+        if type(node) in BINDING:
+            _bind(node, scope, names)
+        if isinstance(node, SCOPES):
+            within[node] = Scope(scope, isinstance(node, ast.ClassDef))
+            outside |= _outside(node)
+        else:
+            within[node] = scope
+
+
+BINDING = frozenset(
+    {
+        ast.Import,
+        ast.ImportFrom,
+        ast.Assign,
+        ast.FunctionDef,
+        ast.AsyncFunctionDef,
+        ast.ClassDef,
+        ast.arg,
+        ast.Name,
+        ast.Global,
+        ast.ExceptHandler,
+        ast.MatchAs,
+        ast.MatchStar,
+    }
+)
+
+
+def _outside(node: ast.AST) -> set[ast.AST]:
+    """Decorators, and bases of classes, belong to the scope outside."""
+    if isinstance(node, ast.ClassDef):
+        return {*node.decorator_list, *node.bases}
+    return set(node.decorator_list) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else set()
+
+
+def _bind(node: ast.AST, scope: Scope, names: Names) -> None:
+    match node:
+        case ast.Name():
+            if type(node.ctx) is not ast.Load and node not in scope.aliased:
+                scope.bind(node.id, None)
+        case ast.Import():
+            for alias in node.names:
+                meaning = alias.name if alias.asname else alias.name.partition(".")[0]
+                scope.bind(alias.asname or meaning, meaning)
+        case ast.ImportFrom():
+            _bind_from(node, scope, names)
+        case ast.Assign():
+            _bind_assignment(node, scope)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            scope.bind(node.name, None)
+        case ast.arg():
+            scope.bind(node.arg, None)
+        case ast.Global():
+            for name in node.names:
+                names.module.bind(name, None)
+        case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
+            scope.bind(name, None)
+        case ast.MatchStar(name=str() as name):
+            scope.bind(name, None)
+
+
+def _bind_from(node: ast.ImportFrom, scope: Scope, names: Names) -> None:
+    for alias in node.names:
+        if alias.name == "*":
+            names.stars.append(node.module or "")
+        else:
+            dotted = f"{'.' * node.level}{node.module or ''}.{alias.name}"
+            scope.bind(alias.asname or alias.name, canonical(dotted))
+
+
+def _bind_assignment(node: ast.Assign, scope: Scope) -> None:
+    """`tl = triton.language` is an alias; `tl = None` in an `except ImportError` changes nothing."""
+    value = node.value
+    alias = isinstance(value, (ast.Name, ast.Attribute))
+    absent = isinstance(value, ast.Constant) and value.value is None
+    for target in node.targets:
+        if isinstance(target, ast.Name) and (alias or absent):
+            scope.aliased.add(target)
+            if isinstance(value, (ast.Name, ast.Attribute)):
+                scope.bind(target.id, value)
+            else:
+                scope.bindings.setdefault(target.id, [])
+
+
+Imports = Mapping[ast.AST, str]

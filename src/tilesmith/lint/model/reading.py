@@ -1,0 +1,97 @@
+"""From a candidate's text to a `KernelSource`, or to the line on which it stops being Python."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+
+from tilesmith.lint.model.compilation import surely_compiled
+from tilesmith.lint.model.execution import surely_run
+from tilesmith.lint.model.flow import read_flow
+from tilesmith.lint.model.kernels import find_jit_functions
+from tilesmith.lint.model.launches import FUNCTIONS, find_launches
+from tilesmith.lint.model.names import resolve_names
+from tilesmith.lint.model.reach import live_functions
+from tilesmith.lint.model.source import MODEL_CLASS, Given, HostCode, KernelSource, KernelSyntaxError
+from tilesmith.lint.model.syntax import Syntax
+
+LARGEST_SOURCE_CHARACTERS = 300_000
+NAME_MAKERS = frozenset({"exec", "eval", "globals", "setattr", "vars", "locals"})
+NOTHING_GIVEN = Given()
+
+
+def read_kernel(text: str, given: Given = NOTHING_GIVEN) -> KernelSource:
+    """Parse once; never imports or runs what it reads.
+
+    Raises KernelSyntaxError for anything that Python, or we, cannot read.
+    """
+    tree = _parse(text)
+    try:
+        return _read(text, Syntax(tree), given)
+    except RecursionError:
+        raise KernelSyntaxError(None, "nested too deeply to read", python_refuses=False) from None
+
+
+def _read(text: str, syntax: Syntax, given: Given) -> KernelSource:
+    names = resolve_names(syntax)
+    jit_functions = find_jit_functions(syntax, names.dotted)
+    launches = find_launches(syntax, names.dotted, jit_functions)
+    device_code = frozenset(node for f in jit_functions for node in syntax.of_type(ast.FunctionDef, f.node))
+    run = surely_run(syntax, MODEL_CLASS, device_code)
+    started = [launch for launch in launches if launch.node in run]
+    return KernelSource(
+        text=text,
+        syntax=syntax,
+        names=names,
+        given=given,
+        jit_functions=jit_functions,
+        launches=launches,
+        hosts=_find_hosts(syntax, device_code),
+        classes=tuple(syntax.of_type(ast.ClassDef)),
+        has_model_class=any(_may_bind_model(node) for node in syntax.nodes),
+        live_functions=live_functions(syntax, MODEL_CLASS),
+        surely_run=run,
+        surely_compiled=surely_compiled(jit_functions, started, names.dotted),
+    )
+
+
+def _find_hosts(syntax: Syntax, device_code: frozenset[ast.FunctionDef]) -> tuple[HostCode, ...]:
+    hosts = []
+    for node in syntax.nodes:
+        if isinstance(node, FUNCTIONS) and node not in device_code:
+            owner = syntax.parents[node]
+            owner_class = owner if isinstance(owner, ast.ClassDef) else None
+            hosts.append(HostCode(node, owner_class, read_flow(syntax, node.body)))
+    return tuple(hosts)
+
+
+def _parse(text: str) -> ast.Module:
+    if len(text) > LARGEST_SOURCE_CHARACTERS:
+        message = f"too large to read: more than {LARGEST_SOURCE_CHARACTERS:,} characters"
+        raise KernelSyntaxError(None, message, python_refuses=False)
+    if "\0" in text:
+        raise KernelSyntaxError(text.count("\n", 0, text.index("\0")) + 1, "null byte in the source")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        newer = "f-string" in error.msg and sys.version_info < (3, 12)
+        raise KernelSyntaxError(error.lineno, error.msg, python_refuses=not newer) from None
+    except (RecursionError, MemoryError):
+        raise KernelSyntaxError(None, "nested too deeply to read") from None
+    except ValueError as error:
+        raise KernelSyntaxError(None, f"not a readable Python source: {error}") from None
+
+
+def _may_bind_model(node: ast.AST) -> bool:
+    """Generous: when no node of a file passes, nothing in it can leave a `ModelNew` behind."""
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+        return node.name == MODEL_CLASS
+    if isinstance(node, ast.alias):
+        return node.name == "*" or MODEL_CLASS in (node.name, node.asname)
+    if isinstance(node, ast.Name):
+        stored = node.id == MODEL_CLASS and isinstance(node.ctx, ast.Store)
+        return stored or node.id in NAME_MAKERS
+    return isinstance(node, ast.Constant) and node.value == MODEL_CLASS
