@@ -150,8 +150,8 @@ def test_near_misses_are_silent(rule: str, text: str) -> None:
 @pytest.mark.parametrize("case", UNCERTAIN)
 def test_code_that_may_never_be_compiled_earns_no_error(case: str) -> None:
     found = lint(read_kernel(UNCERTAIN[case])).findings
-    assert found
-    assert {finding.severity for finding in found} == {Severity.WARNING}
+    grave = {finding.severity for finding in found if finding.severity is not Severity.INFO}
+    assert grave == {Severity.WARNING}
 
 
 def test_a_task_needs_its_model_class() -> None:

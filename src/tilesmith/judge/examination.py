@@ -11,7 +11,8 @@ from typing import Any
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.judge.sessions import Failed
-from tilesmith.lint import Given, KernelSyntaxError, lint, read_kernel
+from tilesmith.lint import KernelSyntaxError, lint, read_kernel
+from tilesmith.lint.files import given_by_task
 from tilesmith.records import (
     Evaluation,
     Finding,
@@ -25,6 +26,8 @@ from tilesmith.records import (
 from tilesmith.tasks.source import TaskSource
 
 Progress = Callable[[str], None]
+FAILS_AT_RUN_TIME = frozenset({"no-model-class", "interface-mismatch", "undefined-name", "launch-arguments"})
+"""Errors of the linter that Python would raise; the others are the compiler's."""
 
 
 class Examination:
@@ -84,7 +87,7 @@ class Examination:
         """Gate one: the source parses, and holds nothing that certainly fails."""
         self.text = _decoded(self.kernel)
         try:
-            report = lint(read_kernel(self.text, Given(has_task=True)))
+            report = lint(read_kernel(self.text, given_by_task(self.task)))
         except KernelSyntaxError as error:
             where = f"line {error.line}: " if error.line else ""
             raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
@@ -153,4 +156,4 @@ def _decoded(path: Path) -> str:
 
 
 def _static_verdict(finding: Finding) -> Verdict:
-    return Verdict.RUNTIME_ERROR if finding.id == "no-model-class" else Verdict.COMPILE_ERROR
+    return Verdict.RUNTIME_ERROR if finding.id in FAILS_AT_RUN_TIME else Verdict.COMPILE_ERROR

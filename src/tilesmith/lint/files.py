@@ -9,8 +9,9 @@ from tilesmith.errors import UsageError
 from tilesmith.lint import Given, KernelSyntaxError, LintReport, lint, read_kernel
 from tilesmith.lint.model.reading import LARGEST_SOURCE_CHARACTERS
 from tilesmith.records import Finding, Severity
+from tilesmith.tasks.interface import init_count, input_count
 from tilesmith.tasks.sizes import largest_tensor
-from tilesmith.tasks.source import read_task
+from tilesmith.tasks.source import TaskSource, read_task
 
 ORDER = (Severity.INFO, Severity.WARNING, Severity.ERROR)
 MOST_BYTES = 4 * LARGEST_SOURCE_CHARACTERS
@@ -28,10 +29,17 @@ class LintedFile:
 
 def given_by(task: Path | None) -> Given:
     """What a task's file tells a reader of its kernels. Raises TaskError for a file that is no task."""
-    if task is None:
-        return Given()
-    read = read_task(task)
-    return Given(has_task=True, task_module=read.path.stem, largest_elements=largest_tensor(read))
+    return Given() if task is None else given_by_task(read_task(task))
+
+
+def given_by_task(task: TaskSource) -> Given:
+    return Given(
+        has_task=True,
+        task_module=task.path.stem,
+        inputs=input_count(task),
+        init_arguments=init_count(task),
+        largest_elements=largest_tensor(task),
+    )
 
 
 def lint_file(path: Path, given: Given) -> LintedFile:

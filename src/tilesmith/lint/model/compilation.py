@@ -12,8 +12,11 @@ from collections.abc import Iterable
 
 from tilesmith.lint.model.inference import DEVICE_RANGES
 from tilesmith.lint.model.names import Imports
+from tilesmith.lint.model.operations import literal_int
 from tilesmith.lint.model.source import JitFunction, Launch
 from tilesmith.lint.model.values import Kind
+
+STATIC_RANGE = "triton.language.static_range"
 
 
 def surely_compiled(
@@ -57,7 +60,8 @@ class _Visit:
                 branches = [*self._certain(node.body), *self._certain(node.orelse)] if both else []
                 return [node.test, *branches]
             case ast.For():
-                return [node.iter, *(self._certain(node.body) if self._is_device_loop(node) else [])]
+                entered = self._is_device_loop(node) or self._unrolls(node)
+                return [node.iter, *(self._certain(node.body) if entered else [])]
             case ast.While():
                 return [node.test, *self._certain(node.body)]
             case ast.IfExp():
@@ -83,8 +87,23 @@ class _Visit:
         return self.function.value(test).kind is Kind.TENSOR
 
     def _is_device_loop(self, loop: ast.For) -> bool:
+        return self._iterator(loop) in DEVICE_RANGES
+
+    def _unrolls(self, loop: ast.For) -> bool:
+        """`tl.static_range` with literal bounds that make at least one turn."""
+        return self._iterator(loop) == STATIC_RANGE and bool(static_turns(loop))
+
+    def _iterator(self, loop: ast.For) -> str:
         if not isinstance(loop.iter, ast.Call):
-            return False
+            return ""
         function = loop.iter.func
-        name = self.imports.get(function) or (function.id if isinstance(function, ast.Name) else "")
-        return name in DEVICE_RANGES
+        return self.imports.get(function) or (function.id if isinstance(function, ast.Name) else "")
+
+
+def static_turns(loop: ast.For) -> range:
+    """The turns of a loop whose bounds are written out; none when they are not."""
+    given = loop.iter.args if isinstance(loop.iter, ast.Call) else []
+    bounds = [literal_int(bound) for bound in given]
+    numbers = [bound for bound in bounds if bound is not None]
+    readable = len(numbers) == len(given) and 0 < len(numbers) < 4 and 0 not in numbers[2:]
+    return range(*numbers) if readable else range(0)

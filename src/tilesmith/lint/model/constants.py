@@ -7,6 +7,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
+from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, Launch
 
 Numbers = frozenset[int] | None
@@ -23,6 +24,7 @@ ARITHMETIC: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 }
 
 
+@remembered
 def parameter_numbers(source: KernelSource, function: JitFunction, name: str) -> Numbers:
     """The values a kernel's parameter can have over all live launches."""
     launches = source.launches_of(function)
@@ -40,6 +42,8 @@ def device_numbers(
         values = function.flow.values_of(name)
         if name in function.params:
             return None if values else parameter_numbers(source, function, name)
+        if name in function.flow.origins_of(name):
+            return None
         if values:
             return _union(_numbers(value, look_up, depth - 1) for value in values)
         return module_numbers(source, name)
@@ -51,8 +55,10 @@ def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, de
     """The values an expression of host code can have, as far as literals reach."""
 
     def look_up(name: str) -> Numbers:
+        if "." in name:
+            return attribute_numbers(source, host, name, depth - 1)
         if host is not None:
-            if name in {argument.arg for argument in host.node.args.args}:
+            if name in {argument.arg for argument in host.node.args.args} or name in host.flow.origins_of(name):
                 return None
             if values := host.flow.values_of(name):
                 whole = all(binding.whole for binding in host.flow.by_name[name])
@@ -62,17 +68,47 @@ def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, de
     return _numbers(size, look_up, depth)
 
 
+def attribute_numbers(source: KernelSource, host: HostCode | None, dotted: str, depth: int) -> Numbers:
+    """Of `self.BLOCK` or `ModelNew.BLOCK`: the class's own assignment and those its methods make."""
+    first, _, attribute = dotted.partition(".")
+    if host is None or host.owner is None or first not in ("self", "cls", host.owner.name) or depth <= 0:
+        return None
+    own = [(None, value) for name, value in _assignments(host.owner.body) if name == attribute]
+    hosts = [other for other in source.hosts if other.owner is host.owner]
+    made = [(h, value) for h in hosts for value in _assigned_to_self(source, h, attribute)]
+    if len(made) != _times_stored(source, attribute):
+        return None
+    return _union(host_numbers(source, where, value, depth) for where, value in [*own, *made])
+
+
+def _assigned_to_self(source: KernelSource, host: HostCode, attribute: str) -> list[ast.expr]:
+    """Values of `self.attribute = ...`."""
+    return [
+        node.value
+        for node in source.syntax.of_type(ast.Assign, host.node)
+        if any(isinstance(t, ast.Attribute) and t.attr == attribute for t in node.targets)
+    ]
+
+
+def _times_stored(source: KernelSource, attribute: str) -> int:
+    """However it is stored, on whatever object: what is not read as a plain assignment makes the value unknown."""
+    nodes = source.syntax.nodes
+    return sum(
+        type(node) is ast.Attribute and node.attr == attribute and isinstance(node.ctx, ast.Store) for node in nodes
+    )
+
+
 def module_numbers(source: KernelSource, name: str, depth: int = 4) -> Numbers:
     """Of a name assigned at module level, directly or as `tl.constexpr(64)`."""
-    values = [value for found, value in _module_assignments(source) if found == name]
+    values = [value for found, value in _assignments(source.syntax.tree.body) if found == name]
     if not values or depth == 0:
         return None
     return _union(_numbers(value, lambda n: module_numbers(source, n, depth - 1), depth) for value in values)
 
 
-def _module_assignments(source: KernelSource) -> list[tuple[str, ast.expr]]:
+def _assignments(statements: Iterable[ast.stmt]) -> list[tuple[str, ast.expr]]:
     found = []
-    for statement in source.syntax.tree.body:
+    for statement in statements:
         if isinstance(statement, ast.Assign):
             found += [(t.id, statement.value) for t in statement.targets if isinstance(t, ast.Name)]
         elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value:
@@ -107,6 +143,8 @@ def _numbers(size: ast.AST, look_up: Callable[[str], Numbers], depth: int) -> Nu
             return frozenset({number})
         case ast.Name(id=name):
             return look_up(name)
+        case ast.Attribute(value=ast.Name(id=owner), attr=attribute):
+            return look_up(f"{owner}.{attribute}")
         case ast.UnaryOp(op=ast.USub()):
             inner = _numbers(size.operand, look_up, depth - 1)
             return None if inner is None else frozenset(-number for number in inner)
@@ -115,19 +153,36 @@ def _numbers(size: ast.AST, look_up: Callable[[str], Numbers], depth: int) -> Nu
         case ast.BinOp():
             sides = [_numbers(side, look_up, depth - 1) for side in (size.left, size.right)]
             return _calculated(size.op, *sides)
+        case ast.Call():
+            return _called_numbers(size, look_up, depth)
+    return None
+
+
+def _called_numbers(call: ast.Call, look_up: Callable[[str], Numbers], depth: int) -> Numbers:
+    match call:
         case ast.Call(func=ast.Attribute(attr="constexpr"), args=[inner_size]):
             return _numbers(inner_size, look_up, depth - 1)
         case ast.Call(func=ast.Attribute(attr="next_power_of_2"), args=[inner_size]):
             inner = _numbers(inner_size, look_up, depth - 1)
             return None if inner is None else frozenset(_power_above(number) for number in inner)
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right], keywords=[]):
+            sides = [_numbers(side, look_up, depth - 1) for side in (left, right)]
+            return _combined(min if name == "min" else max, *sides)
+        case ast.Call(func=ast.Attribute(attr="cdiv"), args=[left, right], keywords=[]):
+            sides = [_numbers(side, look_up, depth - 1) for side in (left, right)]
+            return None if sides[1] is None or 0 in sides[1] else _combined(lambda a, b: -(-a // b), *sides)
     return None
 
 
 def _calculated(op: ast.operator, left: Numbers, right: Numbers) -> Numbers:
     calculate = ARITHMETIC.get(type(op))
-    if left is None or right is None or calculate is None or len(left) * len(right) > MOST_NUMBERS:
+    if calculate is None or (isinstance(op, (ast.FloorDiv, ast.Mod)) and (right is None or 0 in right)):
         return None
-    if isinstance(op, (ast.FloorDiv, ast.Mod)) and 0 in right:
+    return _combined(calculate, left, right)
+
+
+def _combined(calculate: Callable[[int, int], int], left: Numbers, right: Numbers) -> Numbers:
+    if left is None or right is None or len(left) * len(right) > MOST_NUMBERS:
         return None
     found = frozenset(calculate(a, b) for a, b in product(left, right))
     return found if all(abs(number) < LARGEST_NUMBER for number in found) else None
@@ -144,6 +199,3 @@ def _union(sets: Iterable[Numbers]) -> Numbers:
             return None
         every |= numbers
     return frozenset(every) if 0 < len(every) <= MOST_NUMBERS else None
-
-
-__all__ = ["Numbers", "device_numbers", "host_numbers", "module_numbers", "parameter_numbers"]

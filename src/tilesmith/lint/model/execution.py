@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
+from tilesmith.lint.model.outcomes import certain_parts, leaves, outcome
 from tilesmith.lint.model.reach import FUNCTIONS, is_main_guard
 from tilesmith.lint.model.syntax import Syntax
 
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LEAVES = (ast.Return, ast.Break, ast.Continue)
-DEVICE_CHECKS = frozenset({"is_cuda", "is_available"})
 
 
 def surely_run(syntax: Syntax, model_class: str, device_code: frozenset[ast.AST]) -> frozenset[ast.AST]:
@@ -39,6 +40,7 @@ class _Walk:
         self._entered: set[ast.AST] = set(device_code)
         self._defined: Mapping[str, list[ast.AST]] = _module_definitions(syntax)
         self._members = _member_classes(syntax)
+        self._annotated = not _postpones_annotations(syntax)
         self._depth = 0
 
     def enter(self, function: ast.AST) -> None:
@@ -61,27 +63,24 @@ class _Walk:
     def statement(self, statement: ast.stmt) -> bool:
         self.met.add(statement)
         match statement:
-            case ast.FunctionDef() | ast.AsyncFunctionDef():
-                self.expressions([*statement.decorator_list, *statement.args.defaults])
-            case ast.ClassDef():
-                self.expressions([*statement.decorator_list, *statement.bases])
-                self.block(statement.body)
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.AnnAssign():
+                self.definition(statement)
             case ast.If():
                 return self.choice(statement)
             case ast.For() | ast.AsyncFor() | ast.While():
                 self.expressions([statement.test if isinstance(statement, ast.While) else statement.iter])
                 self.block(statement.body)
-                return not _leaves(statement, (ast.Return,))
+                return not leaves(statement, (ast.Return,))
             case ast.Try():
                 sure = not statement.handlers and self.block(statement.body)
                 self.block(statement.finalbody)
-                return sure or not _leaves(statement, LEAVES)
+                return sure or not leaves(statement, LEAVES)
             case ast.With() | ast.AsyncWith():
                 self.expressions([item.context_expr for item in statement.items])
                 return self.block(statement.body)
             case ast.Match():
                 self.expressions([statement.subject])
-                return not _leaves(statement, LEAVES)
+                return not leaves(statement, LEAVES)
             case ast.Return() | ast.Raise() | ast.Break() | ast.Continue():
                 self.expressions(list(ast.iter_child_nodes(statement)))
                 return False
@@ -89,13 +88,27 @@ class _Walk:
                 self.expressions(list(ast.iter_child_nodes(statement)))
         return True
 
+    def definition(self, statement: FunctionNode | ast.ClassDef | ast.AnnAssign) -> None:
+        """Annotations are evaluated unless the file postpones them; those of local variables never are."""
+        match statement:
+            case ast.ClassDef():
+                self.expressions([*statement.decorator_list, *statement.bases])
+                self.block(statement.body)
+            case ast.AnnAssign():
+                evaluated = self._annotated and self._depth == 0
+                parts = [statement.annotation if evaluated else None, statement.target, statement.value]
+                self.expressions([part for part in parts if part is not None])
+            case _:
+                self.expressions([*statement.decorator_list, *statement.args.defaults])
+                self.expressions(_annotations(statement) if self._annotated else [])
+
     def choice(self, statement: ast.If) -> bool:
         if is_main_guard(statement):
             return True
         self.expressions([statement.test])
-        known = _outcome(statement.test)
+        known = outcome(statement.test)
         if known is None:
-            return not _leaves(statement, LEAVES)
+            return not leaves(statement, LEAVES)
         return self.block(statement.body if known else statement.orelse)
 
     def expressions(self, roots: list[ast.AST]) -> None:
@@ -103,7 +116,7 @@ class _Walk:
         while waiting:
             node = waiting.pop()
             self.met.add(node)
-            waiting += _certain_parts(node)
+            waiting += certain_parts(node)
             if isinstance(node, ast.Call):
                 self.called(node.func)
 
@@ -126,36 +139,19 @@ class _Walk:
                         self.call_method(owner_class, "forward")
 
 
-def _certain_parts(node: ast.AST) -> Iterator[ast.AST]:
-    match node:
-        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            return
-        case ast.IfExp():
-            yield node.test
-        case ast.BoolOp():
-            yield node.values[0]
-        case _:
-            yield from ast.iter_child_nodes(node)
+def _annotations(function: FunctionNode) -> list[ast.AST]:
+    given = function.args
+    arguments = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
+    annotations = [argument.annotation for argument in arguments if argument is not None]
+    return [annotation for annotation in (*annotations, function.returns) if annotation is not None]
 
 
-def _leaves(statement: ast.stmt, ways: tuple[type[ast.stmt], ...]) -> bool:
-    return any(isinstance(node, ways) for node in ast.walk(statement))
-
-
-def _outcome(test: ast.expr) -> bool | None:
-    """The tests whose outcome a GPU decides; None for all others."""
-    match test:
-        case ast.UnaryOp(op=ast.Not()):
-            inner = _outcome(test.operand)
-            return None if inner is None else not inner
-        case ast.Attribute(attr=name) | ast.Call(func=ast.Attribute(attr=name)) if name in DEVICE_CHECKS:
-            return True
-        case ast.Compare(ops=[op], comparators=[ast.Constant(value="cuda" | "cpu" as device)]):
-            if isinstance(op, (ast.Eq, ast.NotEq)) and "device" in ast.dump(test.left):
-                return (device == "cuda") == isinstance(op, ast.Eq)
-        case ast.Name(id="TYPE_CHECKING"):
-            return False
-    return None
+def _postpones_annotations(syntax: Syntax) -> bool:
+    """`from __future__ import annotations`: they are never evaluated."""
+    imports = [
+        node for node in syntax.tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+    ]
+    return any(alias.name == "annotations" for node in imports for alias in node.names)
 
 
 def _module_definitions(syntax: Syntax) -> Mapping[str, list[ast.AST]]:

@@ -4,67 +4,76 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from tilesmith.lint.model.operations import OPERATIONS, Arguments, method_value, subscript_value
-from tilesmith.lint.model.values import (
-    PARAMETER,
-    SCALAR,
-    STATIC,
-    TUPLE,
-    UNKNOWN,
-    Kind,
-    Value,
-    combine,
-    join,
-)
+from tilesmith.lint.model.evaluation import LANGUAGE, Environment, Evaluator, arithmetic, assigned
+from tilesmith.lint.model.values import SCALAR, STATIC, UNKNOWN, Kind, Value, join
 
-LANGUAGE = "triton.language."
+__all__ = ["DEVICE_RANGES", "LANGUAGE", "Change", "Inferred", "infer"]
 DEVICE_RANGES = frozenset({"range", "triton.language.range"})
-Environment = dict[str, Value]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A name that leaves a loop or a branch with another value than it had before."""
+
+    name: str
+    before: Value
+    after: Value
+
+
+@dataclass(frozen=True)
+class Inferred:
+    """What a reading of one function found."""
+
+    values: Mapping[ast.AST, Value] = field(default_factory=dict)
+    changes: Mapping[ast.stmt, tuple[Change, ...]] = field(default_factory=dict)
+    """By the loop or run-time branch that makes them, in its first turn."""
 
 
 def infer(
-    function: ast.FunctionDef, constexprs: frozenset[str], imports: Mapping[ast.AST, str], launched: bool
-) -> Mapping[ast.AST, Value]:
-    """The value of each expression; nothing for a function nested too deeply to follow.
+    function: ast.FunctionDef,
+    constexprs: frozenset[str],
+    imports: Mapping[ast.AST, str],
+    given: Mapping[str, Value],
+) -> Inferred:
+    """The value of each expression, with parameters as given; nothing for a function too deep to follow.
 
-    `launched` says that the host starts it, so that plain parameters are scalars or pointers, never blocks.
+    Annotations bind the host only: a jit function that another calls with a tensor gets a tensor.
     """
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    plain = PARAMETER if launched else UNKNOWN
-    known = {a.arg: STATIC if a.arg in constexprs else plain for a in arguments}
+    known = {a.arg: given.get(a.arg, UNKNOWN) for a in arguments}
+    known |= {name: STATIC for name in constexprs if known[name].kind is not Kind.TENSOR}
     reader = _Reader(imports, known)
     try:
         reader.read(function.body)
     except RecursionError:
-        return {}
-    return reader.values
+        return Inferred()
+    return Inferred(reader.values, reader.changes)
 
 
-class _Reader:
+class _Reader(Evaluator):
+    """Goes from statement to statement and knows what each name stands for on the way."""
+
     def __init__(self, imports: Mapping[ast.AST, str], known: Environment) -> None:
-        self.imports = imports
-        self.known = known
-        self.values: dict[ast.AST, Value] = {}
+        super().__init__(imports, known)
+        self.changes: dict[ast.stmt, tuple[Change, ...]] = {}
         self.rehearsing = False
-
-    # statements
 
     def read(self, statements: Sequence[ast.stmt]) -> None:
         for statement in statements:
             match statement:
                 case ast.Assign():
-                    value = self.value(statement.value)
+                    value = assigned(self.value(statement.value), statement.value)
                     for target in statement.targets:
                         self.bind(target, value, statement.value)
                 case ast.AugAssign():
-                    value = combine(self.value(statement.target), self.value(statement.value))
-                    self.bind(statement.target, value, None)
+                    value = arithmetic(statement, self.value(statement.target), self.value(statement.value))
+                    self.bind(statement.target, assigned(value, statement), None)
                 case ast.AnnAssign():
                     self.annotated(statement)
                 case ast.If():
-                    self.value(statement.test)
-                    self.branches([statement.body, statement.orelse])
+                    self.branches(statement)
                 case ast.For() | ast.While():
                     self.loop(statement)
                 case ast.With():
@@ -75,21 +84,35 @@ class _Reader:
     def annotated(self, statement: ast.AnnAssign) -> None:
         value = UNKNOWN if statement.value is None else self.value(statement.value)
         named = self.imports.get(statement.annotation, "").endswith("constexpr")
-        self.bind(statement.target, STATIC if named else value, statement.value)
+        if named:
+            value = value if value.kind is Kind.TENSOR else STATIC
+        elif statement.value is not None:
+            value = assigned(value, statement.value)
+        self.bind(statement.target, value, statement.value)
 
     def others(self, statement: ast.stmt) -> None:
         for child in ast.iter_child_nodes(statement):
             if isinstance(child, ast.expr):
                 self.value(child)
 
-    def branches(self, bodies: list[list[ast.stmt]]) -> None:
+    def branches(self, choice: ast.If) -> None:
+        at_run_time = self.value(choice.test).kind is Kind.TENSOR
         before = self.known
         ends = []
-        for body in bodies:
+        for body in (choice.body, choice.orelse):
             self.known = dict(before)
             self.read(body)
             ends.append(self.known)
+        if at_run_time:
+            self.note(choice, before, ends)
         self.known = _joined(ends)
+
+    def note(self, region: ast.stmt, before: Environment, ends: list[Environment]) -> None:
+        if region not in self.changes:
+            changed = [
+                (name, end) for name in before for end in ends if end.get(name, before[name]) != before[name]
+            ]
+            self.changes[region] = tuple(Change(name, before[name], end[name]) for name, end in changed)
 
     def loop(self, loop: ast.For | ast.While) -> None:
         """Turn by turn would never end: read once, keep what that reading left alone, read again."""
@@ -102,104 +125,23 @@ class _Reader:
 
     def turn(self, loop: ast.For | ast.While) -> None:
         before = dict(self.known)
-        self.enter(loop)
+        on_device = self.enter(loop)
         self.read(loop.body)
+        if on_device:
+            self.note(loop, before, [self.known])
         self.known = _joined([before, self.known])
 
-    def enter(self, loop: ast.For | ast.While) -> None:
+    def enter(self, loop: ast.For | ast.While) -> bool:
+        """Whether the loop runs on the device, and is not unrolled."""
         if isinstance(loop, ast.While):
             self.value(loop.test)
-            return
+            return True
         self.value(loop.iter)
         function = loop.iter.func if isinstance(loop.iter, ast.Call) else None
         name = self.imports.get(function, function.id if isinstance(function, ast.Name) else "") if function else ""
         index = SCALAR if name in DEVICE_RANGES else STATIC if name.endswith("static_range") else UNKNOWN
         self.bind(loop.target, index, None)
-
-    def bind(self, target: ast.expr, value: Value, source: ast.expr | None) -> None:
-        match target:
-            case ast.Name():
-                self.known[target.id] = value
-                self.values[target] = value
-            case ast.Tuple() | ast.List():
-                parts = source.elts if isinstance(source, (ast.Tuple, ast.List)) else []
-                for number, part in enumerate(target.elts):
-                    known = len(parts) == len(target.elts)
-                    self.bind(part, self.values.get(parts[number], UNKNOWN) if known else UNKNOWN, None)
-            case _:
-                self.value(target)
-
-    # expressions
-
-    def value(self, node: ast.expr) -> Value:
-        found = self.compute(node)
-        self.values[node] = found
-        return found
-
-    def compute(self, node: ast.expr) -> Value:
-        match node:
-            case ast.Name():
-                return self.known.get(node.id, UNKNOWN)
-            case ast.Constant():
-                return STATIC
-            case ast.BinOp():
-                return combine(self.value(node.left), self.value(node.right))
-            case ast.Call():
-                return self.call(node)
-            case ast.Subscript():
-                return subscript_value(self.value(node.value), node.slice, self.parts(node.slice))
-            case ast.Compare():
-                return self.compare(node)
-            case ast.UnaryOp():
-                return self.value(node.operand)
-            case ast.BoolOp():
-                return combine(*(self.value(part) for part in node.values), dtype="int1")
-            case ast.IfExp():
-                self.value(node.test)
-                return join(self.value(node.body), self.value(node.orelse))
-            case ast.Tuple() | ast.List():
-                self.parts(node)
-                return TUPLE
-            case ast.NamedExpr():
-                value = self.value(node.value)
-                self.bind(node.target, value, node.value)
-                return value
-            case ast.Attribute():
-                return self.attribute(node)
-        return UNKNOWN
-
-    def parts(self, node: ast.expr) -> list[Value]:
-        """Values of the elements of a tuple, or of the one element there is."""
-        elements = node.elts if isinstance(node, (ast.Tuple, ast.List)) else [node]
-        return [UNKNOWN if isinstance(e, (ast.Slice, ast.Starred)) else self.value(e) for e in elements]
-
-    def compare(self, node: ast.Compare) -> Value:
-        operands = [self.value(node.left), *(self.value(part) for part in node.comparators)]
-        if any(isinstance(op, (ast.Is, ast.IsNot, ast.In, ast.NotIn)) for op in node.ops):
-            return STATIC
-        return combine(*operands, dtype="int1")
-
-    def attribute(self, node: ast.Attribute) -> Value:
-        if node in self.imports:
-            return STATIC
-        base = self.value(node.value)
-        if node.attr == "T" and base.kind is Kind.TENSOR:
-            return Value(Kind.TENSOR, None if base.shape is None else base.shape[::-1], base.dtype)
-        return STATIC if node.attr in ("dtype", "shape", "element_ty", "type", "value") else UNKNOWN
-
-    def call(self, node: ast.Call) -> Value:
-        given = [UNKNOWN if isinstance(a, ast.Starred) else self.value(a) for a in node.args]
-        named = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg}
-        arguments = Arguments(node, given, named, self.imports)
-        dotted = self.imports.get(node.func, "")
-        if dotted.startswith(LANGUAGE):
-            operation = OPERATIONS.get(dotted.rpartition(".")[2])
-            return operation(arguments) if operation else UNKNOWN
-        if isinstance(node.func, ast.Attribute) and node.func not in self.imports:
-            return method_value(self.value(node.func.value), node.func.attr, arguments)
-        if isinstance(node.func, ast.Name) and node.func.id in ("min", "max", "abs") and not named:
-            return combine(*given) if given else UNKNOWN
-        return UNKNOWN
+        return name in DEVICE_RANGES
 
 
 def _joined(ends: list[Environment]) -> Environment:

@@ -6,9 +6,10 @@ import ast
 
 from tilesmith.lint.model.autotuning import find_autotune, find_heuristics
 from tilesmith.lint.model.flow import read_flow
-from tilesmith.lint.model.inference import LANGUAGE, infer
+from tilesmith.lint.model.inference import LANGUAGE, Inferred, infer
 from tilesmith.lint.model.loops import find_loops
 from tilesmith.lint.model.names import Imports
+from tilesmith.lint.model.passing import Passing, callers_first
 from tilesmith.lint.model.source import JitFunction, LanguageCall
 from tilesmith.lint.model.syntax import Syntax
 
@@ -29,8 +30,9 @@ def find_jit_functions(syntax: Syntax, imports: Imports) -> tuple[JitFunction, .
     mentioned = {node: syntax.names(*node.body) & known for node in found}
     called = frozenset(name for node, names in mentioned.items() for name in names)
     found.sort(key=lambda node: node.lineno)
-    reader = _FunctionReader(syntax, imports, called)
-    return tuple(reader.read(node, frozenset(mentioned[node])) for node in found)
+    reader = _FunctionReader(syntax, imports, called, Passing(syntax, found))
+    read = [reader.read(node, frozenset(mentioned[node])) for node in callers_first(found, mentioned)]
+    return tuple(sorted(read, key=lambda function: function.line))
 
 
 def _is_jit(decorator: ast.expr, imports: Imports) -> bool:
@@ -49,8 +51,8 @@ def _names_handed_to_jit(syntax: Syntax, imports: Imports) -> frozenset[str]:
 class _FunctionReader:
     """Reads one function after another with what is known of the whole file."""
 
-    def __init__(self, syntax: Syntax, imports: Imports, called: frozenset[str]) -> None:
-        self.syntax, self.imports, self.called = syntax, imports, called
+    def __init__(self, syntax: Syntax, imports: Imports, called: frozenset[str], passing: Passing) -> None:
+        self.syntax, self.imports, self.called, self.passing = syntax, imports, called, passing
 
     def read(self, node: ast.FunctionDef, callees: frozenset[str]) -> JitFunction:
         positional = [*node.args.posonlyargs, *node.args.args]
@@ -60,6 +62,7 @@ class _FunctionReader:
         readable = len(self.syntax.inside(node)) <= LARGEST_KERNEL_NODES
         flow = read_flow(self.syntax, node.body if readable else [])
         calls = self._language_calls(node)
+        inferred = self._infer(node, constexprs) if readable else Inferred()
         return JitFunction(
             name=node.name,
             line=node.lineno,
@@ -73,8 +76,15 @@ class _FunctionReader:
             heuristics=find_heuristics(node, self.imports),
             flow=flow,
             loops=find_loops(node, params, calls, flow, self.imports) if readable else (),
-            values=infer(node, constexprs, self.imports, node.name not in self.called) if readable else {},
+            values=inferred.values,
+            changes=inferred.changes,
         )
+
+    def _infer(self, node: ast.FunctionDef, constexprs: frozenset[str]) -> Inferred:
+        given = self.passing.given(node, node.name in self.called)
+        inferred = infer(node, constexprs, self.imports, given)
+        self.passing.note_calls(node, inferred.values)
+        return inferred
 
     def _language_calls(self, function: ast.FunctionDef) -> tuple[LanguageCall, ...]:
         found = []

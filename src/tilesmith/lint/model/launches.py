@@ -79,12 +79,17 @@ def _alias_bindings(syntax: Syntax) -> list[tuple[str, ast.expr]]:
     bindings: list[tuple[str, ast.expr]] = []
     for node in syntax.nodes:
         if isinstance(node, ast.Assign):
-            bindings += [(_tail(target), node.value) for target in node.targets]
+            bindings += [(_tail(part), node.value) for target in node.targets for part in _parts(target)]
         elif isinstance(node, ast.For):
             bindings.append((_tail(node.target), node.iter))
         elif isinstance(node, FUNCTIONS):
             bindings += [(node.name, value) for value in _returned(node)]
     return [(name, value) for name, value in bindings if name]
+
+
+def _parts(target: ast.expr) -> list[ast.expr]:
+    """`kernel, block = table[name]` may bind a kernel to either name."""
+    return target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
 
 
 def _returned(function: FunctionNode) -> list[ast.expr]:

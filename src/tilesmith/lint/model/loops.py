@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
+from collections.abc import Sequence
 
 from tilesmith.lint.model.flow import Flow, read_flow, target_names
 from tilesmith.lint.model.names import Imports
@@ -33,7 +35,8 @@ def _read_loop(
     syntax = whole.syntax
     flow = read_flow(syntax, node.body)
     before = {b.name for b in whole.bindings if b.line < node.lineno} | set(params)
-    carried = frozenset(name for name in flow.by_name if name in before and name in flow.origins_of(name))
+    own = _Turn(node.body, flow).found & before
+    carried = frozenset(name for name in flow.by_name if name in own and name in flow.origins_of(name))
     if isinstance(node, ast.For):
         indices = frozenset(target_names(node.target))
     else:
@@ -48,6 +51,59 @@ def _read_loop(
         static=_iterator(node, imports).endswith("static_range"),
         bounds=_bounds(node),
     )
+
+
+class _Turn:
+    """One turn of a loop, statement by statement."""
+
+    def __init__(self, body: Sequence[ast.stmt], flow: Flow) -> None:
+        self.flow, self.syntax = flow, flow.syntax
+        self.found: set[str] = set()
+        """Names it reads before it sets them, so that they hold what the turn before left there."""
+        self.follow(body, set(), frozenset())
+
+    def follow(self, body: Sequence[ast.stmt], bound: set[str], elsewhere: frozenset[str]) -> None:
+        """A name that one branch sets counts as set; `elsewhere` are names that only other branches set."""
+        for statement in body:
+            match statement:
+                case ast.If():
+                    self.read(bound | elsewhere, statement.test)
+                    self.branches(statement, bound, elsewhere)
+                case ast.For():
+                    self.read(bound | elsewhere, statement.iter)
+                    self.follow(statement.body, {*bound, *target_names(statement.target)}, elsewhere)
+                case ast.While():
+                    self.read(bound | elsewhere, statement.test)
+                    self.follow(statement.body, {*bound}, elsewhere)
+                case ast.Assign():
+                    self.read(bound | elsewhere, statement.value)
+                    bound.update(name for target in statement.targets for name in target_names(target))
+                case ast.AnnAssign(value=ast.expr() as value):
+                    self.read(bound | elsewhere, value)
+                    bound.update(target_names(statement.target))
+                case ast.AugAssign():
+                    self.read(bound | elsewhere, statement.target, statement.value)
+                    bound.update(target_names(statement.target))
+                case _:
+                    self.read(bound | elsewhere, statement)
+
+    def read(self, known: set[str], *parts: ast.AST) -> None:
+        self.found |= self.syntax.names(*parts) - known
+
+    def branches(self, choice: ast.If, bound: set[str], elsewhere: frozenset[str]) -> None:
+        """Where the choice is the same in every turn, what one branch sets never reaches the other."""
+        fixed = not self.syntax.names(choice.test) & self.flow.by_name.keys()
+        ends = []
+        for body, other in ((choice.body, choice.orelse), (choice.orelse, choice.body)):
+            inside = {*bound}
+            self.follow(body, inside, elsewhere | self.only_in(other) if fixed else elsewhere)
+            ends.append(inside)
+        bound.update(*ends)
+
+    def only_in(self, body: Sequence[ast.stmt]) -> frozenset[str]:
+        """Names whose every assignment in the loop lies in these statements."""
+        inside = Counter(binding.name for binding in read_flow(self.syntax, body).bindings)
+        return frozenset(name for name, count in inside.items() if count == len(self.flow.by_name.get(name, ())))
 
 
 def _iterator(node: ast.For | ast.While, imports: Imports) -> str:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
+from tilesmith.lint.model.call_arguments import Arguments
 from tilesmith.lint.model.values import (
     STATIC,
-    TENSOR,
     TUPLE,
     UNKNOWN,
     Kind,
@@ -17,36 +16,6 @@ from tilesmith.lint.model.values import (
     combine,
     dimension,
 )
-
-
-@dataclass(frozen=True)
-class Arguments:
-    """The arguments of one call: their syntax and what is known of them."""
-
-    node: ast.Call
-    given: list[Value]
-    named: Mapping[str, Value]
-    imports: Mapping[ast.AST, str]
-
-    def value(self, position: int, name: str) -> Value:
-        if position < len(self.given):
-            return self.given[position]
-        return self.named.get(name, UNKNOWN)
-
-    def expression(self, position: int, name: str) -> ast.expr | None:
-        if position < len(self.node.args):
-            return self.node.args[position]
-        return next((k.value for k in self.node.keywords if k.arg == name), None)
-
-    def without_first(self) -> Arguments:
-        """As a method sees them: the tensor itself stands before."""
-        filler = ast.Constant(None)
-        shifted = ast.Call(self.node.func, [filler, *self.node.args], self.node.keywords)
-        return Arguments(shifted, [UNKNOWN, *self.given], self.named, self.imports)
-
-    def dtype(self, position: int, name: str = "dtype") -> str:
-        expression = self.expression(position, name)
-        return "" if expression is None else self.imports.get(expression, "").removeprefix("triton.language.")
 
 
 def arange(a: Arguments) -> Value:
@@ -73,7 +42,7 @@ def shape_of(expression: ast.expr | None) -> Shape:
 
 
 def same(a: Arguments) -> Value:
-    value = a.value(0, "input")
+    value = widened(a.value(0, "input"))
     return Value(Kind.TENSOR, value.shape, a.dtype(1) or value.dtype)
 
 
@@ -105,14 +74,15 @@ def where(a: Arguments) -> Value:
 
 def dot(a: Arguments) -> Value:
     left, right = a.value(0, "input"), a.value(1, "other")
+    dtype = a.dtype(5, "out_dtype") or ("int32" if "int8" in (left.dtype, right.dtype) else "float32")
     if left.shape is None or right.shape is None or len(left.shape) < 2 or len(left.shape) != len(right.shape):
-        return Value(Kind.TENSOR, None, "float32")
-    return Value(Kind.TENSOR, (*left.shape[:-1], right.shape[-1]), a.dtype(5, "out_dtype") or "float32")
+        return Value(Kind.TENSOR, None, dtype)
+    return Value(Kind.TENSOR, (*left.shape[:-1], right.shape[-1]), dtype)
 
 
 def reduction(a: Arguments) -> Value:
-    value = a.value(0, "input")
-    if "return_indices" in a.named:
+    value = widened(a.value(0, "input"))
+    if "return_indices" in a.named or len(a.given) > 2:
         return TUPLE
     axis = a.expression(1, "axis")
     keeps = "keep_dims" in a.named
@@ -125,6 +95,15 @@ def reduction(a: Arguments) -> Value:
         return Value(Kind.TENSOR, None, value.dtype)
     number %= len(value.shape)
     return Value(Kind.TENSOR, value.shape[:number] + value.shape[number + 1 :], value.dtype)
+
+
+def widened(value: Value) -> Value:
+    """Reductions and extremes widen some short types, not the same ones in every release."""
+    return value if value.dtype in WIDE else Value(value.kind, value.shape, "")
+
+
+def extreme(a: Arguments) -> Value:
+    return widened(math(a))
 
 
 def position(a: Arguments) -> Value:
@@ -176,12 +155,11 @@ def literal_int(node: ast.expr | None) -> int | None:
 
 
 Operation = Callable[[Arguments], Value]
-MATH = (
-    "exp exp2 log log2 sqrt rsqrt sin cos erf sigmoid abs floor ceil tanh fma div_rn fdiv sqrt_rn "
-    "maximum minimum clamp"
-)
+MATH = "exp exp2 log log2 sqrt rsqrt sin cos erf sigmoid abs floor ceil tanh fma div_rn fdiv sqrt_rn"
+WIDE = frozenset({"float32", "float64", "int32", "int64"})
 OPERATIONS: Mapping[str, Operation] = {
     **dict.fromkeys(MATH.split(), math),
+    **dict.fromkeys(("maximum", "minimum", "clamp"), extreme),
     **dict.fromkeys(("sum", "max", "min", "xor_sum"), reduction),
     **dict.fromkeys(("argmax", "argmin"), position),
     **dict.fromkeys(("zeros", "full"), filled),
@@ -203,41 +181,3 @@ OPERATIONS: Mapping[str, Operation] = {
     "cdiv": elementwise,
     "constexpr": lambda _: STATIC,
 }
-
-METHODS = frozenset({"to", "cast", "sum", "max", "min", "argmax", "argmin", "reshape", "view", "trans", "abs"})
-METHODS_KEEPING_SHAPE = frozenset({"exp", "log", "sqrt", "sigmoid", "cumsum", "cumprod", "sin", "cos"})
-
-
-def method_value(base: Value, method: str, arguments: Arguments) -> Value:
-    """`x.to(tl.float32)`, `x.sum(0)`: as the function with the tensor first."""
-    if method in ("to", "cast"):
-        return Value(base.kind, base.shape, arguments.dtype(0))
-    if base.kind is not Kind.TENSOR:
-        return UNKNOWN
-    if method in METHODS_KEEPING_SHAPE:
-        return base
-    operation = OPERATIONS.get(method) if method in METHODS else None
-    if operation is None:
-        return UNKNOWN
-    shifted = arguments.without_first()
-    return operation(Arguments(shifted.node, [base, *arguments.given], shifted.named, shifted.imports))
-
-
-def subscript_value(base: Value, index: ast.expr, parts: list[Value]) -> Value:
-    """`x[:, None]` inserts an axis; any other index picks something we know nothing of."""
-    if base.kind is Kind.TUPLE or base.shape is None:
-        return TENSOR if base.kind is Kind.TENSOR else UNKNOWN
-    shape: list[int | str | None] = []
-    left = list(base.shape)
-    for element in index.elts if isinstance(index, ast.Tuple) else [index]:
-        if isinstance(element, ast.Constant) and element.value is None:
-            shape.append(1)
-        elif _is_whole_slice(element) and left:
-            shape.append(left.pop(0))
-        else:
-            return Value(base.kind, None, base.dtype)
-    return Value(base.kind, (*shape, *left), base.dtype)
-
-
-def _is_whole_slice(node: ast.expr) -> bool:
-    return isinstance(node, ast.Slice) and node.lower is None and node.upper is None and node.step is None

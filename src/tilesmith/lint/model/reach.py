@@ -24,7 +24,7 @@ def live_functions(syntax: Syntax, model_class: str) -> frozenset[ast.AST]:
     A file without that class is a collection of operators: then all its functions and classes are entries.
     """
     defined = _definitions(syntax)
-    entries = defined.get(model_class) or [n for n in syntax.tree.body if isinstance(n, DEFINITIONS)]
+    entries = defined.get(model_class) or [node for same_name in defined.values() for node in same_name]
     mentioned: set[str] = set()
     live: set[ast.AST] = set()
     waiting: list[ast.AST] = [syntax.tree, *entries]
@@ -34,12 +34,42 @@ def live_functions(syntax: Syntax, model_class: str) -> frozenset[ast.AST]:
             continue
         live.add(node)
         if isinstance(node, ast.ClassDef):
-            waiting += [m for m in node.body if isinstance(m, FUNCTIONS) and m.name in RUN_WITH_THE_CLASS]
+            waiting += _run_with(node) + _inherited(node, defined)
         for name in _mentions(node):
             if name not in mentioned:
                 mentioned.add(name)
                 waiting += defined.get(name, ())
     return frozenset(node for node in live if isinstance(node, FUNCTIONS))
+
+
+def is_live(node: ast.AST, syntax: Syntax, live: frozenset[ast.AST]) -> bool:
+    """Whether this code can run: in a reached function, or outside of any and not in the author's trial."""
+    for above in syntax.ancestors(node):
+        if isinstance(above, FUNCTIONS):
+            return above in live
+        if is_main_guard(above):
+            return False
+    return True
+
+
+def _run_with(owner: ast.ClassDef) -> list[ast.AST]:
+    return [m for m in owner.body if isinstance(m, FUNCTIONS) and m.name in RUN_WITH_THE_CLASS]
+
+
+def _inherited(owner: ast.ClassDef, defined: dict[str, list[ast.AST]]) -> list[ast.AST]:
+    """What runs with a class because its bases define it and itself does not."""
+    found: list[ast.AST] = []
+    taken = {method.name for method in owner.body if isinstance(method, FUNCTIONS)}
+    waiting = [owner]
+    seen: set[ast.AST] = {owner}
+    while waiting:
+        names = [base.id for base in waiting.pop().bases if isinstance(base, ast.Name)]
+        for base in (node for name in names for node in defined.get(name, ())):
+            if isinstance(base, ast.ClassDef) and base not in seen:
+                seen.add(base)
+                waiting.append(base)
+                found += [m for m in _run_with(base) if isinstance(m, FUNCTIONS) and m.name not in taken]
+    return found
 
 
 def _definitions(syntax: Syntax) -> dict[str, list[ast.AST]]:
@@ -52,7 +82,7 @@ def _definitions(syntax: Syntax) -> dict[str, list[ast.AST]]:
 
 def _mentions(node: ast.AST) -> Iterator[str]:
     """Names used by this piece of code, without the functions and classes defined inside it."""
-    waiting = list(ast.iter_child_nodes(node))
+    waiting = _class_code(node) if isinstance(node, ast.ClassDef) else list(ast.iter_child_nodes(node))
     while waiting:
         part = waiting.pop()
         if is_main_guard(part):
@@ -65,9 +95,14 @@ def _mentions(node: ast.AST) -> Iterator[str]:
         elif isinstance(part, ast.Attribute):
             yield part.attr
         if isinstance(part, ast.ClassDef):
-            waiting += [*part.body, *part.bases, *part.decorator_list]
+            waiting += _class_code(part)
         else:
             waiting += list(ast.iter_child_nodes(part))
+
+
+def _class_code(owner: ast.ClassDef) -> list[ast.AST]:
+    """A base named by a plain name is no use of it: `_inherited` says what it lends."""
+    return [*owner.body, *owner.decorator_list, *(base for base in owner.bases if not isinstance(base, ast.Name))]
 
 
 def is_main_guard(node: ast.AST) -> bool:

@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilesmith.lint.model.flow import Flow
+from tilesmith.lint.model.inference import Change
 from tilesmith.lint.model.names import Names
+from tilesmith.lint.model.reach import is_live
 from tilesmith.lint.model.syntax import Syntax
 from tilesmith.lint.model.values import UNKNOWN, Value
 
@@ -40,6 +42,10 @@ class Given:
     has_task: bool = False
     task_module: str | None = None
     """The name under which the task's file could be imported."""
+    inputs: int | None = None
+    """Arguments the task passes to `forward`."""
+    init_arguments: int | None = None
+    """Arguments the task passes to the constructor."""
     largest_elements: int | None = None
     """Of any tensor of the task, where its file says so."""
     planned_launches: int | None = None
@@ -129,6 +135,8 @@ class JitFunction:
     loops: tuple[KernelLoop, ...]
     """Outermost first."""
     values: Mapping[ast.AST, Value]
+    changes: Mapping[ast.stmt, tuple[Change, ...]]
+    """Names whose value a loop or a run-time branch changes, by that statement."""
 
     def calls_of(self, *operations: str) -> tuple[LanguageCall, ...]:
         return tuple(call for call in self.calls if call.operation in operations)
@@ -136,7 +144,7 @@ class JitFunction:
     def value(self, expression: ast.AST) -> Value:
         return self.values.get(expression, UNKNOWN)
 
-    @property
+    @cached_property
     def nodes(self) -> Sequence[ast.AST]:
         return self.flow.syntax.inside(*self.node.body)
 
@@ -254,7 +262,11 @@ class KernelSource:
         return tuple(launch for launch in self.live_launches if function.name in launch.kernels)
 
     def is_live(self, launch: Launch) -> bool:
-        return launch.function is None or launch.function in self.live_functions
+        return self.runs(launch.node)
+
+    def runs(self, node: ast.AST) -> bool:
+        """Whether importing the file and running it can reach this node of host code."""
+        return is_live(node, self.syntax, self.live_functions)
 
     def host_of(self, launch: Launch) -> HostCode | None:
         return next((host for host in self.hosts if host.node is launch.function), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Node = TypeVar("Node", bound=ast.AST)
 TOKENS = (ast.expr_context, ast.boolop, ast.operator, ast.unaryop, ast.cmpop)
@@ -27,6 +27,8 @@ class Syntax:
         for number in range(len(nodes) - 1, 0, -1):
             sizes[above[number]] += sizes[number]
         self.tree = tree
+        self.memory: dict[Any, Any] = {}
+        """What was worked out about this tree; see `memory.remembered`."""
         self.nodes = tuple(nodes)
         self._ends = {
             node: (number, number + size) for number, (node, size) in enumerate(zip(nodes, sizes, strict=True))

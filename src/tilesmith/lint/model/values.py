@@ -90,8 +90,10 @@ def _broadcast(one: Shape, other: Shape) -> Shape:
 
 
 def _common(one: Dim, other: Dim) -> Dim:
-    if one == 1 or one is None:
+    if one == 1:
         return other
+    if one is None:
+        return None if other == 1 else other
     return one
 
 

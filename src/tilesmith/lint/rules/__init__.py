@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules import compile, honesty, launch, memory, plan
+from tilesmith.lint.rules import compile, contract, honesty, launch, memory, plan
 from tilesmith.lint.rules.findings import Rule
-from tilesmith.records import Finding
+from tilesmith.records import Finding, Severity
+
+STUMBLED = "rule-stumbled"
 
 RULES: Mapping[str, Rule] = {
+    **contract.RULES,
     **plan.RULES,
     **compile.RULES,
     **memory.RULES,
@@ -20,13 +23,16 @@ RULES: Mapping[str, Rule] = {
 
 def apply_rules(source: KernelSource) -> tuple[Finding, ...]:
     """All findings, by line; those about the whole file come first."""
-    findings = [finding for rule in RULES.values() for finding in _run(rule, source)]
+    findings = [finding for name, rule in RULES.items() for finding in _run(name, rule, source)]
     return tuple(sorted(findings, key=lambda finding: (finding.line or 0, finding.id)))
 
 
-def _run(rule: Rule, source: KernelSource) -> list[Finding]:
-    """A source too deep for one rule's recursion says nothing against the kernel."""
+def _run(name: str, rule: Rule, source: KernelSource) -> list[Finding]:
+    """A rule that stumbles says nothing against the kernel; that it stumbled is said."""
     try:
         return list(rule(source))
     except RecursionError:
         return []
+    except Exception as error:
+        message = f"the rule {name} could not read this file ({error!r}): please report it"
+        return [Finding(STUMBLED, Severity.INFO, None, message)]

@@ -1,7 +1,8 @@
-"""Python loops that step through a tensor and start kernels on the way, however many calls lie between.
+"""Python loops that start kernels on the way, however many calls lie between, and what they run through.
 
-A loop over layers (`for layer in self.layers`, `for i in range(n): x = f(x, self.weights[i])`) is no time
-loop: what it indexes belongs to the module, not to the data.
+A loop through time picks step after step out of the data and hands a state from one step to the next. A loop
+over layers carries something, too, but what it picks belongs to the module. A loop over items (images, rows,
+channels) carries nothing: one launch could do them all.
 """
 
 from __future__ import annotations
@@ -9,125 +10,160 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 
-from tilesmith.lint.model.flow import Flow, read_flow
+from tilesmith.lint.model.constants import host_numbers
+from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import HostCode, HostLoop, KernelSource
-from tilesmith.lint.model.syntax import Syntax
+from tilesmith.lint.structure.host_calls import HostCalls, host_calls
+from tilesmith.lint.structure.host_state import carries_state
+from tilesmith.lint.structure.host_values import TENSOR_ATTRIBUTES, HostValues, Root
+from tilesmith.lint.structure.loop_heads import Comprehension, LoopHead
+from tilesmith.lint.structure.member_picks import picks_members
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
-STEPPING = frozenset({"unbind", "split", "chunk"})
+FEW_TURNS = 4
+"""A loop over so few things is not worth a grid axis."""
+PICKING = frozenset({"select", "narrow", "index_select"})
+
+
+class Purpose(Enum):
+    STEPS = "steps"
+    """Through time: a state goes from turn to turn."""
+    ITEMS = "items"
+    """Over independent parts of the data, as many as there are."""
+    OTHER = "other"
+    """Over layers, parameters, levels, a fixed number of rounds."""
 
 
 @dataclass(frozen=True)
-class TimeLoop:
-    """A host loop over the steps of a tensor with a launch inside."""
+class LaunchLoop:
+    """A host loop with a launch inside."""
 
     line: int
-    node: HostLoop
-    carries_state: bool
-    """Something computed in one turn is used in the next."""
+    node: HostLoop | Comprehension
+    host: HostCode
+    purpose: Purpose
 
 
-def find_time_loops(source: KernelSource) -> tuple[TimeLoop, ...]:
-    """Each loop once, outermost first; only loops that live code reaches."""
+@remembered
+def find_launch_loops(source: KernelSource) -> tuple[LaunchLoop, ...]:
+    """Each loop once, in source order; only loops that live code reaches."""
     if not source.launches:
         return ()
-    launching = _launching_functions(source)
-    launches = {launch.node for launch in source.launches}
+    calls = host_calls(source)
+    values = HostValues(source, calls)
     found = []
     for host in source.live_hosts:
-        for loop in _own_loops(host, source.syntax):
-            if _starts_kernel(loop, launches, launching, source.syntax) and _steps_through_data(loop, host):
-                found.append(TimeLoop(loop.lineno, loop, _carries_state(loop, source.syntax)))
+        if host.node in calls.launching:
+            for node in source.syntax.of_type(ast.AST, *host.node.body):
+                if isinstance(node, (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)):
+                    loop = _Loop(node, host, calls, values)
+                    if loop.starts_kernel():
+                        found.append(LaunchLoop(node.lineno, node, host, _purpose(loop)))
     return tuple(sorted(found, key=lambda loop: loop.line))
 
 
-def _launching_functions(source: KernelSource) -> frozenset[str]:
-    """Names of functions and classes whose call ends in a launch, directly or through others."""
-    launching = {launch.function.name for launch in source.launches if launch.function is not None}
-    callers = [(host.name, _called_names(source.syntax, host.node)) for host in source.hosts]
-    for _ in range(4):
-        launching |= {name for name, called in callers if called & launching}
-        launching |= {c.name for c in source.classes if _method_names(c) & launching & {"forward", "__call__"}}
-    return frozenset(launching - {"forward", "__init__", "__call__"})
+def _purpose(loop: _Loop) -> Purpose:
+    """A chain of names too long to follow says nothing."""
+    try:
+        return loop.purpose()
+    except RecursionError:
+        return Purpose.OTHER
 
 
-def _method_names(node: ast.ClassDef) -> set[str]:
-    return {method.name for method in node.body if isinstance(method, FUNCTIONS)}
+def find_time_loops(source: KernelSource) -> tuple[LaunchLoop, ...]:
+    return tuple(loop for loop in find_launch_loops(source) if loop.purpose is Purpose.STEPS)
 
 
-def _called_names(syntax: Syntax, *nodes: ast.AST) -> set[str]:
-    calls = [part.func for part in syntax.inside(*nodes) if isinstance(part, ast.Call)]
-    names = {func.id for func in calls if isinstance(func, ast.Name)}
-    methods = [func for func in calls if isinstance(func, ast.Attribute)]
-    owners = {m.value.id for m in methods if m.attr == "apply" and isinstance(m.value, ast.Name)}
-    return names | owners | {method.attr for method in methods}
+class _Loop:
+    """One loop while its purpose is being found out."""
 
+    def __init__(
+        self, node: HostLoop | Comprehension, host: HostCode, calls: HostCalls, values: HostValues
+    ) -> None:
+        self.node, self.host, self.calls, self.values = node, host, calls, values
+        self.source = values.source
+        self.head = LoopHead(node, values.source.syntax)
 
-def _own_loops(host: HostCode, syntax: Syntax) -> Iterator[HostLoop]:
-    return (node for node in syntax.inside(host.node) if isinstance(node, (ast.For, ast.While)))
+    def starts_kernel(self) -> bool:
+        return bool(self.calls.launching_calls(self.host, *self.head.body))
 
+    def purpose(self) -> Purpose:
+        if self._picks_members():
+            return Purpose.OTHER
+        if (self._picks_data() or self._passes_number()) and self._carries_state():
+            return Purpose.STEPS
+        if self.head.takes_chunks or self._has_few_turns():
+            return Purpose.OTHER
+        return Purpose.ITEMS if self._is_data_sized() else Purpose.OTHER
 
-def _starts_kernel(loop: HostLoop, launches: set[ast.Call], launching: frozenset[str], syntax: Syntax) -> bool:
-    inside = syntax.inside(*loop.body)
-    return any(part in launches for part in inside) or bool(_called_names(syntax, *loop.body) & launching)
+    def _carries_state(self) -> bool:
+        if not isinstance(self.node, (ast.For, ast.While)):
+            return False
+        return carries_state(self.node.body, self.head.indices, self.host, self.source, self.calls)
 
-
-def _steps_through_data(loop: HostLoop, host: HostCode) -> bool:
-    """The loop's variable picks slices out of something that is not a member of the module."""
-    flow, syntax = host.flow, host.flow.syntax
-    if isinstance(loop, ast.For):
-        indices = syntax.names(loop.target)
-        if _iterates_over_tensor(loop.iter):
+    def _picks_members(self) -> bool:
+        """`self.weights[i]`, `getattr(self, f"w{i}")`, `for layer in self.layers`, or in a function called."""
+        if any(self.values.is_member(value, self.host) for value in self.head.iterated):
             return True
-    else:
-        indices = {b.name for b in read_flow(syntax, loop.body).bindings} & syntax.names(loop.test)
-    inside = syntax.inside(*loop.body)
-    picks = [part for part in inside if isinstance(part, ast.Subscript) and _is_data(part.value, flow)]
-    launched = [p for p in inside if isinstance(p, ast.Call) and isinstance(p.func, ast.Subscript)]
-    passed = [arg for call in launched for arg in [*call.args, *(k.value for k in call.keywords)]]
-    return any(syntax.names(pick.slice) & indices for pick in picks) or any(
-        isinstance(arg, (ast.Name, ast.BinOp)) and syntax.names(arg) & indices and _counts(loop) for arg in passed
-    )
+        return picks_members(self.head.body, self.head.indices, self.host, self.values)
 
+    def _picks_data(self) -> bool:
+        """Something of the data in each turn, and nothing out of a list that may hold weights."""
+        if any(self._is_data(value) for value in self.head.iterated):
+            return True
+        picked = list(self._picked())
+        return bool(picked) and all(self._is_data(base) or not alone for base, alone in picked)
 
-def _counts(loop: HostLoop) -> bool:
-    """The loop's variable is a number, so that passing it to a kernel tells the step."""
-    if isinstance(loop, ast.While):
-        return True
-    function = loop.iter.func if isinstance(loop.iter, ast.Call) else None
-    return isinstance(function, ast.Name) and function.id == "range"
+    def _picked(self) -> Iterator[tuple[ast.expr, bool]]:
+        """What the index picks from, and whether it does so alone, as in `x[t]` but not in `x[:, t]`."""
+        syntax = self.source.syntax
+        for node in syntax.inside(*self.head.body):
+            match node:
+                case ast.Subscript(ctx=ast.Load()) if syntax.names(node.slice) & self.head.indices:
+                    yield node.value, not isinstance(node.slice, ast.Tuple)
+                case ast.Call(func=ast.Attribute(attr=name, value=base)) if name in PICKING:
+                    if syntax.names(*node.args) & self.head.indices:
+                        yield base, False
 
-
-def _iterates_over_tensor(iterated: ast.expr) -> bool:
-    """`for x_t in x.unbind(1)`."""
-    calls = [part for part in ast.walk(iterated) if isinstance(part, ast.Call)]
-    return any(isinstance(call.func, ast.Attribute) and call.func.attr in STEPPING for call in calls)
-
-
-def _is_data(value: ast.expr, flow: Flow) -> bool:
-    """Not `self.weights` and not a name that only stands for such a member."""
-    root = value
-    while isinstance(root, (ast.Attribute, ast.Subscript, ast.Call)):
-        root = root.func if isinstance(root, ast.Call) else root.value
-    if not isinstance(root, ast.Name) or root.id == "self":
+    def _picks_single(self) -> bool:
+        """`x[:, i]` of the data, with the index alone in its place; not `x[i * 8 : i * 8 + 8]`."""
+        syntax = self.source.syntax
+        for node in syntax.of_type(ast.Subscript, *self.head.body):
+            parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            single = [part for part in parts if isinstance(part, ast.Name) and part.id in self.head.indices]
+            if single and isinstance(node.ctx, ast.Load) and self.values.is_tensor(node.value, self.host):
+                return self._picks_data()
         return False
-    bound = flow.by_name.get(root.id, ())
-    lists = [b for b in bound if isinstance(b.value, (ast.List, ast.Tuple, ast.Dict, ast.ListComp))]
-    members = [b for b in bound if _is_member(b.value)]
-    return not bound or len(lists) + len(members) < len(bound)
 
+    def _is_data(self, value: ast.expr) -> bool:
+        """A tensor; the model's own inputs count even where nothing shows that they are."""
+        roots = self.values.roots(value, self.host)
+        attribute = isinstance(value, ast.Attribute) and value.attr not in TENSOR_ATTRIBUTES
+        if attribute or not roots & {Root.INPUT, Root.MADE}:
+            return False
+        return self.values.is_tensor(value, self.host) or (self.source.has_model_class and Root.INPUT in roots)
 
-def _is_member(value: ast.AST) -> bool:
-    while isinstance(value, (ast.Attribute, ast.Subscript)):
-        value = value.value
-        if isinstance(value, ast.Name):
-            return value.id == "self"
-    return False
+    def _passes_number(self) -> bool:
+        """The number of the step itself goes to a launch, and there are as many steps as data."""
+        if not any(self.values.is_dimension(count, self.host) for count in self.head.counts):
+            return False
+        launches = self.calls.launching_calls(self.host, *self.head.body)
+        passed = [argument for call in launches for argument in [*call.args, *(k.value for k in call.keywords)]]
+        plain = [argument for argument in passed if isinstance(argument, (ast.Name, ast.BinOp))]
+        return any(self.source.syntax.names(argument) & self.head.indices for argument in plain)
 
+    def _has_few_turns(self) -> bool:
+        if isinstance(self.node, ast.While) or self.head.iterated or not self.head.counts:
+            return False
+        turns = host_numbers(self.source, self.host, self.head.counts[-1])
+        return turns is not None and max(turns) <= FEW_TURNS
 
-def _carries_state(loop: HostLoop, syntax: Syntax) -> bool:
-    """A name made in the body from its own earlier value, or a buffer handed to every launch."""
-    flow = read_flow(syntax, loop.body)
-    steps = syntax.names(loop.target if isinstance(loop, ast.For) else loop.test)
-    return any(name not in steps and name in flow.origins_of(name) for name in flow.by_name)
+    def _is_data_sized(self) -> bool:
+        """As many turns as a tensor has elements along an axis, or one for each of them."""
+        if self.source.has_model_class and self._picks_single():
+            return True
+        tensors = [value for value in self.head.iterated if self.values.is_tensor(value, self.host)]
+        if any(self._is_data(value) for value in tensors):
+            return True
+        return any(self.values.is_dimension(count, self.host) for count in self.head.counts)

@@ -7,158 +7,156 @@ without looking at them. A state is transformed: it goes through a dot, a gate, 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 
-from tilesmith.lint.model.flow import Flow, operands
-from tilesmith.lint.model.inference import LANGUAGE
 from tilesmith.lint.model.loops import advancing_loads, dots_in, stores_in
-from tilesmith.lint.model.source import KernelLoop, KernelSource, LanguageCall
-from tilesmith.lint.vocabulary import DOTS, LOADS
+from tilesmith.lint.model.memory import remembered
+from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
+from tilesmith.lint.structure.accumulation import EXTREMES, INTEGER, carried_by, operation
+from tilesmith.lint.structure.buffers import helper_calls
+from tilesmith.lint.structure.memory_recurrence import recurs_in_memory
+from tilesmith.lint.structure.value_flow import ValueFlow
+from tilesmith.lint.vocabulary import DOTS, EXPONENTIALS, LOADS, words
 
-OPERATOR_GROUPS = {ast.Add: "sum", ast.Sub: "sum", ast.Mult: "product"}
-EXTREMES = frozenset({"maximum", "minimum", "max", "min"})
+GATES = words("exp exp2 sigmoid tanh erf")
 
 
 def is_recurrent(loop: KernelLoop, source: KernelSource) -> bool:
     """The loop steps through its input and carries a state through registers or through memory."""
-    if not advancing_loads(loop) or keeps_extreme(loop, source):
+    return _is_recurrent(loop.node, source)
+
+
+@remembered
+def _is_recurrent(node: ast.AST, source: KernelSource) -> bool:
+    function = _function_of(node, source)
+    reading = _Reading(next(loop for loop in function.loops if loop.node is node), source)
+    if not reading.steps_through_input() or reading.keeps_extreme():
         return False
-    return _recurs_in_registers(loop, source) or _recurs_in_memory(loop)
+    return reading.recurs_in_registers() or recurs_in_memory(reading.loop, function, source)
 
 
 def is_sequential_scan(loop: KernelLoop, source: KernelSource) -> bool:
     """A running total that is stored at every step."""
-    return any(_is_stored(name, loop) for name in _data_carried(loop, source))
+    reading = _Reading(loop, source)
+    return any(reading.is_stored(name) for name in reading.data_carried())
+
+
+def time_loops(function: JitFunction, source: KernelSource) -> list[KernelLoop]:
+    """The recurrent loops of a function, without those that lie inside another."""
+    found = [loop for loop in function.loops if is_recurrent(loop, source)]
+    inner = {id(other.node) for loop in found for other in found if _inside(other, loop)}
+    return [loop for loop in found if id(loop.node) not in inner]
 
 
 def keeps_extreme(loop: KernelLoop, source: KernelSource) -> bool:
-    """A running maximum, the mark of an online softmax."""
-    values = [(name, b.value) for name in loop.carried for b in loop.flow.by_name[name]]
-    return any(
-        _operation(part, source) in EXTREMES and isinstance(part, ast.Call) and name in _argument_names(part)
-        for name, value in values
-        for behind in loop.flow.values_behind(value)
-        for part in loop.flow.syntax.inside(behind)
-    )
+    """A running maximum of data, the mark of an online softmax; a bound such as 0 makes none."""
+    return _Reading(loop, source).keeps_extreme()
 
 
-def _recurs_in_registers(loop: KernelLoop, source: KernelSource) -> bool:
-    for name in _data_carried(loop, source):
-        if _enters_dot(name, loop):
-            return True
-        groups = _Accumulation(name, loop.flow, source).operators()
-        if (groups is None or len(groups) > 1) and _is_stored(name, loop):
-            return True
-    return False
+def _compares(call: ast.Call, name: str) -> bool:
+    itself = [arg for arg in call.args if isinstance(arg, ast.Name) and arg.id == name]
+    others = [arg for arg in call.args if arg not in itself and not isinstance(arg, ast.Constant)]
+    return bool(itself and others)
 
 
-def _recurs_in_memory(loop: KernelLoop) -> bool:
-    """What one step stores, a later step loads: same buffer, another address, or one that stands still."""
-    moving = loop.indices | loop.carried
-    loads = [call for call in loop.calls if call.operation in LOADS and call.node.args]
-    for store in stores_in(loop):
-        if len(store.node.args) < 2:
-            continue
-        written = store.node.args[0]
-        used = set(loop.flow.parts_behind(store.node.args[1]))
-        for load in loads:
-            read = load.node.args[0]
-            if load.node in used and _buffer(read) and _buffer(read) == _buffer(written):
-                still = not loop.flow.origins(read) & moving
-                if still or ast.dump(read) != ast.dump(written):
-                    return True
-    return False
+def _inside(inner: KernelLoop, outer: KernelLoop) -> bool:
+    return inner is not outer and outer.flow.syntax.contains(outer.node, inner.node)
 
 
-def _buffer(address: ast.expr) -> str | None:
-    """The pointer an address starts from: its leftmost name."""
-    while isinstance(address, ast.BinOp):
-        address = address.left
-    return address.id if isinstance(address, ast.Name) else None
+@remembered
+def _function_of(loop_node: ast.AST, source: KernelSource) -> JitFunction:
+    return next(f for f in source.jit_functions if any(loop.node is loop_node for loop in f.loops))
 
 
-def _data_carried(loop: KernelLoop, source: KernelSource) -> list[str]:
-    """Carried names whose new value depends on something loaded, or on a dot, in the loop."""
-    wanted = LOADS | DOTS
-    return [
-        name
-        for name in sorted(loop.carried)
-        if any(
-            _operation(part, source) in wanted
-            for value in loop.flow.values_behind(*(b.value for b in loop.flow.by_name[name]))
-            for part in loop.flow.syntax.inside(value)
+@remembered
+def _operations(function: JitFunction, source: KernelSource) -> frozenset[str]:
+    return frozenset(call.operation for part in source.with_callees(function) for call in part.calls)
+
+
+class _Reading:
+    """One loop, with the jit functions it calls."""
+
+    def __init__(self, loop: KernelLoop, source: KernelSource) -> None:
+        self.loop, self.source = loop, source
+        self.flow = ValueFlow(loop.flow, source)
+        self.function = _function_of(loop.node, source)
+        self.moving = loop.indices | loop.carried
+        inside = [c for c in helper_calls(source, self.function) if self._contains(c[0])]
+        self.helpers = {call: _operations(callee, source) for call, callee in inside}
+        self.callees = dict(inside)
+
+    def _contains(self, node: ast.AST) -> bool:
+        return any(self.loop.flow.syntax.contains(part, node) for part in self.loop.node.body)
+
+    def steps_through_input(self) -> bool:
+        """Some load, here or in a called function, moves with the loop."""
+        return bool(advancing_loads(self.loop)) or any(
+            operations & LOADS and self._moves(*call.args, *(k.value for k in call.keywords))
+            for call, operations in self.helpers.items()
         )
-    ]
 
+    def _moves(self, *expressions: ast.expr) -> bool:
+        return bool(self.loop.flow.origins(*expressions) & self.moving)
 
-def _enters_dot(name: str, loop: KernelLoop) -> bool:
-    return any(name in loop.flow.origins(*_factors(dot)) for dot in dots_in(loop))
+    def keeps_extreme(self) -> bool:
+        called = {call.operation for call in self.loop.calls}.union(*self.helpers.values())
+        if not (called | self.loop.flow.syntax.names(*self.loop.node.body)) & EXTREMES:
+            return False
+        for name in self.loop.carried:
+            for part in self.flow.parts_behind(*self.flow.values_of(name)):
+                if isinstance(part, ast.Call):
+                    if operation(part, self.source) in EXTREMES and _compares(part, name):
+                        return True
+                    inside = self.helpers.get(part, frozenset())
+                    if inside & EXTREMES and inside & EXPONENTIALS and name in self.flow.names(*part.args):
+                        return True
+        return False
 
+    def data_carried(self) -> list[str]:
+        """Carried names whose new value depends on something loaded, or on a dot, in the loop."""
+        wanted = LOADS | DOTS
+        return [
+            name
+            for name in sorted(self.loop.carried)
+            if name in self.flow.origins_of(name)
+            and any(
+                operation(part, self.source) in wanted or self.helpers.get(part, frozenset()) & wanted
+                for part in self.flow.parts_behind(*self.flow.values_of(name))
+                if isinstance(part, ast.Call)
+            )
+        ]
 
-def _factors(dot: LanguageCall) -> list[ast.expr]:
-    return dot.node.args[:2]
+    def is_stored(self, name: str) -> bool:
+        stored = [store.node.args[1] for store in stores_in(self.loop) if len(store.node.args) > 1]
+        return any(name in self.flow.origins(value) for value in stored)
 
+    def recurs_in_registers(self) -> bool:
+        for name in self.data_carried():
+            if self._enters_dot(name):
+                return True
+            groups = carried_by(name, self.flow, self.source)
+            if groups is None and (self._is_gated(name) or self.is_stored(name)):
+                return True
+            if groups is not None and len(groups) > 1 and INTEGER not in groups and self.is_stored(name):
+                return True
+        return False
 
-def _is_stored(name: str, loop: KernelLoop) -> bool:
-    stored = [store.node.args[1] for store in stores_in(loop) if len(store.node.args) > 1]
-    return any(name in loop.flow.origins(value) for value in stored)
+    def _enters_dot(self, name: str) -> bool:
+        if any(name in self.flow.origins(*dot.node.args[:2]) for dot in dots_in(self.loop)):
+            return True
+        return any(self._enters_dot_inside(call, name) for call in self.helpers)
 
+    def _enters_dot_inside(self, call: ast.Call, name: str) -> bool:
+        callee = self.callees[call]
+        given = zip(callee.params, call.args, strict=False)
+        names = {parameter for parameter, value in given if name in self.flow.origins(value)}
+        dots = callee.calls_of(*DOTS)
+        return any(callee.flow.origins(*dot.node.args[:2]) & names for dot in dots)
 
-def _operation(node: ast.AST, source: KernelSource) -> str:
-    if not isinstance(node, ast.Call):
-        return ""
-    dotted = source.dotted(node.func) or ""
-    if dotted.startswith(LANGUAGE):
-        return dotted.rpartition(".")[2]
-    return node.func.id if isinstance(node.func, ast.Name) and node.func.id in EXTREMES else ""
-
-
-def _argument_names(call: ast.Call) -> set[str]:
-    return {arg.id for arg in call.args if isinstance(arg, ast.Name)}
-
-
-class _Accumulation:
-    """How one carried name is built up from its own last value."""
-
-    def __init__(self, name: str, flow: Flow, source: KernelSource) -> None:
-        self.name, self.flow, self.source = name, flow, source
-        self.expanding: set[str] = set()
-
-    def operators(self) -> set[str] | None:
-        """The kinds of operator between the old and the new value; None when it is more than that."""
-        return self._all([binding.value for binding in self.flow.by_name[self.name]])
-
-    def _all(self, values: Sequence[ast.AST]) -> set[str] | None:
-        groups: set[str] = set()
-        for value in values:
-            found = self._of(value)
-            if found is None:
-                return None
-            groups |= found
-        return groups
-
-    def _of(self, value: ast.AST) -> set[str] | None:
-        if isinstance(value, ast.Name):
-            return self._of_name(value.id)
-        if self.name not in self.flow.origins(value):
-            return set()
-        operation = operands(value)
-        if operation is not None and type(operation.op) in OPERATOR_GROUPS:
-            sides = [s for s in (operation.left, operation.right) if self.name in self.flow.origins(s)]
-            inner = self._of(sides[0]) if len(sides) == 1 else None
-            return None if inner is None else inner | {OPERATOR_GROUPS[type(operation.op)]}
-        called = _operation(value, self.source)
-        if isinstance(value, ast.Call) and called in {"where", *EXTREMES}:
-            inner = self._all(value.args[1:] if called == "where" else value.args)
-            return inner if inner is None or called == "where" else inner | {called}
-        if isinstance(value, ast.Call) and called in DOTS:
-            return None if self.name in self.flow.origins(*value.args[:2]) else {"sum"}
-        return None
-
-    def _of_name(self, name: str) -> set[str] | None:
-        if name == self.name or name not in self.flow.by_name or name in self.expanding:
-            return set()
-        self.expanding.add(name)
-        found = self._all([binding.value for binding in self.flow.by_name[name]])
-        self.expanding.discard(name)
-        return found
+    def _is_gated(self, name: str) -> bool:
+        """Its own last value goes through a nonlinearity."""
+        return any(
+            isinstance(part, ast.Call)
+            and (operation(part, self.source) in GATES or self.helpers.get(part, frozenset()) & GATES)
+            and name in self.flow.origins(*part.args)
+            for part in self.flow.parts_behind(*self.flow.values_of(name))
+        )

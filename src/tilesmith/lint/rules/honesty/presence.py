@@ -20,16 +20,16 @@ def no_model_class(source: KernelSource) -> Iterator[Finding]:
 def no_triton_launch(source: KernelSource) -> Iterator[Finding]:
     """No kernel is started: PyTorch would be measured against itself."""
     if not source.launches:
-        message = "no Triton kernel is launched: start one with `kernel[grid](...)` from ModelNew.forward"
-        yield warning("no-triton-launch", None, message)
-    elif not any(source.is_live(launch) for launch in source.launches):
-        message = "nothing that ModelNew uses leads to this launch: call it from ModelNew.forward"
+        if source.has_model_class or not _is_library(source):
+            message = "no Triton kernel is launched: start one with `kernel[grid](...)` from ModelNew.forward"
+            yield warning("no-triton-launch", None, message)
+    elif not source.live_launches:
+        message = "nothing that runs leads to this launch: call it from ModelNew.forward"
         yield warning("no-triton-launch", source.launches[0].line, message)
 
 
-def try_except_fallback(source: KernelSource) -> Iterator[Finding]:
-    """A kernel that fails and is quietly replaced is never repaired."""
-    for launch in source.launches:
-        if launch.guarded:
-            message = "a failing kernel is hidden by try/except: let it raise, and drop the fallback"
-            yield warning("try-except-fallback", launch.line, message)
+def _is_library(source: KernelSource) -> bool:
+    """Kernels for other files to launch, or handed to something that does."""
+    kernels = {function.name for function in source.jit_functions}
+    used = any(kernels & source.syntax.names(host.node) for host in source.hosts)
+    return bool(kernels) and (used or not source.hosts)

@@ -11,10 +11,10 @@ from tilesmith.records import Finding
 
 
 def time_loop_on_host(source: KernelSource) -> Iterator[Finding]:
-    """A Python loop that steps through a tensor and starts kernels on the way."""
+    """A Python loop that steps through a sequence and starts kernels on the way."""
     for loop in find_time_loops(source):
         message = (
-            "a Python loop launches a kernel for every step of a tensor: move the loop into one kernel, "
+            "a Python loop launches kernels for every step of a sequence: move the loop into one kernel, "
             "so that the state stays on chip and the launch is paid once"
         )
         yield warning("time-loop-on-host", loop.line, message)

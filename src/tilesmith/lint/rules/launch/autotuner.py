@@ -1,0 +1,74 @@
+"""What an autotuner searches, and when it searches again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tilesmith.lint.model.source import JitFunction, KernelSource
+from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.structure.pointers import pointer_params
+from tilesmith.records import Finding
+
+MOST_CONFIGS = 32
+
+
+def too_many_configs(source: KernelSource) -> Iterator[Finding]:
+    """More configs than anyone wants to compile and time for every new shape."""
+    for function in source.jit_functions:
+        tuner, decorator = function.autotune, autotune_decorator(function, source)
+        if tuner is None or decorator is None or tuner.count is None or tuner.count <= MOST_CONFIGS:
+            continue
+        if _keyword(decorator, "prune_configs_by") is None:
+            message = (
+                f"{tuner.count} autotune configs, each compiled and timed for every new key: keep the ten or so "
+                "that matter, or prune them with prune_configs_by"
+            )
+            yield warning("too-many-configs", tuner.line, message)
+
+
+def autotune_key_missing(source: KernelSource) -> Iterator[Finding]:
+    """The tuner cannot see that a size changed."""
+    for function in source.jit_functions:
+        tuner, decorator = function.autotune, autotune_decorator(function, source)
+        if tuner is None or decorator is None or tuner.key is None:
+            continue
+        unknown = [name for name in tuner.key if name not in function.params]
+        if unknown:
+            message = (
+                f"the autotune key names {', '.join(unknown)}, no parameter of {function.name}: name its "
+                "run-time sizes as the kernel spells them"
+            )
+            yield warning("autotune-key-missing", _key_line(decorator), message)
+        elif not tuner.key and tuner.count != 1 and (sizes := runtime_sizes(function)):
+            message = (
+                f"autotune without a key keeps the first shape's winner for all shapes: add key={sizes[:4]} so "
+                "that it measures again when a size changes"
+            )
+            yield warning("autotune-key-missing", _key_line(decorator), message)
+
+
+def autotune_decorator(function: JitFunction, source: KernelSource) -> ast.Call | None:
+    calls = [d for d in function.node.decorator_list if isinstance(d, ast.Call)]
+    return next((call for call in calls if source.dotted(call.func) == "triton.autotune"), None)
+
+
+def runtime_sizes(function: JitFunction) -> list[str]:
+    """Plain parameters that bound a loop or a mask."""
+    pointers = pointer_params(function)
+    plain = [p for p in function.params if p not in function.constexprs and p not in pointers]
+    syntax = function.flow.syntax
+    tests = [node for node in function.nodes if isinstance(node, ast.Compare)]
+    bounds = [bound for loop in function.loops for bound in loop.bounds]
+    used = function.flow.origins(*tests, *bounds) if tests or bounds else frozenset()
+    compared = {name for test in [*tests, *bounds] for name in syntax.names(test)}
+    return [name for name in plain if name in compared] or [name for name in plain if name in used]
+
+
+def _key_line(decorator: ast.Call) -> int:
+    given = _keyword(decorator, "key") or (decorator.args[1] if len(decorator.args) > 1 else decorator)
+    return given.lineno
+
+
+def _keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)

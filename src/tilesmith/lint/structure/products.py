@@ -1,0 +1,123 @@
+"""Matrix products without `tl.dot`: outer products, cubes summed, blocks times vectors, rows times columns."""
+
+from __future__ import annotations
+
+import ast
+
+from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
+from tilesmith.lint.model.values import Shape
+from tilesmith.lint.structure.contractions import Contraction, contractions
+from tilesmith.lint.structure.dependence import Dependence, Marks, load_calls
+
+
+def multiplies_matrices(function: JitFunction, source: KernelSource) -> bool:
+    """Some sum of products has the shape of a matrix product."""
+    return any(_is_matrix_product(found, function, source) for found in contractions(function, source))
+
+
+def multiplies_matrix_and_vector(function: JitFunction, source: KernelSource) -> bool:
+    """A block times a vector, or row times column in one program: the weaker sign, since a weight looks alike."""
+    return any(_is_vector_product(found, function, source) for found in contractions(function, source))
+
+
+def _is_matrix_product(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
+    if found.kind == "dot":
+        return True
+    shapes = [_shape(factor, function, source) for factor in found.factors]
+    if found.kind == "sum":
+        cube = any(shape is not None and len(shape) >= 3 for shape in shapes)
+        return _broadcasts(shapes) and (cube or _is_state(found, shapes, function, source))
+    return _is_outer(shapes) or _is_scalar_times_vector(found, shapes, function, source)
+
+
+def _shape(factor: ast.expr, function: JitFunction, source: KernelSource) -> Shape:
+    """As far as inferred; else by how it is spread: `a[:, None]`, `tl.expand_dims(a, 1)`."""
+    known = function.value(factor).shape
+    if known is not None:
+        return known
+    match factor:
+        case ast.Subscript(slice=ast.Tuple(elts=parts)):
+            return tuple(1 if isinstance(part, ast.Constant) and part.value is None else None for part in parts)
+        case ast.Call(args=[_, ast.Constant(value=(0 | 1) as axis)]):
+            spread = (source.dotted(factor.func) or "").endswith(".expand_dims")
+            return ((1, None) if axis == 0 else (None, 1)) if spread else None
+    return None
+
+
+def _broadcasts(shapes: list[Shape]) -> bool:
+    return any(shape is not None and 1 in shape for shape in shapes)
+
+
+def _is_state(found: Contraction, shapes: list[Shape], function: JitFunction, source: KernelSource) -> bool:
+    """The vector is no loaded weight: it was summed up before."""
+    loads = load_calls(function, source)
+    sums = [call.node for call in function.calls_of("sum")]
+    bare = Dependence(function.flow, loads, [*loads, *sums])
+    vectors = [f for f, shape in zip(found.factors, shapes, strict=True) if shape and 1 in shape]
+    return len(found.factors) == 2 and any(not bare.behind(vector) for vector in vectors)
+
+
+def _is_outer(shapes: list[Shape]) -> bool:
+    """`a[:, None] * b[None, :]`: each has an axis of its own."""
+    pairs = [(a, b) for a in shapes for b in shapes if a and b and len(a) == len(b)]
+    return any(_own_axis(a, b) and _own_axis(b, a) for a, b in pairs)
+
+
+def _own_axis(one: Shape, other: Shape) -> bool:
+    return any(a != 1 and b == 1 for a, b in zip(one or (), other or (), strict=False))
+
+
+def _is_scalar_times_vector(
+    found: Contraction, shapes: list[Shape], function: JitFunction, source: KernelSource
+) -> bool:
+    """Both are loaded anew in each turn, from places that move with it."""
+    if () not in shapes or not any(shape for shape in shapes) or len(found.factors) != 2:
+        return False
+    loops = [loop for loop in function.loops if _holds(loop, found.node)]
+    loads = load_calls(function, source)
+    behind = [Dependence(function.flow, loads, loads).behind(factor) for factor in found.factors]
+    return bool(loops) and all(any(_advances(load, loops[-1]) for load in each) for each in behind)
+
+
+def _holds(loop: KernelLoop, node: ast.AST) -> bool:
+    return loop.flow.syntax.contains(loop.node, node)
+
+
+def _advances(load: ast.AST, loop: KernelLoop) -> bool:
+    moving = loop.indices | loop.carried
+    return isinstance(load, ast.Call) and bool(loop.flow.origins(*load.args[:1]) & moving) and _holds(loop, load)
+
+
+def _is_vector_product(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
+    if found.kind == "dot":
+        return False
+    shapes = [_shape(factor, function, source) for factor in found.factors]
+    ranks = {len(shape) for shape in shapes if shape is not None}
+    if ranks == {2}:
+        whole = [shape for shape in shapes if shape is not None and 1 not in shape]
+        return len(whole) == 1 < len(shapes) and _is_summed(found, function)
+    return ranks == {1} and len(shapes) == 2 and _places_differ(found, function, source)
+
+
+def _is_summed(found: Contraction, function: JitFunction) -> bool:
+    """Over a block at once, or turn by turn and then over the block."""
+    sums = [call.node for call in function.calls_of("sum")]
+    if found.kind == "sum":
+        return True
+    dependence = Dependence(function.flow, [found.node], ())
+    return any(dependence.behind(*call.args[:1]) for call in sums)
+
+
+def _places_differ(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
+    """A row chosen by one axis of the grid, a column by another, or the same vector in every program."""
+    loads = load_calls(function, source)
+    loaded = Dependence(function.flow, loads, loads)
+    queries = {call.node for call in function.calls_of("program_id")}
+    asked = Dependence(function.flow, queries, ())
+    axes = [_axes(loaded.behind(factor), asked) for factor in found.factors]
+    return axes[0] != axes[1]
+
+
+def _axes(loads: Marks, asked: Dependence) -> frozenset[str]:
+    addresses = [load.args[0] for load in loads if isinstance(load, ast.Call) and load.args]
+    return frozenset(ast.dump(query) for query in asked.behind(*addresses))
