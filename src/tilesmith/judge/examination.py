@@ -11,7 +11,7 @@ from typing import Any
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.judge.sessions import Failed
-from tilesmith.lint import KernelSyntaxError, lint, read_kernel
+from tilesmith.lint import KernelSource, KernelSyntaxError, lint, read_kernel
 from tilesmith.lint.files import given_by_task
 from tilesmith.records import (
     Evaluation,
@@ -26,8 +26,6 @@ from tilesmith.records import (
 from tilesmith.tasks.source import TaskSource
 
 Progress = Callable[[str], None]
-FAILS_AT_RUN_TIME = frozenset({"no-model-class", "interface-mismatch", "undefined-name", "launch-arguments"})
-"""Errors of the linter that Python would raise; the others are the compiler's."""
 
 
 class Examination:
@@ -87,7 +85,8 @@ class Examination:
         """Gate one: the source parses, and holds nothing that certainly fails."""
         self.text = _decoded(self.kernel)
         try:
-            report = lint(read_kernel(self.text, given_by_task(self.task)))
+            source = read_kernel(self.text, given_by_task(self.task))
+            report = lint(source)
         except KernelSyntaxError as error:
             where = f"line {error.line}: " if error.line else ""
             raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
@@ -95,7 +94,7 @@ class Examination:
         for finding in self.findings:
             if finding.severity is Severity.ERROR:
                 where = f"line {finding.line}: " if finding.line else ""
-                raise Failed(_static_verdict(finding), f"{where}{finding.message}")
+                raise Failed(_static_verdict(finding, source), f"{where}{finding.message}")
 
     def load_request(self) -> dict[str, Any]:
         """What a candidate child needs to load this kernel."""
@@ -155,5 +154,9 @@ def _decoded(path: Path) -> str:
         raise Failed(Verdict.SYNTAX_ERROR, f"line {line}: the file is not UTF-8 text") from None
 
 
-def _static_verdict(finding: Finding) -> Verdict:
-    return Verdict.RUNTIME_ERROR if finding.id in FAILS_AT_RUN_TIME else Verdict.COMPILE_ERROR
+def _static_verdict(finding: Finding, source: KernelSource) -> Verdict:
+    """Who would have refused it: the compiler, for a line inside a kernel, else Python."""
+    line = finding.line or 0
+    kernels = [function.node for function in source.jit_functions]
+    in_kernel = any(node.lineno <= line <= (node.end_lineno or node.lineno) for node in kernels)
+    return Verdict.COMPILE_ERROR if in_kernel else Verdict.RUNTIME_ERROR
