@@ -91,9 +91,11 @@ REFUSED = [
     ("unknown-language-function", source("z = tl.zeros((B,))")),
     ("unknown-language-function", source("v = tl.exp(v.to(tl.bfloat16))")),
     ("unknown-language-function", source("z = tl.load(o)")),
+    ("unknown-language-function", source("z = tl.load(x + o, other=0.0)")),
     ("unknown-language-function", source("v = t(v)", before="from triton.language import tanh as t\n")),
     ("undefined-name", source("v = foo(v)")),
     ("undefined-name", source("v = v * self.scale")),
+    ("undefined-name", source("v = v * w\nw = 2.0")),
     ("undefined-name", source("for i in range(3):\n    w = v + i\nv = w")),
     ("undefined-name", source("while n > 3:\n    w = v\n    n -= 1\nv = w")),
     ("undefined-name", source("for i in range(3):\n    if i > 0:\n        v += w\n    w = v")),
@@ -181,6 +183,7 @@ TAKEN = [
     source("", launch="k[(1,)](x, y, 5, B=64, num_warps=4, num_stages=2, waves_per_eu=2)"),
     source("", launch="k[lambda meta: (triton.cdiv(5, meta['B']),)](x, y, 5, B=64)"),
     source("", launch="args = (x, y, 5)\n        k[(1,)](*args, **{'B': 64})"),
+    source("") + "\ndef start(k, x):\n    k[(1,)](x)\n",
 ]
 
 

@@ -101,7 +101,7 @@ def _times_stored(source: KernelSource, attribute: str) -> int:
 def module_numbers(source: KernelSource, name: str, depth: int = 4) -> Numbers:
     """Of a name assigned at module level, directly or as `tl.constexpr(64)`."""
     values = [value for found, value in _assignments(source.syntax.tree.body) if found == name]
-    if not values or depth == 0:
+    if depth == 0 or len(values) != len(source.names.module.bindings.get(name, ())):
         return None
     return _union(_numbers(value, lambda n: module_numbers(source, n, depth - 1), depth) for value in values)
 

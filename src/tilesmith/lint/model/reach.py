@@ -35,7 +35,7 @@ def live_functions(syntax: Syntax, model_class: str) -> frozenset[ast.AST]:
         live.add(node)
         if isinstance(node, ast.ClassDef):
             waiting += _run_with(node) + _inherited(node, defined)
-        for name in _mentions(node):
+        for name in _mentions(node, syntax):
             if name not in mentioned:
                 mentioned.add(name)
                 waiting += defined.get(name, ())
@@ -80,24 +80,30 @@ def _definitions(syntax: Syntax) -> dict[str, list[ast.AST]]:
     return dict(defined)
 
 
-def _mentions(node: ast.AST) -> Iterator[str]:
+def _mentions(node: ast.AST, syntax: Syntax) -> Iterator[str]:
     """Names used by this piece of code, without the functions and classes defined inside it."""
     waiting = _class_code(node) if isinstance(node, ast.ClassDef) else list(ast.iter_child_nodes(node))
     while waiting:
-        part = waiting.pop()
-        if is_main_guard(part):
-            continue
-        if isinstance(part, FUNCTIONS):
-            waiting += part.decorator_list + part.args.defaults
-            continue
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
-            yield part.id
-        elif isinstance(part, ast.Attribute):
-            yield part.attr
-        if isinstance(part, ast.ClassDef):
-            waiting += _class_code(part)
-        else:
-            waiting += list(ast.iter_child_nodes(part))
+        parts = syntax.inside(waiting.pop())
+        place = 0
+        while place < len(parts):
+            part = parts[place]
+            if type(part) is ast.Name:
+                if type(part.ctx) is ast.Load:
+                    yield part.id
+            elif type(part) is ast.Attribute:
+                yield part.attr
+            elif isinstance(part, DEFINITIONS) or is_main_guard(part):
+                waiting += _at_definition(part)
+                place += len(syntax.inside(part)) - 1
+            place += 1
+
+
+def _at_definition(part: ast.AST) -> list[ast.AST]:
+    """What a definition evaluates where it stands; nothing of the author's trial."""
+    if isinstance(part, ast.ClassDef):
+        return _class_code(part)
+    return [*part.decorator_list, *part.args.defaults] if isinstance(part, FUNCTIONS) else []
 
 
 def _class_code(owner: ast.ClassDef) -> list[ast.AST]:

@@ -27,8 +27,7 @@ Bound = frozenset[str]
 def forgotten_name(source: KernelSource) -> Iterator[Finding]:
     """Read where they no longer are."""
     for function in source.jit_functions:
-        if function.loops or any(type(node) is ast.If for node in function.nodes):
-            yield from _Reader(source, function).findings()
+        yield from _Reader(source, function).findings()
 
 
 class _Reader:

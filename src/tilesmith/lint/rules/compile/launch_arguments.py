@@ -20,12 +20,18 @@ def launch_arguments(source: KernelSource) -> Iterator[Finding]:
     """Missing, unknown and surplus arguments; a kernel called like a function."""
     for launch in source.live_launches:
         functions = [function for name in launch.kernels for function in source.jit_named(name)]
-        if launch.direct and len(functions) == 1 and _is_plain(source, functions[0]):
+        if len(functions) == 1 and _is_plain(source, functions[0]) and _names_it(source, launch, functions[0]):
             for message in _complaints(source, launch, functions[0]):
                 yield run_fault(source, RULE, launch.node, message)
     yield from _calls_without_grid(source)
     for function in source.jit_functions:
         yield from _device_calls(source, function)
+
+
+def _names_it(source: KernelSource, launch: Launch, function: JitFunction) -> bool:
+    """The launch names this very function, and not a parameter or a local of the same name."""
+    started = launch.node.func.value if launch.direct and isinstance(launch.node.func, ast.Subscript) else None
+    return isinstance(started, ast.Name) and _is_visible(source, started, function)
 
 
 def _device_calls(source: KernelSource, caller: JitFunction) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from tilesmith.lint.model.source import JitFunction, KernelSource, LanguageCall
 from tilesmith.lint.model.values import PARAMETER, Kind
 from tilesmith.lint.releases import SIGNATURES, TENSOR_MEMBERS
 from tilesmith.lint.rules.compile.pointers import is_pointer
-from tilesmith.lint.rules.findings import compile_fault
+from tilesmith.lint.rules.findings import argument, compile_fault
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -53,7 +53,7 @@ def unknown_member(source: KernelSource) -> Iterator[Finding]:
                 message = f"a Triton tensor has no .{node.attr}: {cure}"
                 yield compile_fault(source, RULE, node, message)
         for call in function.calls:
-            if complaint := _wrong_arguments(call) or _short_type(function, call) or _no_address(function, call):
+            if complaint := _wrong_arguments(call) or _short_type(function, call) or _wrong_access(function, call):
                 yield compile_fault(source, RULE, call.node, complaint)
 
 
@@ -78,15 +78,23 @@ def _short_type(function: JitFunction, call: LanguageCall) -> str | None:
     return f"tl.{call.name} computes in float32 or float64, not in {dtype}: convert with .to(tl.float32) first"
 
 
-def _no_address(function: JitFunction, call: LanguageCall) -> str | None:
-    """Offsets alone, without the pointer they belong to."""
-    if call.name not in ("load", "store") or not call.node.args:
+def _wrong_access(function: JitFunction, call: LanguageCall) -> str | None:
+    """Offsets alone, without the pointer they belong to; what fills masked places, without a mask."""
+    starred = any(isinstance(a, ast.Starred) for a in call.node.args) or any(not k.arg for k in call.node.keywords)
+    if call.name not in ("load", "store") or not call.node.args or starred:
         return None
+    fill, mask = argument(call.node, 2, "other"), argument(call.node, 1, "mask")
+    if call.name == "load" and fill is not None and not _is_none(fill) and (mask is None or _is_none(mask)):
+        return "tl.load takes other= only together with mask=: add the mask, or drop other"
     address = function.value(call.node.args[0])
     if address.kind is not Kind.TENSOR or address.dtype not in ("int32", "int64"):
         return None
     text = ast.unparse(call.node.args[0])[:60]
     return f"tl.{call.name} needs an address, and {text} is a number: add it to the pointer"
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _wrong_arguments(call: LanguageCall) -> str | None:
