@@ -8,9 +8,11 @@ import pytest
 from corpus_files import CorpusFile, read_corpus
 
 from tilesmith.lint import RULES, LintReport, lint, read_kernel
+from tilesmith.lint.lessons import lessons
 from tilesmith.records import Severity
 
 FILES = read_corpus()
+GRAVITY = (Severity.INFO, Severity.WARNING, Severity.ERROR)
 by_name = pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
 
 
@@ -42,6 +44,12 @@ def test_near_misses_stay_silent(file: CorpusFile) -> None:
 def test_no_error_on_what_works(file: CorpusFile) -> None:
     errors = [f for f in report(file).findings if f.severity is Severity.ERROR]
     assert not (file.works and errors)
+
+
+@by_name
+def test_no_finding_is_graver_than_its_lesson_says(file: CorpusFile) -> None:
+    for finding in report(file).findings:
+        assert GRAVITY.index(finding.severity) <= GRAVITY.index(lessons()[finding.id].severity)
 
 
 def test_the_corpus_is_large_and_names_only_rules_there_are() -> None:

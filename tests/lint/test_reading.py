@@ -54,6 +54,36 @@ def test_launches_know_their_surroundings() -> None:
     assert read_kernel(FACTORY).launches[0].kernels == {"body"}
 
 
+LAUNCH_FORMS = {
+    "kept for later": "go = k[grid]\n    go(x, 4)",
+    "partial": "go = functools.partial(k[grid], x)\n    go(4)",
+    "made by a function": "go = make(grid)\n    go(x, 4)",
+    "from a table": "go = TABLE['a'][(4,)]\n    go(x, 4)",
+    "method": "k.run(x, 4, grid=grid)",
+    "inductor": "k.run(x, 4, stream=stream0)",
+    "chosen": "(k if x else other)[grid](x, 4)",
+}
+
+
+@pytest.mark.parametrize("form", LAUNCH_FORMS)
+def test_launches_in_disguise(form: str) -> None:
+    text = (
+        "import functools\nimport triton\n@triton.jit\ndef k(x, n): pass\n@triton.jit\ndef other(x, n): pass\n"
+        "TABLE = {'a': k}\ndef make(grid):\n    return k[grid]\n"
+        f"def f(x):\n    grid = (4,)\n    {LAUNCH_FORMS[form]}\n"
+    )
+    (launch,) = read_kernel(text).launches
+    assert "k" in launch.kernels
+    assert launch.function is not None
+    assert launch.function.name == "f"
+
+
+@pytest.mark.parametrize("text", ["k(x, 4)", "go = k\n    go(x, 4)", "step(x)", "x.run(x, grid=1)"])
+def test_what_is_no_launch(text: str) -> None:
+    source = f"import triton\n@triton.jit\ndef k(x, n): pass\ndef f(x):\n    {text}\n"
+    assert read_kernel(source).launches == ()
+
+
 @pytest.mark.parametrize(
     "text",
     [

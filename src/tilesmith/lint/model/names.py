@@ -18,6 +18,12 @@ MOVED = {
     "triton.runtime.autotuner.heuristics": "triton.heuristics",
     "triton.runtime.autotuner.Config": "triton.Config",
 }
+INNER = {
+    "triton.language.core.": "triton.language.",
+    "triton.language.standard.": "triton.language.",
+    "torch._inductor.runtime.triton_helpers.libdevice.": "triton.language.extra.libdevice.",
+    "torch._inductor.runtime.triton_helpers.math.": "triton.language.math.",
+}
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 Meaning = str | ast.expr | None
 """A dotted import, an expression that may lead to one, or something opaque."""
@@ -102,9 +108,9 @@ def resolve_names(syntax: Syntax) -> Names:
 
 def canonical(dotted: str) -> str:
     """One spelling for names that Triton offers under several paths."""
-    for inner in ("triton.language.core.", "triton.language.standard."):
+    for inner, usual in INNER.items():
         if dotted.startswith(inner):
-            dotted = "triton.language." + dotted[len(inner) :]
+            dotted = usual + dotted[len(inner) :]
     return MOVED.get(dotted, dotted)
 
 

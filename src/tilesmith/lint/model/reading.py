@@ -9,8 +9,9 @@ import warnings
 from tilesmith.lint.model.compilation import surely_compiled
 from tilesmith.lint.model.execution import surely_run
 from tilesmith.lint.model.flow import read_flow
+from tilesmith.lint.model.kernel_names import FUNCTIONS
 from tilesmith.lint.model.kernels import find_jit_functions
-from tilesmith.lint.model.launches import FUNCTIONS, find_launches
+from tilesmith.lint.model.launches import find_launches
 from tilesmith.lint.model.names import resolve_names
 from tilesmith.lint.model.reach import live_functions
 from tilesmith.lint.model.source import MODEL_CLASS, Given, HostCode, KernelSource, KernelSyntaxError
