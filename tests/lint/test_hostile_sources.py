@@ -40,6 +40,8 @@ SOURCES: dict[str, str | bytes] = {
     "null byte": "x = 1\n\0",
     "not UTF-8": b"\xff\xfe\x00x = 1",
     "latin-1": "x = 'é'".encode("latin-1"),
+    "an encoding that is not text": b"# coding: rot13\nx = 1\n",
+    "an encoding that never works": b"# coding: undefined\nx = 1\n",
     "lone surrogate": b"x = '\xed\xa0\x80'",
     "byte order mark": "﻿x = 1".encode(),
     "ten megabytes of one line": b"x = 1;" * 1_700_000,
@@ -156,5 +158,5 @@ def test_the_command_survives_hostile_files(tmp_path: Path) -> None:
         paths.append(str(path))
     command = [sys.executable, "-m", "tilesmith", "lint", "--json", *paths]
     done = subprocess.run(command, capture_output=True, timeout=240, env=dict(os.environ))
-    assert done.returncode == 1, done.stderr.decode()[-500:]
+    assert done.returncode == 2, done.stderr.decode()[-500:]
     assert done.stdout.count(b'"kernel_type"') == len(paths)

@@ -60,7 +60,6 @@ ERRORS = {
     ],
 }
 WARNINGS = {
-    "no-model-class": [HEAD, HEAD + "class Model(nn.Module): pass\n"],
     "no-triton-launch": [PLAIN_TORCH, KERNEL_NEVER_LAUNCHED],
     "time-loop-on-host": [HOST_LOOP, HOST_LOOP_THROUGH_FUNCTION],
     "try-except-fallback": [

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +15,7 @@ from tilesmith.errors import UsageError
 from tilesmith.records import Severity, to_json
 
 if TYPE_CHECKING:
+    from tilesmith.lint import Given
     from tilesmith.lint.files import LintedFile
 
 HELP = """Read kernel files and say what kind they are and what is wrong with them. Nothing is run.
@@ -22,7 +26,7 @@ HELP = """Read kernel files and say what kind they are and what is wrong with th
 
     tilesmith lint --explain missing-mask
 
-Exit code 0: nothing that certainly fails; 1: at least one error; 2: a file cannot be read.
+Exit code 0: nothing that certainly fails; 1: at least one error; 2: wrong use, or a file was not read.
 """
 
 
@@ -41,29 +45,55 @@ def lint(
         return
     if not kernels:
         raise UsageError("no kernel given: write  tilesmith lint KERNEL  (or --explain RULE)")
-    from tilesmith.lint.files import given_by, lint_file
+    from tilesmith.lint.files import given_by
 
     given = given_by(task)
-    linted = [lint_file(kernel, given) for kernel in kernels]
+    linted = [_attempt(kernel, given, alone=len(kernels) == 1) for kernel in kernels]
     if as_json:
-        documents = [_document(file) for file in linted]
+        documents = [_document(path, file) for path, file in zip(kernels, linted, strict=True)]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
     else:
-        _print(linted)
-    raise typer.Exit(1 if any(file.worst is Severity.ERROR for file in linted) else 0)
+        for file in linted:
+            if not isinstance(file, str):
+                _print(file)
+    raise typer.Exit(_exit_code(linted))
 
 
-def _document(file: LintedFile) -> dict[str, Any]:
-    return {"kernel": str(file.path), **to_json(file.report)}
+def _attempt(kernel: Path, given: Given, alone: bool) -> LintedFile | str:
+    """The report, or why there is none; among several files one bad path does not stop the others."""
+    from tilesmith.lint.files import lint_file
+
+    try:
+        return lint_file(kernel, given)
+    except UsageError as error:
+        if alone:
+            raise
+        print(f"tilesmith: {error}", file=sys.stderr)
+        return str(error)
 
 
-def _print(linted: list[LintedFile]) -> None:
-    for file in linted:
-        for finding in file.report.findings:
-            print(f"{file.path}:{finding.line or 1}: {finding.severity}: {finding.message} [{finding.id}]")
-        count = len(file.report.findings)
-        findings = "1 finding" if count == 1 else f"{count or 'no'} findings"
-        print(f"{file.path}: {file.report.kernel_type}, complexity {file.report.complexity}, {findings}")
+def _exit_code(linted: list[LintedFile | str]) -> int:
+    if any(isinstance(file, str) or not file.was_read for file in linted):
+        return 2
+    return 1 if any(not isinstance(file, str) and file.worst is Severity.ERROR for file in linted) else 0
+
+
+def _document(path: Path, file: LintedFile | str) -> dict[str, Any]:
+    if isinstance(file, str):
+        return {"kernel": str(path), "error": file}
+    return {"kernel": str(path), **to_json(file.report)}
+
+
+def _print(file: LintedFile) -> None:
+    for finding in file.report.findings:
+        print(f"{file.path}:{finding.line or 1}: {finding.severity}: {finding.message} [{finding.id}]")
+    counts = Counter(finding.severity for finding in file.report.findings)
+    told = ", ".join(f"{counts[level]} {_plural(level, counts[level])}" for level in Severity if counts[level])
+    print(f"{file.path}: {file.report.kernel_type}, complexity {file.report.complexity}, {told or 'no findings'}")
+
+
+def _plural(level: Severity, count: int) -> str:
+    return str(level) if count == 1 or level is Severity.INFO else f"{level}s"
 
 
 def _explain(rule: str, as_json: bool) -> None:
@@ -78,7 +108,9 @@ def _explain(rule: str, as_json: bool) -> None:
         print(json.dumps(rows, indent=2) if as_json else lines)
         return
     if rule not in known:
-        raise UsageError(f"no rule {rule!r}: `tilesmith lint --explain all` lists them")
+        near = get_close_matches(rule.lower().replace("_", "-"), known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise UsageError(f"no rule {rule!r}: {hint}`tilesmith lint --explain all` lists them")
     lesson = known[rule]
     text = f"{lesson.id} ({lesson.severity}): {lesson.title}\n\n{lesson.why}\n"
     text += f"\nWRONG\n\n{lesson.wrong}\nCORRECT\n\n{lesson.correct}"

@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import typer
 
@@ -21,7 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for _command in ("check", "doctor", "lint"):
+COMMANDS = ("check", "doctor", "lint")
+for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 
 
@@ -40,19 +42,39 @@ def _options(
     """Shared options."""
 
 
+def _fail(message: str) -> NoReturn:
+    """Wrong use or bad input: one line, and one JSON document where that was asked for."""
+    if "--json" in sys.argv:
+        print(json.dumps({"error": message}))
+    print(f"tilesmith: {message}", file=sys.stderr)
+    sys.exit(2)
+
+
+def _explain_wrong_use(error: Exception) -> None:
+    """Typer's own errors, known by what they can do: their module moved between releases."""
+    if hasattr(error, "show") and type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        sys.exit(2)
+    if hasattr(error, "format_message"):
+        _fail(f"{error.format_message().rstrip('.')}; see  tilesmith {_command_name()}--help")
+
+
+def _command_name() -> str:
+    """The command that was typed, for its own help."""
+    return next((f"{word} " for word in sys.argv[1:2] if word in COMMANDS), "")
+
+
 def main() -> None:
     """Exit 0: done. 1: the kernel failed. 2: wrong use, bad input or our own failure, in one line."""
     try:
-        app()
+        sys.exit(app(standalone_mode=False) or 0)
     except TilesmithError as error:
-        if "--json" in sys.argv:
-            print(json.dumps({"error": str(error)}))
-        print(f"tilesmith: {error}", file=sys.stderr)
-        sys.exit(2)
+        _fail(str(error))
     except KeyboardInterrupt:
         print("tilesmith: interrupted", file=sys.stderr)
         sys.exit(2)
     except Exception as error:
+        _explain_wrong_use(error)
         if os.environ.get("TILESMITH_TRACEBACK"):
             raise
         told = f"{type(error).__name__}: {error}"

@@ -24,7 +24,7 @@ def show_evaluation(evaluation: Evaluation, task: Path, kernel: Path, console: C
         parts += [Text(), _times(evaluation)]
     if evaluation.resources:
         parts += [Text(), _resources(evaluation)]
-    for finding in evaluation.findings:
+    for finding in (f for f in evaluation.findings if f.severity is not Severity.INFO):
         line = f"line {finding.line}: " if finding.line else ""
         parts.append(Text(f"{finding.severity}: {line}{finding.message}", style=_MARKS[finding.severity]))
     for note in evaluation.notes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.structure.host_loops import find_time_loops
+from tilesmith.lint.structure.kernel_paths import most_together
 from tilesmith.lint.structure.kernel_type import kernel_complexity, kernel_type
 from tilesmith.lint.structure.statistic_buffers import normalizes_in_steps
 from tilesmith.lint.structure.torch_work import torch_work
@@ -41,9 +42,15 @@ def classify(source: KernelSource) -> Classification:
     """The type by what dominates; the complexity by the most delicate kernel inside."""
     if not source.live_launches:
         return Classification("no_triton", "low")
-    kernels = source.kernels[-MOST_KERNELS:]
+    kernels = (source.kernels or _unnamed(source))[-MOST_KERNELS:]
     kind = _file_type(_dominant(kernels, source), source)
     return Classification(kind, _complexity(kind, kernels, source))
+
+
+def _unnamed(source: KernelSource) -> tuple[JitFunction, ...]:
+    """Where no launch says which kernel it starts, every one that no other kernel calls."""
+    called = {name for function in source.jit_functions for name in function.callees}
+    return tuple(function for function in source.jit_functions if function.name not in called)
 
 
 def _dominant(kernels: tuple[JitFunction, ...], source: KernelSource) -> str:
@@ -64,6 +71,8 @@ def _file_type(dominant: str, source: KernelSource) -> str:
 def _complexity(kind: str, kernels: tuple[JitFunction, ...], source: KernelSource) -> str:
     if kind == "recurrent_host_loop":
         return "high"
-    found = [kernel_complexity(kernel, source) for kernel in kernels] or ["low"]
-    most = next(level for level in COMPLEXITY_RANK if level in found)
-    return "high" if most == "medium" and found.count("medium") >= MANY_KERNELS else most
+    found = {kernel: kernel_complexity(kernel, source) for kernel in kernels}
+    most = next((level for level in COMPLEXITY_RANK if level in found.values()), "low")
+    medium = [kernel for kernel, level in found.items() if level == "medium"]
+    many = len(medium) >= MANY_KERNELS and most_together(medium, source) >= MANY_KERNELS
+    return "high" if most == "medium" and many else most

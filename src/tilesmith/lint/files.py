@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import tokenize
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,9 @@ from tilesmith.tasks.interface import init_count, input_count
 from tilesmith.tasks.sizes import largest_tensor
 from tilesmith.tasks.source import TaskSource, read_task
 
+SYNTAX = "syntax-error"
+NOT_READ = "not-read"
+"""Python may take the file, but this reader gave up on its size or depth."""
 ORDER = (Severity.INFO, Severity.WARNING, Severity.ERROR)
 MOST_BYTES = 4 * LARGEST_SOURCE_CHARACTERS
 
@@ -21,6 +26,10 @@ MOST_BYTES = 4 * LARGEST_SOURCE_CHARACTERS
 class LintedFile:
     path: Path
     report: LintReport
+
+    @property
+    def was_read(self) -> bool:
+        return NOT_READ not in {finding.id for finding in self.report.findings}
 
     @property
     def worst(self) -> Severity | None:
@@ -50,17 +59,24 @@ def lint_file(path: Path, given: Given) -> LintedFile:
 def lint_bytes(data: bytes, given: Given) -> LintReport:
     """Never raises: whatever the bytes are, there is a report on them."""
     try:
-        return lint(read_kernel(data.decode("utf-8-sig"), given))
+        return lint(read_kernel(_decoded(data), given))
+    except KernelSyntaxError as error:
+        rule, severity = (SYNTAX, Severity.ERROR) if error.python_refuses else (NOT_READ, Severity.WARNING)
+        return LintReport((Finding(rule, severity, error.line, error.message),), "unknown", "unknown")
+
+
+def _decoded(data: bytes) -> str:
+    """As Python reads a file: UTF-8, unless its first lines name another encoding."""
+    try:
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        return data.decode(encoding)
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        return _unreadable(KernelSyntaxError(line, "the file is not UTF-8 text"))
-    except KernelSyntaxError as error:
-        return _unreadable(error)
-
-
-def _unreadable(error: KernelSyntaxError) -> LintReport:
-    severity = Severity.ERROR if error.python_refuses else Severity.WARNING
-    return LintReport((Finding("syntax-error", severity, error.line, error.message),), "unknown", "unknown")
+        raise KernelSyntaxError(line, "the file is not UTF-8 text: save it as UTF-8") from None
+    except SyntaxError as error:
+        raise KernelSyntaxError(None, error.msg) from None
+    except (LookupError, UnicodeError):
+        raise KernelSyntaxError(None, f"the file is not {encoding} text: save it as UTF-8") from None
 
 
 def _read(path: Path) -> bytes:

@@ -28,7 +28,7 @@ def execute(path: str, text: str) -> Any:
     sys.modules["candidate"] = module
     sys.path.insert(0, os.path.dirname(path))  # the kernel may import its neighbours
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
-    exec(compile(text, path, "exec"), module.__dict__)
+    exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     found = getattr(module, "ModelNew", None)
     if found is None:
         raise BadCandidate("the file defines no class ModelNew; name the optimized module ModelNew")

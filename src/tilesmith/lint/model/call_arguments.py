@@ -1,4 +1,4 @@
-"""The arguments of a call in device code: how they are written and what is known of them."""
+"""The arguments of a call: how they are written and, in device code, what is known of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilesmith.lint.model.values import UNKNOWN, Value
+
+
+def argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
+    """By position or keyword; None when absent or hidden behind a star."""
+    before = call.args[: position + 1]
+    if len(before) > position and not any(isinstance(part, ast.Starred) for part in before):
+        return before[position]
+    return keyword(call, name)
+
+
+def keyword(call: ast.Call, name: str) -> ast.expr | None:
+    return next((given.value for given in call.keywords if given.arg == name), None)
 
 
 @dataclass(frozen=True)
@@ -26,7 +38,7 @@ class Arguments:
     def expression(self, position: int, name: str) -> ast.expr | None:
         if position < len(self.node.args):
             return self.node.args[position]
-        return next((k.value for k in self.node.keywords if k.arg == name), None)
+        return keyword(self.node, name)
 
     def without_first(self) -> Arguments:
         """As a method sees them: the tensor itself stands before."""

@@ -11,31 +11,59 @@ import ast
 from collections.abc import Iterable
 
 from tilesmith.lint.model.inference import DEVICE_RANGES
-from tilesmith.lint.model.names import Imports
+from tilesmith.lint.model.names import Imports, Names
 from tilesmith.lint.model.operations import literal_int
 from tilesmith.lint.model.source import JitFunction, Launch
 from tilesmith.lint.model.values import Kind
 
 STATIC_RANGE = "triton.language.static_range"
+STATIC_ASSERT = "triton.language.static_assert"
+"""Its message is read only where the condition does not hold."""
 
 
 def surely_compiled(
-    functions: tuple[JitFunction, ...], launches: Iterable[Launch], imports: Imports
+    functions: tuple[JitFunction, ...], launches: Iterable[Launch], names: Names
 ) -> frozenset[ast.AST]:
     """All nodes the compiler meets, starting from kernels that these launches surely start."""
-    waiting = [name for launch in launches if len(launch.kernels) == 1 for name in launch.kernels]
+    lookup = _Lookup(functions, names)
+    waiting = [lookup.started(launch) for launch in launches]
     met: set[ast.AST] = set()
-    done: set[str] = set()
+    done: set[JitFunction] = set()
     while waiting:
-        name = waiting.pop()
-        same_name = [function for function in functions if function.name == name]
-        if name in done or len(same_name) != 1:
+        function = waiting.pop()
+        if function is None or function in done:
             continue
-        done.add(name)
-        nodes = _Visit(same_name[0], imports).nodes()
+        done.add(function)
+        nodes = _Visit(function, names.dotted).nodes()
         met |= nodes
-        waiting += [n.func.id for n in nodes if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        waiting += [lookup.named(n.func) for n in nodes if isinstance(n, ast.Call)]
     return frozenset(met)
+
+
+class _Lookup:
+    """Which jit function a name certainly stands for: not a parameter or a local of the same name."""
+
+    def __init__(self, functions: tuple[JitFunction, ...], names: Names) -> None:
+        self.functions, self.names = functions, names
+
+    def started(self, launch: Launch) -> JitFunction | None:
+        """An alias is followed; a name must be the kernel's own."""
+        found = self._only(next(iter(launch.kernels))) if len(launch.kernels) == 1 else None
+        named = launch.node.func.value if isinstance(launch.node.func, (ast.Subscript, ast.Attribute)) else None
+        if found is not None and isinstance(named, ast.Name) and named.id == found.name:
+            return self.named(named)
+        return found
+
+    def named(self, name: ast.expr) -> JitFunction | None:
+        found = self._only(name.id) if isinstance(name, ast.Name) else None
+        if found is None or not isinstance(name, ast.Name):
+            return None
+        scope = self.names.scope_binding(name)
+        return found if scope is self.names.scope_of[found.node] and len(scope.bindings[name.id]) == 1 else None
+
+    def _only(self, name: str) -> JitFunction | None:
+        same_name = [function for function in self.functions if function.name == name]
+        return same_name[0] if len(same_name) == 1 else None
 
 
 class _Visit:
@@ -68,6 +96,8 @@ class _Visit:
                 return [node.test, *([node.body, node.orelse] if self._at_run_time(node.test) else [])]
             case ast.BoolOp():
                 return [node.values[0]]
+            case ast.Call() if self.imports.get(node.func) == STATIC_ASSERT:
+                return list(node.args[:1])
             case ast.ListComp() | ast.Assert() | ast.FunctionDef() | ast.Lambda() | ast.Try():
                 return []
         return list(ast.iter_child_nodes(node))

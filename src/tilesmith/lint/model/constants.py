@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 from tilesmith.lint.model.memory import remembered
-from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, Launch
+from tilesmith.lint.model.source import FunctionNode, HostCode, JitFunction, KernelSource, Launch
 
 Numbers = frozenset[int] | None
 """Every value it can have; None when some are unknown."""
@@ -46,9 +46,19 @@ def device_numbers(
             return None
         if values:
             return _union(_numbers(value, look_up, depth - 1) for value in values)
-        return module_numbers(source, name)
+        return None if _is_hidden(source, function.node, name) else module_numbers(source, name)
 
     return _numbers(size, look_up, depth)
+
+
+def _is_hidden(source: KernelSource, function: FunctionNode, name: str) -> bool:
+    """A parameter of the function, or a name of one around it: then the module's is out of sight."""
+    scope = source.names.scope_of[function.body[0]]
+    while scope.parent is not None:
+        if name in scope.bindings and not scope.is_class:
+            return True
+        scope = scope.parent
+    return False
 
 
 def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, depth: int = DEEPEST_LOOK) -> Numbers:
@@ -58,14 +68,21 @@ def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, de
         if "." in name:
             return attribute_numbers(source, host, name, depth - 1)
         if host is not None:
-            if name in {argument.arg for argument in host.node.args.args} or name in host.flow.origins_of(name):
+            if name in _parameters(host.node) or name in host.flow.origins_of(name):
                 return None
             if values := host.flow.values_of(name):
                 whole = all(binding.whole for binding in host.flow.by_name[name])
                 return _union(_numbers(v, look_up, depth - 1) for v in values) if whole and depth else None
+            if _is_hidden(source, host.node, name):
+                return None
         return module_numbers(source, name)
 
     return _numbers(size, look_up, depth)
+
+
+def _parameters(function: FunctionNode) -> set[str]:
+    given = function.args
+    return {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
 
 
 def attribute_numbers(source: KernelSource, host: HostCode | None, dotted: str, depth: int) -> Numbers:
@@ -124,10 +141,11 @@ def _launch_numbers(source: KernelSource, function: JitFunction, launch: Launch,
         return None
     if name in bound:
         return host_numbers(source, source.host_of(launch), bound[name])
-    if function.autotune is not None and name not in function.defaults:
-        if not function.autotune.complete:
+    tuned = function.autotune
+    if tuned is not None and (name not in function.defaults or name in tuned.meta or not tuned.complete):
+        if not tuned.complete:
             return None
-        values = [config.meta.get(name) for config in function.autotune.configs]
+        values = [config.meta.get(name) for config in tuned.configs]
         return _union(None if v is None else host_numbers(source, None, v) for v in values)
     default = function.defaults.get(name)
     return None if default is None else host_numbers(source, None, default)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping
 
 from tilesmith.lint.model.call_arguments import Arguments
-from tilesmith.lint.model.operations import OPERATIONS
+from tilesmith.lint.model.operations import OPERATIONS, literal_int
 from tilesmith.lint.model.tensor_members import attribute_value, method_value, subscript_value
 from tilesmith.lint.model.values import SCALAR, STATIC, TUPLE, UNKNOWN, Kind, Value, combine, join
 
@@ -53,7 +53,9 @@ class Evaluator:
             case ast.Call():
                 return self.call(node)
             case ast.Subscript():
-                return subscript_value(self.value(node.value), node.slice, self.parts(node.slice))
+                base = self.value(node.value)
+                self.parts(node.slice)
+                return subscript_value(base, node.slice)
             case ast.Compare():
                 return self.compare(node)
             case ast.UnaryOp():
@@ -115,13 +117,16 @@ class Evaluator:
 
 
 def arithmetic(node: ast.BinOp | ast.AugAssign, left: Value, right: Value) -> Value:
-    """Whole numbers become fractions by division, and beside a fraction written out."""
+    """Whole numbers become fractions by division, and beside a fraction; short fractions widen by division."""
     result = combine(left, right)
     sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
     fraction = any(isinstance(side, ast.Constant) and isinstance(side.value, float) for side in sides)
     if result.dtype.startswith(("int", "uint")) and (fraction or isinstance(node.op, ast.Div)):
         return Value(result.kind, result.shape, "float32")
-    return result
+    widens = isinstance(node.op, (ast.Div, ast.Mod)) and result.dtype in ("float16", "bfloat16")
+    constants = [side for side, value in zip(sides, (left, right), strict=True) if value.kind is Kind.STATIC]
+    open_type = result.is_scalar and any(literal_int(constant) is None for constant in constants)
+    return Value(result.kind, result.shape, "") if widens or open_type else result
 
 
 def assigned(value: Value, source: ast.AST) -> Value:

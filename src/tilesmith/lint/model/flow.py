@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,14 +62,7 @@ class Flow:
     def origins_of(self, name: str) -> frozenset[str]:
         """Every name this name is made of; itself only if it feeds itself."""
         if name not in self._known_origins:
-            seen: set[str] = set()
-            waiting = list(self._made_of.get(name, ()))
-            while waiting:
-                current = waiting.pop()
-                if current not in seen:
-                    seen.add(current)
-                    waiting += self._made_of.get(current, ())
-            self._known_origins[name] = frozenset(seen)
+            self._known_origins[name] = names_behind(name, self._made_of)
         return self._known_origins[name]
 
     def values_of(self, name: str) -> list[ast.AST]:
@@ -82,6 +75,18 @@ class Flow:
     def parts_behind(self, *expressions: ast.AST) -> list[ast.AST]:
         """Every node of the expressions and of all that lies behind them."""
         return [part for value in self.values_behind(*expressions) for part in self.syntax.inside(value)]
+
+
+def names_behind(name: str, made_of: Mapping[str, Set[str]]) -> frozenset[str]:
+    """Through any number of steps; the name itself only if it feeds itself."""
+    seen: set[str] = set()
+    waiting = list(made_of.get(name, ()))
+    while waiting:
+        current = waiting.pop()
+        if current not in seen:
+            seen.add(current)
+            waiting += made_of.get(current, ())
+    return frozenset(seen)
 
 
 def read_flow(syntax: Syntax, statements: Iterable[ast.AST]) -> Flow:

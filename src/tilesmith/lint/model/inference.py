@@ -39,11 +39,10 @@ def infer(
 ) -> Inferred:
     """The value of each expression, with parameters as given; nothing for a function too deep to follow.
 
-    Annotations bind the host only: a jit function that another calls with a tensor gets a tensor.
+    Annotations bind the host only: a jit function that another calls gets what it is given.
     """
     arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    known = {a.arg: given.get(a.arg, UNKNOWN) for a in arguments}
-    known |= {name: STATIC for name in constexprs if known[name].kind is not Kind.TENSOR}
+    known = {a.arg: given.get(a.arg, STATIC if a.arg in constexprs else UNKNOWN) for a in arguments}
     reader = _Reader(imports, known)
     try:
         reader.read(function.body)

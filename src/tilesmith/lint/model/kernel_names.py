@@ -6,11 +6,11 @@ import ast
 from collections import defaultdict
 from collections.abc import Mapping
 
+from tilesmith.lint.model.reach import FUNCTIONS
 from tilesmith.lint.model.source import FunctionNode, JitFunction
 from tilesmith.lint.model.syntax import Syntax
 
 LONGEST_ALIAS_CHAIN = 4
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 PARTIAL = "partial"
 
 

@@ -81,7 +81,8 @@ class _FunctionReader:
         )
 
     def _infer(self, node: ast.FunctionDef, constexprs: frozenset[str]) -> Inferred:
-        given = self.passing.given(node, node.name in self.called)
+        called = node.name in self.called
+        given = self.passing.called(node) if called else self.passing.launched(node, constexprs)
         inferred = infer(node, constexprs, self.imports, given)
         self.passing.note_calls(node, inferred.values)
         return inferred

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from tilesmith.lint.model.kernel_names import FUNCTIONS, KernelNames, tail
+from tilesmith.lint.model.call_arguments import keyword
+from tilesmith.lint.model.kernel_names import KernelNames, tail
 from tilesmith.lint.model.names import Imports
+from tilesmith.lint.model.reach import FUNCTIONS
 from tilesmith.lint.model.source import FunctionNode, HostLoop, JitFunction, Launch
 from tilesmith.lint.model.syntax import Syntax
 
@@ -46,13 +48,10 @@ def _started(call: ast.Call, names: KernelNames) -> frozenset[str] | None:
 def _read_launch(call: ast.Call, kernels: frozenset[str], syntax: Syntax, jit: set[ast.FunctionDef]) -> Launch:
     loops: list[HostLoop] = []
     function: FunctionNode | None = None
-    guarded = False
     below: ast.AST = call
     for node in syntax.ancestors(call):
         if isinstance(node, (ast.For, ast.While)) and below in node.body:
             loops.append(node)
-        elif isinstance(node, ast.Try):
-            guarded = guarded or (below in node.body and bool(node.handlers))
         elif isinstance(node, FUNCTIONS):
             function = node
             break
@@ -64,13 +63,8 @@ def _read_launch(call: ast.Call, kernels: frozenset[str], syntax: Syntax, jit: s
         kernels=kernels,
         line=call.lineno,
         node=call,
-        grid=call.func.slice if isinstance(call.func, ast.Subscript) else _keyword(call, "grid"),
+        grid=call.func.slice if isinstance(call.func, ast.Subscript) else keyword(call, "grid"),
         function=function,
         loops=tuple(loops),
-        guarded=guarded,
         direct=subscript and isinstance(named, ast.Name) and named.id in names and len(kernels) == 1,
     )
-
-
-def _keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)

@@ -117,16 +117,16 @@ def canonical(dotted: str) -> str:
 def _read_scopes(syntax: Syntax, names: Names) -> None:
     """Parents come first, so each node's scope is known from its parent's."""
     within: dict[ast.AST, Scope] = {syntax.tree: names.module}
-    outside: set[ast.AST] = set()
+    outside: dict[ast.AST, Scope] = {}
     for node in syntax.nodes[1:]:
         parent = syntax.parents[node]
-        scope = names.scope_of[parent] if node in outside else within[parent]
+        scope = outside.get(node) or within[parent]
         names.scope_of[node] = scope
         if type(node) in BINDING:
             _bind(node, scope, names)
         if isinstance(node, SCOPES):
             within[node] = Scope(scope, isinstance(node, ast.ClassDef))
-            outside |= _outside(node)
+            outside |= dict.fromkeys(_outside(node), scope)
         else:
             within[node] = scope
 
@@ -145,15 +145,28 @@ BINDING = frozenset(
         ast.ExceptHandler,
         ast.MatchAs,
         ast.MatchStar,
+        ast.MatchMapping,
     }
 )
 
 
-def _outside(node: ast.AST) -> set[ast.AST]:
-    """Decorators, and bases of classes, belong to the scope outside."""
-    if isinstance(node, ast.ClassDef):
-        return {*node.decorator_list, *node.bases}
-    return set(node.decorator_list) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) else set()
+def _outside(node: ast.AST) -> list[ast.AST]:
+    """Decorators, bases of classes, defaults and annotations belong to the scope outside."""
+    match node:
+        case ast.ClassDef():
+            return [*node.decorator_list, *node.bases, *node.keywords]
+        case ast.Lambda():
+            return _defaults(node.args)
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            given = node.args
+            arguments = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
+            annotations = [node.returns, *(argument.annotation for argument in arguments if argument)]
+            return [*node.decorator_list, *_defaults(given), *(part for part in annotations if part)]
+    return []
+
+
+def _defaults(given: ast.arguments) -> list[ast.AST]:
+    return [*given.defaults, *(default for default in given.kw_defaults if default)]
 
 
 def _bind(node: ast.AST, scope: Scope, names: Names) -> None:
@@ -178,7 +191,7 @@ def _bind(node: ast.AST, scope: Scope, names: Names) -> None:
                 names.module.bind(name, None)
         case ast.ExceptHandler(name=str() as name) | ast.MatchAs(name=str() as name):
             scope.bind(name, None)
-        case ast.MatchStar(name=str() as name):
+        case ast.MatchStar(name=str() as name) | ast.MatchMapping(rest=str() as name):
             scope.bind(name, None)
 
 

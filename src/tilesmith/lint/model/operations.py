@@ -43,7 +43,7 @@ def shape_of(expression: ast.expr | None) -> Shape:
 
 def same(a: Arguments) -> Value:
     value = widened(a.value(0, "input"))
-    return Value(Kind.TENSOR, value.shape, a.dtype(1) or value.dtype)
+    return Value(Kind.TENSOR, value.shape, "" if "dtype" in a.named else a.dtype(1) or value.dtype)
 
 
 def cast(a: Arguments) -> Value:
@@ -69,7 +69,7 @@ def math(a: Arguments) -> Value:
 def where(a: Arguments) -> Value:
     chosen = combine(a.value(1, "x"), a.value(2, "y"))
     whole = combine(a.value(0, "condition"), chosen)
-    return Value(Kind.TENSOR, whole.shape, chosen.dtype)
+    return Value(Kind.TENSOR, whole.shape, beside_constants(chosen, a.value(1, "x"), a.value(2, "y")).dtype)
 
 
 def dot(a: Arguments) -> Value:
@@ -82,6 +82,7 @@ def dot(a: Arguments) -> Value:
 
 def reduction(a: Arguments) -> Value:
     value = widened(a.value(0, "input"))
+    value = Value(value.kind, value.shape) if "dtype" in a.named else value
     if "return_indices" in a.named or len(a.given) > 2:
         return TUPLE
     axis = a.expression(1, "axis")
@@ -102,8 +103,14 @@ def widened(value: Value) -> Value:
     return value if value.dtype in WIDE else Value(value.kind, value.shape, "")
 
 
+def beside_constants(value: Value, *operands: Value) -> Value:
+    """Whole numbers beside a constant, which may be a fraction, can be of another type."""
+    constant = any(operand.kind is Kind.STATIC for operand in operands)
+    return Value(value.kind, value.shape) if constant and value.dtype.startswith(("int", "uint")) else value
+
+
 def extreme(a: Arguments) -> Value:
-    return widened(math(a))
+    return beside_constants(widened(math(a)), *a.given, *a.named.values())
 
 
 def position(a: Arguments) -> Value:

@@ -22,11 +22,13 @@ class Passing:
         self._mentions = Counter(n.id for n in syntax.nodes if type(n) is ast.Name and n.id in names)
         self._given: defaultdict[str, list[Given]] = defaultdict(list)
 
-    def given(self, function: ast.FunctionDef, called: bool) -> Given:
-        """For parameters without an annotation; empty where some call may be out of sight."""
+    def launched(self, function: ast.FunctionDef, constexprs: frozenset[str]) -> Given:
+        """What the host can pass."""
         arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-        if not called:
-            return {argument.arg: PARAMETER for argument in arguments}
+        return {argument.arg: PARAMETER for argument in arguments if argument.arg not in constexprs}
+
+    def called(self, function: ast.FunctionDef) -> Given:
+        """What other jit functions pass; empty where some call may be out of sight."""
         calls = self._given[function.name]
         if function.name not in self.single or not calls or len(calls) != self._mentions[function.name]:
             return {}

@@ -9,11 +9,10 @@ import warnings
 from tilesmith.lint.model.compilation import surely_compiled
 from tilesmith.lint.model.execution import surely_run
 from tilesmith.lint.model.flow import read_flow
-from tilesmith.lint.model.kernel_names import FUNCTIONS
 from tilesmith.lint.model.kernels import find_jit_functions
 from tilesmith.lint.model.launches import find_launches
 from tilesmith.lint.model.names import resolve_names
-from tilesmith.lint.model.reach import live_functions
+from tilesmith.lint.model.reach import FUNCTIONS, live_functions
 from tilesmith.lint.model.source import MODEL_CLASS, Given, HostCode, KernelSource, KernelSyntaxError
 from tilesmith.lint.model.syntax import Syntax
 
@@ -39,7 +38,7 @@ def _read(text: str, syntax: Syntax, given: Given) -> KernelSource:
     jit_functions = find_jit_functions(syntax, names.dotted)
     launches = find_launches(syntax, names.dotted, jit_functions)
     device_code = frozenset(node for f in jit_functions for node in syntax.of_type(ast.FunctionDef, f.node))
-    run = surely_run(syntax, MODEL_CLASS, device_code)
+    run = surely_run(syntax, names, MODEL_CLASS, device_code)
     started = [launch for launch in launches if launch.node in run]
     return KernelSource(
         text=text,
@@ -53,7 +52,7 @@ def _read(text: str, syntax: Syntax, given: Given) -> KernelSource:
         has_model_class=any(_may_bind_model(node) for node in syntax.nodes),
         live_functions=live_functions(syntax, MODEL_CLASS),
         surely_run=run,
-        surely_compiled=surely_compiled(jit_functions, started, names.dotted),
+        surely_compiled=surely_compiled(jit_functions, started, names),
     )
 
 
@@ -79,7 +78,9 @@ def _parse(text: str) -> ast.Module:
             return ast.parse(text)
     except SyntaxError as error:
         newer = "f-string" in error.msg and sys.version_info < (3, 12)
-        raise KernelSyntaxError(error.lineno, error.msg, python_refuses=not newer) from None
+        fenced = (error.text or "").lstrip().startswith("```")
+        message = "a Markdown fence is not Python: keep only the code between the fences" if fenced else error.msg
+        raise KernelSyntaxError(error.lineno, message, python_refuses=not newer) from None
     except (RecursionError, MemoryError):
         raise KernelSyntaxError(None, "nested too deeply to read") from None
     except ValueError as error:

@@ -6,9 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.flow import Binding, bind_target
+from tilesmith.lint.model.reach import FUNCTIONS
 from tilesmith.lint.model.syntax import Syntax
 
-FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Scope = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef
 
 

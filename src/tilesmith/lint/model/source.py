@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from tilesmith.lint.model.call_arguments import keyword
+from tilesmith.lint.model.evaluation import LANGUAGE
 from tilesmith.lint.model.flow import Flow
 from tilesmith.lint.model.inference import Change
 from tilesmith.lint.model.names import Names
@@ -166,22 +168,20 @@ class Launch:
     function: FunctionNode | None
     loops: tuple[HostLoop, ...]
     """Python loops around it in the same function, innermost first."""
-    guarded: bool
-    """Inside a `try` that catches, so that a failing kernel would go unnoticed."""
     direct: bool
     """The kernel is named right there, so that all its arguments are in sight."""
 
     def bound_to(self, function: JitFunction) -> Mapping[str, ast.expr] | None:
         """Arguments by parameter name; None when some hide behind a star."""
         starred = any(isinstance(argument, ast.Starred) for argument in self.node.args)
-        if starred or any(keyword.arg is None for keyword in self.node.keywords):
+        if starred or any(k.arg is None for k in self.node.keywords):
             return None
         bound = dict(zip(function.params, self.node.args, strict=False))
         return bound | {k.arg: k.value for k in self.node.keywords if k.arg in function.params}
 
     def option(self, name: str) -> ast.expr | None:
         """A keyword such as `num_warps`."""
-        return next((keyword.value for keyword in self.node.keywords if keyword.arg == name), None)
+        return keyword(self.node, name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +196,11 @@ class HostCode:
     @property
     def name(self) -> str:
         return self.node.name
+
+    @property
+    def params(self) -> list[str]:
+        given = self.node.args
+        return [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,6 +226,11 @@ class KernelSource:
     def dotted(self, expression: ast.AST) -> str | None:
         """`triton.language.load` for `tl.load`, `ld` or whatever the author calls it."""
         return self.names.dotted.get(expression)
+
+    def operation(self, node: ast.AST) -> str:
+        """`exp` for a call of `tl.exp` or `libdevice.exp`; empty for anything else."""
+        dotted = self.dotted(node.func) or "" if isinstance(node, ast.Call) else ""
+        return dotted.rpartition(".")[2] if dotted.startswith(LANGUAGE) else ""
 
     def jit_named(self, name: str) -> tuple[JitFunction, ...]:
         return self._jit_by_name.get(name, ())

@@ -34,7 +34,7 @@ def attribute_value(base: Value, name: str) -> Value:
     return STATIC if name in ("dtype", "shape", "element_ty", "type", "value") else UNKNOWN
 
 
-def subscript_value(base: Value, index: ast.expr, parts: list[Value]) -> Value:
+def subscript_value(base: Value, index: ast.expr) -> Value:
     """`x[:, None]` inserts an axis; any other index picks something we know nothing of."""
     if base.kind is Kind.TUPLE or base.shape is None:
         return TENSOR if base.kind is Kind.TENSOR else UNKNOWN

@@ -10,6 +10,7 @@ from tilesmith.lint.rules.findings import Rule
 from tilesmith.records import Finding, Severity
 
 STUMBLED = "rule-stumbled"
+GRAVEST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
 RULES: Mapping[str, Rule] = {
     **contract.RULES,
@@ -22,9 +23,9 @@ RULES: Mapping[str, Rule] = {
 
 
 def apply_rules(source: KernelSource) -> tuple[Finding, ...]:
-    """All findings, by line; those about the whole file come first."""
+    """All findings, by line and gravity; those about the whole file come first."""
     findings = [finding for name, rule in RULES.items() for finding in _run(name, rule, source)]
-    return tuple(sorted(findings, key=lambda finding: (finding.line or 0, finding.id)))
+    return tuple(sorted(findings, key=lambda f: (f.line or 0, GRAVEST_FIRST.index(f.severity), f.id)))
 
 
 def _run(name: str, rule: Rule, source: KernelSource) -> list[Finding]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
+from tilesmith.lint.model.call_arguments import argument as argument
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.records import Finding, Severity
 
@@ -31,11 +32,3 @@ def warning(rule: str, line: int | None, message: str) -> Finding:
 
 def info(rule: str, line: int | None, message: str) -> Finding:
     return Finding(rule, Severity.INFO, line, message)
-
-
-def argument(call: ast.Call, position: int, keyword: str) -> ast.expr | None:
-    """An argument by position or keyword; None when absent or hidden behind a star."""
-    before = call.args[: position + 1]
-    if len(before) > position and not any(isinstance(arg, ast.Starred) for arg in before):
-        return before[position]
-    return next((k.value for k in call.keywords if k.arg == keyword), None)

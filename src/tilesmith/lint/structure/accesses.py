@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from tilesmith.lint.model.call_arguments import argument
 from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import KernelSource, LanguageCall
 from tilesmith.lint.structure.addresses import Expansion
@@ -87,11 +88,3 @@ def _read(call: LanguageCall, frame: Frame) -> Access | None:
     if isinstance(mask, ast.Constant) and mask.value is None:
         mask = None
     return None if pointer is None else Access(call, frame, pointer, mask)
-
-
-def argument(call: ast.Call, position: int, keyword: str) -> ast.expr | None:
-    """By position or keyword; None when absent or hidden behind a star."""
-    before = call.args[: position + 1]
-    if len(before) > position and not any(isinstance(arg, ast.Starred) for arg in before):
-        return before[position]
-    return next((k.value for k in call.keywords if k.arg == keyword), None)

@@ -49,17 +49,12 @@ def made_of_anywhere(
     if host is None or depth == 0:
         return found
     calls = host_calls(source)
-    mentioned = {part.id for part in found if isinstance(part, ast.Name)} & set(parameters_of(host))
+    mentioned = {part.id for part in found if isinstance(part, ast.Name)} & set(host.params)
     for site in calls.callers(host)[:MOST_CALLERS] if mentioned else []:
         passed = calls.passed(site.call, host) or {}
         for name in sorted(mentioned & passed.keys()):
             found += made_of_anywhere(source, site.host, passed[name], depth - 1)
     return found
-
-
-def parameters_of(host: HostCode) -> list[str]:
-    given = host.node.args
-    return [argument.arg for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs]]
 
 
 def words_of(nodes: list[ast.AST]) -> set[str]:

@@ -17,6 +17,7 @@ Access = tuple[str, ast.expr]
 """The pointer parameter and the address."""
 
 
+@remembered
 def buffers(function: JitFunction, address: ast.expr, depth: int = DEEPEST_LOOK) -> frozenset[str]:
     """The parameters the address may start from: `x_ptr` for `row + i` after `row = x_ptr + r * stride`."""
     if depth == 0:
@@ -24,9 +25,7 @@ def buffers(function: JitFunction, address: ast.expr, depth: int = DEEPEST_LOOK)
     match address:
         case ast.Name(id=name):
             found = frozenset({name}) if name in function.params else frozenset()
-            own = [binding.value for binding in function.flow.by_name.get(name, ()) if binding.whole]
-            values = [v for v in own if isinstance(v, ast.expr) and name not in function.flow.syntax.names(v)]
-            return found.union(*(buffers(function, value, depth - 1) for value in values))
+            return found.union(*(buffers(function, value, depth - 1) for value in _fresh_values(function, name)))
         case ast.BinOp(op=ast.Add() | ast.Sub()):
             return buffers(function, address.left, depth - 1) or buffers(function, address.right, depth - 1)
         case ast.Subscript():
@@ -36,6 +35,13 @@ def buffers(function: JitFunction, address: ast.expr, depth: int = DEEPEST_LOOK)
         case ast.Call():
             return _behind_call(function, address, depth - 1)
     return frozenset()
+
+
+@remembered
+def _fresh_values(function: JitFunction, name: str) -> tuple[ast.expr, ...]:
+    """What the name is set to, leaving out steps that move it on from where it was."""
+    own = [binding.value for binding in function.flow.by_name.get(name, ()) if binding.whole]
+    return tuple(v for v in own if isinstance(v, ast.expr) and name not in function.flow.syntax.names(v))
 
 
 def _behind_call(function: JitFunction, call: ast.Call, depth: int) -> frozenset[str]:

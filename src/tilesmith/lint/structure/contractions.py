@@ -60,7 +60,8 @@ class _Loaded:
         called = any(function.name in other.callees for other in source.jit_functions)
         given = {a.arg: a for a in function.node.args.args if called and a.arg not in function.constexprs}
         sums = [call.node for call in function.calls_of("sum")]
-        self.data = Dependence(function.flow, loads, loads, given)
+        tests = [node for node in function.nodes if isinstance(node, ast.Compare)]
+        self.data = Dependence(function.flow, loads, [*loads, *tests], given)
         self.bare = Dependence(function.flow, loads, [*loads, *sums], given)
 
     def are_independent(self, one: ast.expr, other: ast.expr) -> bool:

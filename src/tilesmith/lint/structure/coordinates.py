@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from tilesmith.lint.model.inference import LANGUAGE
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.structure.frames import Frame, Place
 
@@ -37,15 +36,11 @@ class Coordinates:
             node, frame = waiting.pop()
             if isinstance(node, ast.Name):
                 found |= self._of_name(node.id, frame)
-            elif self.operation(node) in (PROGRAM, LANES):
+            elif self.source.operation(node) in (PROGRAM, LANES):
                 found.add(Coordinate(frame, ast.unparse(node)))
             else:
                 waiting += [Place(child, frame) for child in ast.iter_child_nodes(node)]
         return frozenset(found)
-
-    def operation(self, node: ast.AST) -> str:
-        dotted = (self.source.dotted(node.func) or "") if isinstance(node, ast.Call) else ""
-        return dotted.rpartition(".")[2] if dotted.startswith(LANGUAGE) else ""
 
     def _of_name(self, name: str, frame: Frame) -> frozenset[Coordinate]:
         key = Coordinate(frame, name)
@@ -71,7 +66,7 @@ class Coordinates:
         for node in self.source.syntax.inside(value):
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.FloorDiv, ast.Mod)):
                 return True
-            if isinstance(node, ast.Call) and self.operation(node) in (PROGRAM, LANES):
+            if isinstance(node, ast.Call) and self.source.operation(node) in (PROGRAM, LANES):
                 return True
         return False
 
@@ -79,7 +74,7 @@ class Coordinates:
         """Whether `program_id` or `arange` lies behind it, through any number of names."""
         if coordinate.name.isidentifier():
             places = self._behind(coordinate)
-            return any(self.operation(place.node) == operation for place in places)
+            return any(self.source.operation(place.node) == operation for place in places)
         return operation in coordinate.name
 
     def _behind(self, coordinate: Coordinate) -> list[Place]:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from tilesmith.lint.model.call_arguments import argument
 from tilesmith.lint.model.flow import operands
-from tilesmith.lint.model.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.values import Dim, Kind, dimension
-from tilesmith.lint.structure.accesses import argument
 from tilesmith.lint.structure.fill_algebra import (
     Fill,
     added,
@@ -73,7 +72,7 @@ class Fills:
         if not bindings or not all(binding.whole for binding in bindings):
             return Fill.UNKNOWN
         values = [binding.value for binding in bindings]
-        made = [value for value in values if self._operation(value) not in MAKERS and literal(value) is None]
+        made = [value for value in values if self.source.operation(value) not in MAKERS and literal(value) is None]
         return joined(self.of(value) for value in made or values)
 
     def _arithmetic(self, node: ast.AST) -> Fill:
@@ -100,12 +99,8 @@ class Fills:
         values = [b.value for b in reaching(self.function.flow, target) if b.value is not statement]
         return joined(self.of(value) for value in values) if values else Fill.OPEN
 
-    def _operation(self, node: ast.AST) -> str:
-        dotted = self.source.dotted(node.func) or "" if isinstance(node, ast.Call) else ""
-        return dotted.rpartition(".")[2] if dotted.startswith(LANGUAGE) else ""
-
     def _call(self, node: ast.Call) -> Fill:
-        operation, inner = self._operation(node), node.args[0] if node.args else None
+        operation, inner = self.source.operation(node), node.args[0] if node.args else None
         if not operation and isinstance(node.func, ast.Attribute):
             operation, inner = node.func.attr, node.func.value
         match operation:
@@ -178,7 +173,7 @@ class Fills:
         waiting, seen = [node], {node}
         while waiting:
             part = waiting.pop()
-            operation = self._operation(part)
+            operation = self.source.operation(part)
             if operation == "arange" and isinstance(part, ast.Call):
                 found.add(dimension(argument(part, 1, "end")))
                 continue

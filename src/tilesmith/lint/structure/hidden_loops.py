@@ -115,7 +115,7 @@ class _Step:
 
     def _asks(self, place: Place) -> bool:
         parts = place.frame.behind(place.node)
-        return any(self.coordinates.operation(part.node) == PROGRAM for part in parts)
+        return any(self.source.operation(part.node) == PROGRAM for part in parts)
 
 
 def _is_index(coordinate: Coordinate) -> bool:

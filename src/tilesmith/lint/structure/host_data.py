@@ -50,14 +50,13 @@ def carries(source: KernelSource, value: ast.AST, data: frozenset[str]) -> bool:
 
 def _entry_data(source: KernelSource, host: HostCode) -> frozenset[str]:
     """The inputs of the model; without one, parameters that a function uses as tensors."""
-    given = host.node.args
-    params = [argument.arg for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs]]
     if host.owner is not None and host.owner.name == MODEL_CLASS and host.name == "forward":
-        return frozenset(params[1:]) | ({given.vararg.arg} if given.vararg else set())
+        rest = host.node.args.vararg
+        return frozenset(host.params[1:]) | ({rest.arg} if rest else set())
     if host.name == "__init__" or host_calls(source).callers(host):
         return frozenset()
     asked = [n.value for n in source.syntax.of_type(ast.Attribute, host.node) if n.attr in TENSOR_WORDS]
-    return frozenset(params) & {value.id for value in asked if isinstance(value, ast.Name)}
+    return frozenset(host.params) & {value.id for value in asked if isinstance(value, ast.Name)}
 
 
 def _spread(source: KernelSource, host: HostCode, known: frozenset[str]) -> frozenset[str]:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from tilesmith.lint.model.source import HostCode, KernelSource, Launch
 from tilesmith.lint.structure.buffers import loads_from, stores_to
 from tilesmith.lint.structure.host_calls import HostCalls
-from tilesmith.lint.structure.host_values import parameters
 
 DEEPEST_CALL = 3
 
@@ -56,7 +55,7 @@ def _summary(
     source: KernelSource, calls: HostCalls, host: HostCode, depth: int
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Parameters the function's launches read before they fill them, and those they fill."""
-    names = set(parameters(host))
+    names = set(host.params)
     read: set[str] = set()
     written: set[str] = set()
     for call in calls.launching_calls(host, *host.node.body):

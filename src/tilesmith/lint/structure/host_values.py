@@ -126,9 +126,9 @@ class HostValues:
             found = frozenset[Root]().union(*(self.roots(value, host, depth - 1) for value in values))
         else:
             found = frozenset()
-        if name not in parameters(host):
+        if name not in host.params:
             return found
-        if host.owner is not None and name == parameters(host)[0] and not self._is_first_given(host):
+        if host.owner is not None and name == host.params[0] and not self._is_first_given(host):
             return frozenset({Root.MEMBER})
         passed = self.arguments(name, host)
         if not passed:
@@ -168,8 +168,3 @@ def creates_tensor(call: ast.Call) -> bool:
     """A new tensor that takes nothing over but sizes: `torch.empty_like(x)`, `x.new_zeros(n)`."""
     name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
     return name.removeprefix("new_").removesuffix("_like") in CREATORS
-
-
-def parameters(host: HostCode) -> list[str]:
-    given = host.node.args
-    return [argument.arg for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs]]

@@ -9,7 +9,6 @@ from functools import cached_property
 
 from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import HostCode, KernelSource
-from tilesmith.lint.structure.host_values import parameters
 from tilesmith.lint.vocabulary import words
 
 Place = str
@@ -111,7 +110,7 @@ class Kept:
     @cached_property
     def _objects(self) -> frozenset[str]:
         """`self`, the classes of the file, and the function itself."""
-        given = parameters(self.host)[:1] if self.host.owner is not None else []
+        given = self.host.params[:1] if self.host.owner is not None else []
         return frozenset({*given, self.host.name, *(node.name for node in self.source.classes)})
 
     def _outlives(self, name: ast.Name) -> bool:
@@ -129,7 +128,7 @@ class Kept:
 
     @cached_property
     def _local(self) -> frozenset[str]:
-        return frozenset({*self.host.flow.by_name, *parameters(self.host)})
+        return frozenset({*self.host.flow.by_name, *self.host.params})
 
     def _always_writes(self, place: Place, statements: Sequence[ast.stmt]) -> bool:
         return any(self._surely_writes(place, statement) for statement in statements)

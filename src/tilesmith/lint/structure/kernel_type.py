@@ -7,11 +7,13 @@ import ast
 from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.structure.attention import attends
-from tilesmith.lint.structure.products import multiplies_matrices, multiplies_matrix_and_vector
+from tilesmith.lint.structure.delay_lines import weighs_last_inputs
+from tilesmith.lint.structure.products import applies_matrix, multiplies_matrices, multiplies_matrix_and_vector
 from tilesmith.lint.structure.recurrence import is_recurrent, is_sequential_scan
 from tilesmith.lint.structure.reductions import reduces
 from tilesmith.lint.structure.statistics import scales_by_statistic
 from tilesmith.lint.structure.synchronization import waits_for_others
+from tilesmith.lint.structure.triangles import sums_by_triangle
 from tilesmith.lint.structure.windows import slides_window
 from tilesmith.lint.vocabulary import DOTS, SCANS
 
@@ -42,16 +44,20 @@ def _followed_type(parts: tuple[JitFunction, ...], source: KernelSource) -> str:
         return "attention"
     if any(is_recurrent(loop, source) for loop in loops):
         return "persistent_recurrent"
-    if any(slides_window(part, source) for part in parts):
+    if any(slides_window(part, source) or weighs_last_inputs(part, source) for part in parts):
         return "convolution"
-    if any(part.calls_of(*DOTS) or multiplies_matrices(part, source) for part in parts):
+    if any(multiplies_matrices(part, source) for part in parts):
         return "gemm"
-    if any(map(_scans, parts)) or any(is_sequential_scan(loop, source) for loop in loops):
+    if any(_scans(part) or sums_by_triangle(part, source) for part in parts) or any(
+        is_sequential_scan(loop, source) for loop in loops
+    ):
         return "scan"
     return _plain_type(parts, source)
 
 
 def _plain_type(parts: tuple[JitFunction, ...], source: KernelSource) -> str:
+    if any(applies_matrix(part, source) for part in parts):
+        return "gemm"
     if any(part.calls_of("softmax") or scales_by_statistic(part, source) for part in parts):
         return "normalization"
     if any(multiplies_matrix_and_vector(part, source) for part in parts):

@@ -77,7 +77,7 @@ def _passed(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
-def pointer_params(function: JitFunction) -> frozenset[str]:
+def accessed_params(function: JitFunction) -> frozenset[str]:
     """Parameters that some load or store of this function goes through."""
     names: set[str] = set()
     for call in function.calls:

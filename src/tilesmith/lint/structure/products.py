@@ -7,7 +7,11 @@ import ast
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
 from tilesmith.lint.model.values import Shape
 from tilesmith.lint.structure.contractions import Contraction, contractions
+from tilesmith.lint.structure.coordinates import Coordinates
 from tilesmith.lint.structure.dependence import Dependence, Marks, load_calls
+from tilesmith.lint.structure.frames import Frame, Place, frames_of
+from tilesmith.lint.structure.reductions import reduction_calls, stored_values
+from tilesmith.lint.structure.triangles import is_triangle
 
 
 def multiplies_matrices(function: JitFunction, source: KernelSource) -> bool:
@@ -20,9 +24,20 @@ def multiplies_matrix_and_vector(function: JitFunction, source: KernelSource) ->
     return any(_is_vector_product(found, function, source) for found in contractions(function, source))
 
 
+def applies_matrix(function: JitFunction, source: KernelSource) -> bool:
+    """A block times a vector whose sum is the result: no weight of a normalization looks like that."""
+    found = [made for made in contractions(function, source) if made.kind == "sum"]
+    return any(
+        len(function.value(factor).shape or ()) == 2 and _is_vector_product(made, function, source)
+        for made in found
+        for factor in made.factors[:1]
+        if _is_result(made, function, source)
+    )
+
+
 def _is_matrix_product(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
     if found.kind == "dot":
-        return True
+        return not any(is_triangle(factor, function, source) for factor in found.factors)
     shapes = [_shape(factor, function, source) for factor in found.factors]
     if found.kind == "sum":
         cube = any(shape is not None and len(shape) >= 3 for shape in shapes)
@@ -95,7 +110,9 @@ def _is_vector_product(found: Contraction, function: JitFunction, source: Kernel
     ranks = {len(shape) for shape in shapes if shape is not None}
     if ranks == {2}:
         whole = [shape for shape in shapes if shape is not None and 1 not in shape]
-        return len(whole) == 1 < len(shapes) and _is_summed(found, function)
+        one_sided = len(whole) == 1 < len(shapes)
+        spread = len(whole) == len(shapes) == 2 and _places_differ(found, function, source)
+        return (one_sided or spread) and _is_summed(found, function)
     return ranks == {1} and len(shapes) == 2 and _places_differ(found, function, source)
 
 
@@ -108,16 +125,27 @@ def _is_summed(found: Contraction, function: JitFunction) -> bool:
     return any(dependence.behind(*call.args[:1]) for call in sums)
 
 
-def _places_differ(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
-    """A row chosen by one axis of the grid, a column by another, or the same vector in every program."""
+def _is_result(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
+    """Something stored is made of the sums alone, and of no block beside them."""
     loads = load_calls(function, source)
-    loaded = Dependence(function.flow, loads, loads)
-    queries = {call.node for call in function.calls_of("program_id")}
-    asked = Dependence(function.flow, queries, ())
-    axes = [_axes(loaded.behind(factor), asked) for factor in found.factors]
-    return axes[0] != axes[1]
+    sums = [call.node for call in function.calls_of("sum")]
+    blocks = [load for load in loads if len(function.value(load).shape or ()) > 1]
+    bare = Dependence(function.flow, blocks, [*loads, *sums])
+    made = Dependence(function.flow, [found.node], loads)
+    return any(made.behind(value) and not bare.behind(value) for value in stored_values(function))
 
 
-def _axes(loads: Marks, asked: Dependence) -> frozenset[str]:
-    addresses = [load.args[0] for load in loads if isinstance(load, ast.Call) and load.args]
-    return frozenset(ast.dump(query) for query in asked.behind(*addresses))
+def _places_differ(made: Contraction, function: JitFunction, source: KernelSource) -> bool:
+    """One of them changes where the other stays: rows and columns, or the same vector for every row."""
+    loads = load_calls(function, source)
+    whole = Dependence(function.flow, loads, loads)
+    bare = Dependence(function.flow, loads, loads | reduction_calls(function, source))
+    frame = next((frame for frame in frames_of(source) if frame.function is function), Frame(function))
+    coordinates = Coordinates(source)
+    behind = [bare.behind(factor) or whole.behind(factor) for factor in made.factors]
+    first, second = (coordinates.of(*_addresses(found, frame)) for found in behind)
+    return bool(coordinates.own(first, second) or coordinates.own(second, first))
+
+
+def _addresses(loads: Marks, frame: Frame) -> list[Place]:
+    return [Place(load.args[0], frame) for load in loads if isinstance(load, ast.Call) and load.args]

@@ -73,6 +73,16 @@ def _built_up(loop: KernelLoop) -> list[tuple[str, ast.AST]]:
     return found
 
 
+@remembered
+def shared_totals(function: JitFunction, source: KernelSource) -> Marks:
+    """Loads of what the programs added up by atomics before."""
+    added = [call.node for call in function.calls_of(*ATOMICS) if len(call.node.args) > 1]
+    reduced = Dependence(function.flow, reduction_calls(function, source), ())
+    names = frozenset(n for c in added if reduced.behind(c.args[1]) for n in buffers(function, c.args[0]))
+    loads = [load for load in load_calls(function, source) if isinstance(load, ast.Call) and load.args]
+    return frozenset(load for load in loads if names & buffers(function, load.args[0])) if names else frozenset()
+
+
 def _loading_calls(function: JitFunction, source: KernelSource) -> Marks:
     """Calls of jit functions that load something and hand it back."""
     return frozenset(call for call, callee in helper_calls(source, function) if load_calls(callee, source))
@@ -97,8 +107,19 @@ def _pools(part: JitFunction, source: KernelSource) -> bool:
         behind = [load for load in loaded.behind(value) if isinstance(load, ast.Call) and load.args]
         places = {ast.unparse(load.args[0]) for load in behind}
         sources = {name for load in behind for name in buffers(part, load.args[0])}
-        if len(places) >= SMALLEST_WINDOW and len(sources) == 1:
+        if len(places) >= SMALLEST_WINDOW and len(sources) == 1 and not _weighs(value, loaded, part):
             return True
+    return False
+
+
+def _weighs(value: ast.AST, loaded: Dependence, part: JitFunction) -> bool:
+    """Some of what is loaded has a factor of its own, as in an interpolation."""
+    everything = loaded.behind(value)
+    for node in part.flow.parts_behind(value):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+            sides = [loaded.behind(side) for side in (node.left, node.right)]
+            if any(one and one < everything and not other for one, other in (sides, sides[::-1])):
+                return not isinstance(node.left, ast.Constant) and not isinstance(node.right, ast.Constant)
     return False
 
 
@@ -110,8 +131,8 @@ def _ends_reduced(part: JitFunction, source: KernelSource) -> bool:
     places = [argument for call in part.calls if call.operation in STORES for argument in call.node.args[:1]]
     called = Dependence(part.flow, marks, ())
     built = Dependence(part.flow, (), load_calls(part, source), totals)
-    values = stored_values(part)
-    return any(called.behind(result) for result in [*places, *values]) or any(map(built.behind, values))
+    results = [*places, *stored_values(part)]
+    return any(called.behind(result) or built.behind(result) for result in results)
 
 
 def stored_values(function: JitFunction) -> list[ast.AST]:

@@ -12,7 +12,6 @@ from functools import cached_property
 from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource, Launch
 from tilesmith.lint.structure.host_calls import HostCalls, host_calls
-from tilesmith.lint.structure.host_values import parameters
 from tilesmith.lint.structure.kernel_writes import written_params
 from tilesmith.lint.structure.links import Links, read_links
 from tilesmith.lint.structure.memory_places import call_word, has_own_memory, places
@@ -73,7 +72,7 @@ class Results:
         if host.node not in self._known_outside:
             returns = self.source.syntax.of_type(ast.Return, host.node) if self._is_entry(host) else []
             names = self.source.syntax.names(*(node.value for node in returns if node.value is not None))
-            given = parameters(host) if self._is_entry(host) else []
+            given = host.params if self._is_entry(host) else []
             self._known_outside[host.node] = frozenset({*names, *given})
         return bool(words & self._known_outside[host.node])
 
@@ -82,7 +81,7 @@ class Results:
             return True
         links = self._links_of(trace.host)
         words = links.follow(trace.words, trace.start)
-        written = words & set(parameters(trace.host))
+        written = words & set(trace.host.params)
         if words & links.tested or self._is_kept(words, trace.host):
             return True
         if not words & links.returned and not written:
@@ -99,7 +98,7 @@ class Results:
 
     def _is_kept(self, words: frozenset[str], host: HostCode) -> bool:
         """On an object or in a global that another function reads."""
-        known = {*host.flow.by_name, *parameters(host)}
+        known = {*host.flow.by_name, *host.params}
         if any(word.isidentifier() and word not in known for word in words):
             return True
         attributes = {word[1:] for word in words if word.startswith(".")}

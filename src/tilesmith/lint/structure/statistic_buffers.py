@@ -34,9 +34,20 @@ def normalizes_in_steps(source: KernelSource) -> bool:
     for host in source.live_hosts:
         steps = list(_steps(host, source))
         for number, first in enumerate(steps):
-            scaled = (_scales_by(first, later, source) for later in steps[number + 1 :])
-            if reduces(source.with_callees(first.kernel), source) and any(scaled):
+            parts, later = source.with_callees(first.kernel), steps[number + 1 :]
+            if reduces(parts, source) and _is_scaled_later(first, later, source):
                 return True
+    return False
+
+
+def _is_scaled_later(first: _Step, steps: list[_Step], source: KernelSource) -> bool:
+    """By its own result, or by what further kernels make of nothing else."""
+    made = first.written
+    for later in steps:
+        if _scales_by(first, made, later, source):
+            return True
+        if later.read & made and not later.read & (first.read - first.written):
+            made |= later.written
     return False
 
 
@@ -82,13 +93,16 @@ def _is_new(value: ast.AST) -> bool:
 
 
 def _name(value: ast.expr) -> str | None:
+    """`sums` for `sums[0]`, too."""
+    while isinstance(value, ast.Subscript):
+        value = value.value
     return value.id if isinstance(value, ast.Name) else None
 
 
-def _scales_by(first: _Step, later: _Step, source: KernelSource) -> bool:
-    """The later kernel reads what both read, and scales it by what the first one wrote."""
-    common = first.read & later.read
-    statistics = {param for param, names in later.names.items() if names & first.written and not names & common}
+def _scales_by(first: _Step, made: frozenset[str], later: _Step, source: KernelSource) -> bool:
+    """The later kernel reads what both read, and scales it by what was made of it."""
+    common = (first.read - first.written) & later.read
+    statistics = {param for param, names in later.names.items() if names & made and not names & common}
     data = {param for param, names in later.names.items() if names & common}
     logarithmic = any(part.calls_of("log", "log2") for part in source.with_callees(first.kernel))
     ways = (ast.Mult, ast.Div, ast.Sub) if logarithmic else (ast.Mult, ast.Div)
@@ -102,13 +116,16 @@ def _scales(
     source: KernelSource,
     ways: tuple[type[ast.operator], ...],
 ) -> bool:
-    """After a logarithm, subtracting scales."""
+    """After a logarithm, subtracting scales. A statistic can also be handed over as a plain number."""
     loads = load_calls(kernel, source)
-    behind = Dependence(kernel.flow, loads, loads)
+    numbers = {a.arg: a for a in kernel.node.args.args if a.arg in statistics}
+    behind = Dependence(kernel.flow, loads, loads, numbers)
 
     def comes_from(value: ast.expr, params: set[str]) -> bool:
-        found = [load.args[0] for load in behind.behind(value) if isinstance(load, ast.Call) and load.args]
-        return any(buffers(kernel, address) & params for address in found)
+        marks = behind.behind(value)
+        found = [load.args[0] for load in marks if isinstance(load, ast.Call) and load.args]
+        named = {mark.arg for mark in marks if isinstance(mark, ast.arg)}
+        return bool(named & params) or any(buffers(kernel, address) & params for address in found)
 
     for node in kernel.nodes:
         found = operands(node)

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
-from tilesmith.lint.model.flow import operands
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.structure.buffers import buffers
 from tilesmith.lint.structure.dependence import Dependence, Marks, load_calls
-from tilesmith.lint.structure.reductions import accumulators, reduction_calls, stored_values
+from tilesmith.lint.structure.picks import changed_in_place, picks
+from tilesmith.lint.structure.reductions import accumulators, reduction_calls, shared_totals, stored_values
+from tilesmith.lint.structure.scalings import Scaling, scalings
 from tilesmith.lint.vocabulary import words
 
-DIVISIONS = words("fdiv div_rn")
 LOGARITHMS = words("log log2")
 ROOTS = words("sqrt rsqrt sqrt_rn")
+FEWEST_PLACES = 3
+"""Of one tensor, that make a statistic where they are written out one by one."""
 
 
 def scales_by_statistic(function: JitFunction, source: KernelSource) -> bool:
@@ -39,65 +43,91 @@ class _Reading:
 
     def __init__(self, function: JitFunction, source: KernelSource) -> None:
         self.function, self.source = function, source
-        self.loads = load_calls(function, source)
-        self.reductions = reduction_calls(function, source)
+        shared = shared_totals(function, source)
+        self.loads = load_calls(function, source) - shared
+        self.reductions = reduction_calls(function, source) | shared
         self.totals = accumulators(function, source)
         called = function.name in {name for other in source.jit_functions for name in other.callees}
         given = function.node.args.args if called else []
         self.given = {a.arg: a for a in given if a.arg not in function.constexprs}
 
     def scales(self) -> bool:
-        if not self.reductions and not self.totals:
+        if not self.reductions and not self.totals and len(self.loads) <= FEWEST_PLACES:
             return False
         flow, stops = self.function.flow, {*self.loads, *self.reductions}
         logs = [call.node for call in self.function.calls_of(*LOGARITHMS)]
         self.logarithms = Dependence(flow, logs, self.loads)
+        picked = picks(self.function, self.source)
+        self.picked = Dependence(flow, picked, self.loads)
+        whole, stops = self.loads - picked, stops | picked
         nothing = dict.fromkeys(self.totals, _NOTHING)
         self.views = [
             _View(
-                Dependence(flow, self.loads, stops, {**nothing, **self.given}),
+                Dependence(flow, whole, stops, {**nothing, **self.given}),
                 Dependence(flow, self.reductions, self.loads, self.totals),
                 Dependence(flow, self.loads, self.loads, self.given),
             ),
             _View(
-                Dependence(flow, self.loads, stops, {**self.totals, **self.given}),
+                Dependence(flow, whole, stops, {**self.totals, **self.given}),
                 Dependence(flow, self.reductions, self.loads),
                 Dependence(flow, self.loads, self.loads, {**self.totals, **self.given}),
             ),
         ]
-        pairs = [(node, scale) for node, block, scale in self._pairs() if self._is_scaled(block, scale)]
-        return self._reaches_result(pairs)
+        scaled = [found for found in self._pairs() if self._is_scaled(found.block, found.scale)]
+        return bool(scaled) and self._reaches_result(scaled)
 
-    def _reaches_result(self, scaled: list[tuple[ast.AST, ast.expr]]) -> bool:
+    def _reaches_result(self, scaled: list[Scaling]) -> bool:
         """As it is; or reduced again after it was divided by a deviation or a length. A loss does not count."""
-        flow, results = self.function.flow, stored_values(self.function)
+        aside = changed_in_place(self.function, self.source)
+        flow, results = self.function.flow, [v for v in stored_values(self.function) if v not in aside]
         roots = Dependence(flow, [call.node for call in self.function.calls_of(*ROOTS)], self.loads)
-        kept = Dependence(flow, [node for node, _ in scaled], {*self.loads, *self.reductions})
-        reduced = Dependence(flow, [node for node, scale in scaled if roots.behind(scale)], self.loads)
+        kept = Dependence(flow, [found.node for found in scaled], {*self.loads, *self.reductions})
+        reduced = Dependence(flow, [found.node for found in scaled if roots.behind(found.scale)], self.loads)
         return any(kept.behind(result) or reduced.behind(result) for result in results)
 
-    def _pairs(self) -> Iterator[tuple[ast.AST, ast.expr, ast.expr]]:
-        """Each product, quotient and difference: the node, what may be the block and what may scale it."""
+    def _pairs(self) -> Iterator[Scaling]:
+        """Each product, quotient and difference, except those that build up a total."""
         building = [node for total in self.totals.values() for node in self.function.flow.syntax.inside(total)]
         own = set(building)
-        for node in self.function.nodes:
-            if node in own:
-                continue
-            found = operands(node)
-            if found is not None and isinstance(found.op, (ast.Div, ast.Mult, ast.Sub)):
-                yield node, found.left, found.right
-                if isinstance(found.op, ast.Mult):
-                    yield node, found.right, found.left
-        for call in self.function.calls_of(*DIVISIONS):
-            if len(call.node.args) >= 2:
-                yield call.node, call.node.args[0], call.node.args[1]
+        return (found for found in scalings(self.function, self.source) if found.node not in own)
 
     def _is_scaled(self, block: ast.expr, scale: ast.expr) -> bool:
         parent = self.function.flow.syntax.parents.get(block)
         subtracted = isinstance(parent, (ast.BinOp, ast.AugAssign)) and isinstance(parent.op, ast.Sub)
         if subtracted and not self.logarithms.behind(scale):
             return False
-        return any(self._scales_in(view, block, scale) for view in self.views)
+        if self.picked.marks and self.picked.behind(block):
+            return False
+        return any(self._scales_in(view, block, scale) for view in self.views) or self._is_written_out(block, scale)
+
+    def _is_written_out(self, block: ast.expr, scale: ast.expr) -> bool:
+        """`a / (a + b + c + d)`, each loaded by itself from one tensor."""
+        if not self._is_crowded:
+            return False
+        data = self.views[0].data
+        inside = [load for load in data.behind(scale) if isinstance(load, ast.Call) and load.args]
+        for name in self._sources(data.behind(block)):
+            own = [load for load in inside if name in buffers(self.function, load.args[0])]
+            if len({ast.unparse(load.args[0]) for load in own}) >= FEWEST_PLACES:
+                return not self._multiplies(scale)
+        return False
+
+    @cached_property
+    def _is_crowded(self) -> bool:
+        """Some tensor is loaded from so many places."""
+        loads = [load for load in self.loads if isinstance(load, ast.Call) and load.args]
+        names = Counter(name for load in loads for name in buffers(self.function, load.args[0]))
+        return any(count > FEWEST_PLACES for count in names.values())
+
+    def _multiplies(self, value: ast.expr) -> bool:
+        """Different loads go in as factors, as gates do: that is no statistic."""
+        data = self.views[0].data
+        for node in self.function.flow.parts_behind(value):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+                left, right = data.behind(node.left), data.behind(node.right)
+                if left and right and left != right:
+                    return True
+        return False
 
     def _scales_in(self, view: _View, block: ast.expr, scale: ast.expr) -> bool:
         statistic = view.statistics.behind(scale)
@@ -105,8 +135,8 @@ class _Reading:
         if not statistic or not data:
             return False
         beside = self._sources(view.blocks.behind(scale) - {_NOTHING})
-        reduced, scaled = self._sources(view.data.behind(*statistic)), self._sources(data)
-        return not beside & scaled and (bool(scaled & reduced) or not reduced)
+        reduced, scaled = self._sources(view.data.behind(*statistic)), self._sources(data) - beside
+        return bool(scaled & reduced) or (bool(scaled) and not reduced)
 
     def _sources(self, marks: Marks) -> frozenset[str]:
         """Pointers loaded from, or parameters of a helper."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.source import HostCode, KernelSource
 from tilesmith.lint.structure.gpu_path import off_path
 from tilesmith.lint.structure.torch_modules import heavy_members, is_heavy_module
+from tilesmith.lint.structure.working_hosts import counts_places, working_hosts
 from tilesmith.lint.vocabulary import words
 
 HEAVY_FUNCTIONS = words(
@@ -27,13 +28,15 @@ HEAVY_FUNCTIONS = words(
     fractional_max_pool2d fractional_max_pool3d
     lstm gru rnn_tanh rnn_relu lstm_cell gru_cell rnn_tanh_cell rnn_relu_cell
     scaled_dot_product_attention multi_head_attention_forward cross_entropy ctc_loss
-    cumsum cumprod cummax cummin logcumsumexp sort argsort msort topk kthvalue bincount histc
+    cumprod cummax cummin logcumsumexp sort msort topk kthvalue histc
     functional_call _scaled_mm _int_mm _scaled_dot_product_flash_attention
     """
 )
+COUNTING = words("cumsum argsort bincount")
+"""Work on data; on numbers of places no more than bookkeeping."""
 HEAVY_METHODS = words(
     """
-    matmul mm bmm mv addmm addmm_ addbmm baddbmm baddbmm_ softmax log_softmax cumsum cumprod argsort topk
+    matmul mm bmm mv addmm addmm_ addbmm baddbmm baddbmm_ softmax log_softmax cumprod topk
     """
 )
 HEAVY_SPACES = ("torch.linalg.", "torch.fft.")
@@ -44,7 +47,7 @@ CONSTRUCTORS = frozenset({"__init__", "reset_parameters"})
 def torch_work(source: KernelSource) -> Iterator[ast.expr]:
     """Calls and products in live host code, constructors and side paths apart."""
     members = heavy_members(source)
-    for host in source.live_hosts:
+    for host in working_hosts(source):
         inside = source.syntax.inside(host.node)
         work = [node for node in inside if _is_compiler(node, source)]
         if host.name not in CONSTRUCTORS:
@@ -72,9 +75,19 @@ def _is_work(node: ast.AST, host: HostCode, source: KernelSource, members: froze
     if not isinstance(node, ast.Call):
         return False
     dotted = source.dotted(node.func)
+    if _counts(node, dotted):
+        operand = node.args[0] if dotted and node.args else getattr(node.func, "value", None)
+        return not counts_places(operand, host, source)
     if dotted is not None:
         return _is_heavy_function(dotted)
     return _is_heavy_method(node) or _is_member(node.func, host, members) or _is_inherited(node.func, host, source)
+
+
+def _counts(call: ast.Call, dotted: str | None) -> bool:
+    """`torch.cumsum(x, 0)`, `x.cumsum(0)`."""
+    if dotted is not None:
+        return dotted.startswith("torch.") and dotted.rpartition(".")[2] in COUNTING
+    return isinstance(call.func, ast.Attribute) and call.func.attr in COUNTING - {"bincount"}
 
 
 def _is_heavy_function(dotted: str) -> bool:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from tilesmith.lint.model.flow import Binding, Flow
+from tilesmith.lint.model.flow import Binding, Flow, names_behind
 from tilesmith.lint.model.inference import LANGUAGE
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.vocabulary import LOADS
@@ -60,14 +60,7 @@ class ValueFlow:
     def origins_of(self, name: str) -> frozenset[str]:
         """Every name this name is computed from; itself only if it feeds itself."""
         if name not in self._origins:
-            seen: set[str] = set()
-            waiting = list(self._made_of.get(name, ()))
-            while waiting:
-                current = waiting.pop()
-                if current not in seen:
-                    seen.add(current)
-                    waiting += self._made_of.get(current, ())
-            self._origins[name] = frozenset(seen)
+            self._origins[name] = names_behind(name, self._made_of)
         return self._origins[name]
 
     def parts_behind(self, *expressions: ast.AST) -> list[ast.AST]:

@@ -15,6 +15,7 @@ from tilesmith.lint.structure.buffers import helper_calls
 from tilesmith.lint.structure.contractions import contractions
 from tilesmith.lint.structure.dependence import Dependence, Marks, load_calls
 from tilesmith.lint.structure.reductions import reduction_calls, stored_values
+from tilesmith.lint.structure.spread_windows import adds_tap_to_position
 from tilesmith.lint.structure.tiles import arange_sizes
 from tilesmith.lint.vocabulary import STORES
 
@@ -29,7 +30,7 @@ def slides_window(function: JitFunction, source: KernelSource) -> bool:
     if not feeding and not helpers:
         return False
     places = _read_places(function, source)
-    if any(_shifts(load, places) for load in feeding):
+    if any(_shifts(load, places) for load in feeding) or adds_tap_to_position(function, source):
         return True
     return any(_shifts_inside(call, callee, places, source) for call, callee in helpers)
 
@@ -153,16 +154,21 @@ def _shifts(load: ast.Call, places: _Places) -> bool:
 
 
 def _scaled_or_tested(value: ast.AST, places: _Places) -> Iterator[ast.BinOp]:
-    """Sums that are a factor of a product or compared with a border, named or written in place."""
+    """Sums that are a factor, divided, or compared with a border, named or written in place."""
     for node in places.flow.syntax.inside(value):
         sides: list[ast.expr] = []
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mult, ast.FloorDiv, ast.Mod)):
             sides = [node.left, node.right]
         elif isinstance(node, ast.Compare):
             compared = [node.left, *node.comparators]
-            sides = [] if any(map(places.is_tap, compared)) else compared
+            sides = [] if any(places.is_tap(side) or _is_product(side) for side in compared) else compared
         for side in sides:
             yield from _sums(side, places.flow)
+
+
+def _is_product(border: ast.expr) -> bool:
+    """`M * K`: as many elements as there are, not the length of an axis."""
+    return isinstance(border, ast.BinOp) and isinstance(border.op, ast.Mult)
 
 
 def _sums(side: ast.expr, flow: Flow, depth: int = 0) -> Iterator[ast.BinOp]:

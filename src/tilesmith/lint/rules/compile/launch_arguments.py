@@ -150,12 +150,25 @@ def _texts(bound: Mapping[str, ast.expr], function: JitFunction) -> Iterator[str
 def _types(source: KernelSource, bound: Mapping[str, ast.expr], function: JitFunction) -> Iterator[str]:
     """`x.dtype` is torch's; a kernel that converts to it needs Triton's."""
     for name, value in bound.items():
-        torch_type = isinstance(value, ast.Attribute) and (
-            value.attr == "dtype" or (source.dotted(value) or "").removeprefix("torch.") in TORCH_TYPES
-        )
-        if torch_type and _converts_to(source, function, name):
+        if _is_torch_type(source, value) and _converts_to(source, function, name):
             given = f"{name} is given {ast.unparse(value)}, a type of torch"
             yield f"{given}, where the kernel needs Triton's own: pass tl.float32 or the like"
+
+
+def _is_torch_type(source: KernelSource, value: ast.expr) -> bool:
+    """`torch.float32`, or `x.dtype` where the file itself keeps nothing under that name."""
+    if not isinstance(value, ast.Attribute):
+        return False
+    if (source.dotted(value) or "").removeprefix("torch.") in TORCH_TYPES:
+        return True
+    owned = any(getattr(n, "id", getattr(n, "attr", "")) == "dtype" and _is_stored(n) for n in source.syntax.nodes)
+    return (
+        value.attr == "dtype" and not owned and not (isinstance(value.value, ast.Name) and value.value.id == "self")
+    )
+
+
+def _is_stored(node: ast.AST) -> bool:
+    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 def _converts_to(source: KernelSource, function: JitFunction, name: str) -> bool:

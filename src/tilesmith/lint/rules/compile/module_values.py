@@ -20,7 +20,9 @@ TORCH_TYPES = words(
     float8_e4m3fn float8_e5m2
     """
 )
-MAKERS = words("int float bool str len round sum abs min max list tuple dict set range sorted")
+MAKERS = words("int float bool str len list tuple dict set range sorted")
+CHOOSERS = words("round sum abs min max")
+"""Of plain values they make plain ones; of a `tl.constexpr` they make another."""
 KNOWN_BUILTINS = words("len list range float int isinstance getattr print min max hasattr")
 LONGEST_CHAIN = 5
 
@@ -38,7 +40,7 @@ class Bindings:
 
 def global_in_kernel(source: KernelSource) -> Iterator[Finding]:
     """A number, string, list or torch type that is no `tl.constexpr`."""
-    if ALLOWING in source.text:
+    if ALLOWING in source.text or "globals()[" in source.text:
         return
     reader = _Reader(source)
     for function in source.jit_functions:
@@ -96,20 +98,19 @@ class _Reader:
         match value:
             case ast.Constant():
                 return value.value is not None and value.value is not Ellipsis
-            case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.JoinedStr() | ast.Compare():
+            case ast.List() | ast.Tuple() | ast.Dict() | ast.Set() | ast.JoinedStr():
                 return True
+            case ast.Compare():
+                return all(self.is_plain(side, depth) for side in (value.left, *value.comparators))
             case ast.UnaryOp():
                 return self.is_plain(value.operand, depth)
             case ast.BinOp():
                 return self.is_plain(value.left, depth) and self.is_plain(value.right, depth)
             case ast.IfExp():
                 return self.is_plain(value.body, depth) and self.is_plain(value.orelse, depth)
-            case ast.Call(func=ast.Name(id=name)) if name in MAKERS:
-                return (
-                    self.source.names.scope_binding(value.func) is None
-                    if isinstance(value.func, ast.Name)
-                    else False
-                )
+            case ast.Call(func=ast.Name() as maker) if maker.id in MAKERS | CHOOSERS:
+                plain = maker.id in MAKERS or all(self.is_plain(a, depth) and not _holds(a) for a in value.args)
+                return plain and self.source.names.scope_binding(maker) is None
             case ast.Call():
                 return (self.source.dotted(value.func) or "").startswith("math.")
             case ast.Attribute() | ast.Name():
@@ -155,6 +156,11 @@ def _is_plain_class(node: ast.ClassDef, source: KernelSource) -> bool:
     """A bag of constants; a NamedTuple may be used in kernels."""
     bases = {source.dotted(base) or getattr(base, "id", "") for base in node.bases}
     return not node.keywords and bases <= {"object", "enum.Enum", "enum.IntEnum"}
+
+
+def _holds(value: ast.expr) -> bool:
+    """A collection, whose elements may be anything."""
+    return isinstance(value, (ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Name, ast.Call))
 
 
 def _is_torch_type(dotted: str) -> bool:

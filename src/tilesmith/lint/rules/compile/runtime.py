@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tilesmith.lint.model.constants import device_numbers, host_numbers
+from tilesmith.lint.model.constants import device_numbers, host_numbers, parameter_numbers
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, Launch
 from tilesmith.lint.model.values import PARAMETER, Dim, Kind
 
@@ -32,6 +32,26 @@ def is_runtime(
         case ast.UnaryOp():
             return is_runtime(source, function, value.operand, depth - 1)
     return False
+
+
+def may_be_one(source: KernelSource, function: JitFunction, value: ast.expr) -> bool:
+    """Made from a parameter that nobody knows the value of: where a launch passes 1, it is a constant."""
+    if function.value(value).kind is Kind.TENSOR:
+        return False
+    names = [part.id for part in ast.walk(value) if isinstance(part, ast.Name) and part.id in function.params]
+    return any(
+        parameter_numbers(source, function, name) is None and not _counts(source, function, name) for name in names
+    )
+
+
+def _counts(source: KernelSource, function: JitFunction, name: str) -> bool:
+    """Every launch passes the count of a tensor's elements, which nobody makes 1."""
+    counting = []
+    for launch in source.launches_of(function):
+        passed, host = (launch.bound_to(function) or {}).get(name), source.host_of(launch)
+        parts = [] if passed is None else host.flow.parts_behind(passed) if host else source.syntax.inside(passed)
+        counting.append(any(isinstance(part, ast.Attribute) and part.attr == "numel" for part in parts))
+    return bool(counting) and all(counting)
 
 
 def is_fraction(value: ast.AST) -> bool:

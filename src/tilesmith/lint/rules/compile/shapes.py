@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.compilation import STATIC_RANGE, static_turns
 from tilesmith.lint.model.constants import device_numbers
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.rules.compile.runtime import is_fraction, is_runtime
+from tilesmith.lint.rules.compile.runtime import is_fraction, is_runtime, may_be_one
 from tilesmith.lint.rules.findings import argument, compile_fault, warning
 from tilesmith.lint.vocabulary import REDUCTIONS, SCANS
 from tilesmith.records import Finding
@@ -71,7 +71,10 @@ def _runtime_turns(source: KernelSource, function: JitFunction) -> Iterator[Find
                     f"tl.static_range is unrolled by the compiler, but {ast.unparse(bound)} is a run-time value: "
                     "use range, or make the bound a tl.constexpr"
                 )
-                yield compile_fault(source, RULE, call.node, message)
+                if may_be_one(source, function, bound):
+                    yield warning(RULE, call.line, f"{message} (it works only where every launch passes 1)")
+                else:
+                    yield compile_fault(source, RULE, call.node, message)
 
 
 def _runtime_axes(source: KernelSource, function: JitFunction) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.values import Kind
-from tilesmith.lint.rules.compile.runtime import is_runtime, sizes
+from tilesmith.lint.rules.compile.runtime import is_runtime, may_be_one, sizes
 from tilesmith.lint.rules.findings import compile_fault, warning
 from tilesmith.records import Finding
 
@@ -67,7 +67,10 @@ def _number(source: KernelSource, function: JitFunction, node: ast.Call, name: s
         message = (
             f"Python's {name}() cannot read {ast.unparse(given)}, which only the device knows: {NUMBERS[name]}"
         )
-        yield compile_fault(source, RULE, node, message)
+        if not certain and may_be_one(source, function, given):
+            yield warning(RULE, node.lineno, f"{message} (it works only where every launch passes 1)")
+        else:
+            yield compile_fault(source, RULE, node, message)
 
 
 def _junction(function: JitFunction, node: ast.BoolOp) -> Iterator[Finding]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.call_arguments import keyword
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.pointers import pointer_params
+from tilesmith.lint.structure.pointers import accessed_params
 from tilesmith.records import Finding
 
 MOST_CONFIGS = 32
@@ -19,7 +20,7 @@ def too_many_configs(source: KernelSource) -> Iterator[Finding]:
         tuner, decorator = function.autotune, autotune_decorator(function, source)
         if tuner is None or decorator is None or tuner.count is None or tuner.count <= MOST_CONFIGS:
             continue
-        if _keyword(decorator, "prune_configs_by") is None:
+        if keyword(decorator, "prune_configs_by") is None:
             message = (
                 f"{tuner.count} autotune configs, each compiled and timed for every new key: keep the ten or so "
                 "that matter, or prune them with prune_configs_by"
@@ -55,7 +56,7 @@ def autotune_decorator(function: JitFunction, source: KernelSource) -> ast.Call 
 
 def runtime_sizes(function: JitFunction) -> list[str]:
     """Plain parameters that bound a loop or a mask."""
-    pointers = pointer_params(function)
+    pointers = accessed_params(function)
     plain = [p for p in function.params if p not in function.constexprs and p not in pointers]
     syntax = function.flow.syntax
     tests = [node for node in function.nodes if isinstance(node, ast.Compare)]
@@ -66,9 +67,5 @@ def runtime_sizes(function: JitFunction) -> list[str]:
 
 
 def _key_line(decorator: ast.Call) -> int:
-    given = _keyword(decorator, "key") or (decorator.args[1] if len(decorator.args) > 1 else decorator)
+    given = keyword(decorator, "key") or (decorator.args[1] if len(decorator.args) > 1 else decorator)
     return given.lineno
-
-
-def _keyword(call: ast.Call, name: str) -> ast.expr | None:
-    return next((keyword.value for keyword in call.keywords if keyword.arg == name), None)

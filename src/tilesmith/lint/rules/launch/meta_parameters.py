@@ -38,7 +38,9 @@ def _tuned_kernel(launch: Launch, source: KernelSource) -> JitFunction | None:
     tuned = [function for function in functions if function.autotune is not None or function.heuristics]
     if len(functions) != 1 or not tuned or tuned[0].name in _rebound_names(source):
         return None
-    return tuned[0]
+    named = launch.node.func.value
+    own = isinstance(named, ast.Name) and source.names.scope_binding(named) is source.names.scope_of[tuned[0].node]
+    return tuned[0] if own else None
 
 
 @remembered

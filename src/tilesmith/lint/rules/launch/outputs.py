@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.source import FunctionNode, HostCode, KernelSource, Launch
+from tilesmith.lint.model.source import HostCode, KernelSource, Launch
 from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.rules.launch.autotuner import autotune_decorator
 from tilesmith.lint.structure.pointers import ACCUMULATING, UNKNOWN_WRITE, writes_of
@@ -39,11 +39,6 @@ def _is_unfilled(value: ast.AST, source: KernelSource) -> bool:
     return dotted in UNFILLED_FUNCTIONS or (dotted is None and method in UNFILLED_METHODS)
 
 
-def _parameters(function: FunctionNode) -> set[str]:
-    given = function.args
-    return {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
-
-
 class _Uses:
     """What happens to the names of one function."""
 
@@ -62,7 +57,7 @@ class _Uses:
         found = [
             name for name, all_of in bound if all(b.whole and _is_unfilled(b.value, self.source) for b in all_of)
         ]
-        return [name for name in found if name not in _parameters(self.host.node)]
+        return [name for name in found if name not in self.host.params]
 
     def fault(self, name: str) -> str | None:
         """A message, where every use is understood and none fills the memory before it is read."""
@@ -88,7 +83,7 @@ class _Uses:
             return frozenset()
         if self._is_nested(use):
             return None
-        launch = self._launch_with(use, parent)
+        launch = self._launch_with(parent)
         if launch is not None:
             return self._written_by(launch, use)
         return frozenset() if self._is_read(use) else None
@@ -98,7 +93,7 @@ class _Uses:
         inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
         return next((node for node in above if isinstance(node, inner)), None) is not self.host.node
 
-    def _launch_with(self, use: ast.Name, parent: ast.AST) -> Launch | None:
+    def _launch_with(self, parent: ast.AST) -> Launch | None:
         call = self.source.syntax.parents[parent] if isinstance(parent, ast.keyword) else parent
         return self.launches.get(call) if isinstance(call, ast.Call) else None
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.call_arguments import argument
 from tilesmith.lint.model.flow import Binding, operands
 from tilesmith.lint.model.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
-from tilesmith.lint.rules.findings import argument, warning
+from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.arguments import MOST_LAUNCHES
 from tilesmith.lint.structure.element_types import element_types
 from tilesmith.lint.structure.frames import Frame, frames_of

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.call_arguments import argument
 from tilesmith.lint.model.source import KernelLoop, KernelSource, LanguageCall
-from tilesmith.lint.rules.findings import argument, warning
+from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.accesses import expansion_of
 from tilesmith.lint.structure.addresses import Expansion
 from tilesmith.lint.structure.element_types import element_types

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import NamedTuple
 
-from tilesmith.lint.structure.accesses import Access, argument
+from tilesmith.lint.model.call_arguments import argument
+from tilesmith.lint.structure.accesses import Access
 from tilesmith.lint.structure.addresses import Expansion
 from tilesmith.lint.structure.edges import Edges
 from tilesmith.lint.structure.fit import UNKNOWN, Fit, Verdict, worst

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.source import HostCode, KernelSource, Launch
 from tilesmith.lint.rules.findings import info
 from tilesmith.lint.structure.accesses import by_kernel, expansion_of
-from tilesmith.lint.structure.arguments import MOST_LAUNCHES, parameters_of
+from tilesmith.lint.structure.arguments import MOST_LAUNCHES
 from tilesmith.lint.structure.host_calls import host_calls
 from tilesmith.records import Finding
 
@@ -42,7 +42,7 @@ def _is_raw(name: str, launch: Launch, source: KernelSource) -> bool:
 
 def _comes_raw(name: str, host: HostCode, source: KernelSource, depth: int) -> bool:
     """A parameter that this function leaves as it is, and that callers, if any, pass as it came to them."""
-    if name not in parameters_of(host) or name in host.flow.by_name or _is_asked(name, host, source):
+    if name not in host.params or name in host.flow.by_name or _is_asked(name, host, source):
         return False
     sites = host_calls(source).callers(host)
     if not sites:

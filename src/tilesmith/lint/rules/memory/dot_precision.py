@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.call_arguments import argument
 from tilesmith.lint.model.inference import LANGUAGE
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import argument, warning
+from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.element_types import NARROW, element_types
 from tilesmith.lint.structure.frames import Frame, Place, frames_of
 from tilesmith.records import Finding

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tilesmith.lint.model.call_arguments import argument
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.values import Dim
 from tilesmith.lint.rules.findings import info, warning
-from tilesmith.lint.structure.accesses import argument
 from tilesmith.lint.structure.arguments import arguments
 from tilesmith.lint.structure.fill_algebra import Fill
 from tilesmith.lint.structure.fills import Fills
