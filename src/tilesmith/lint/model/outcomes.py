@@ -22,12 +22,20 @@ def runs_as_written(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     called = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
     if isinstance(function, ast.AsyncFunctionDef) or any(isinstance(n, GENERATING) for n in ast.walk(function)):
         return False
-    return all(_tail(decorator) in HARMLESS for decorator in called)
+    return all(_tail(decorator) in HARMLESS or _path(decorator) == "torch.fx.wrap" for decorator in called)
 
 
 def swallows(context: ast.expr) -> bool:
     """`with suppress(Exception):`, or a context manager that may do the same."""
     return isinstance(context, ast.Call) and _tail(context.func) in ("suppress", "raises", "ExitStack")
+
+
+def _path(expression: ast.expr) -> str:
+    return (
+        f"{_path(expression.value)}.{expression.attr}"
+        if isinstance(expression, ast.Attribute)
+        else _tail(expression)
+    )
 
 
 def _tail(expression: ast.expr) -> str:
