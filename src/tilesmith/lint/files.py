@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tilesmith.errors import UsageError
 from tilesmith.lint import Given, KernelSyntaxError, LintReport, lint, read_kernel
-from tilesmith.lint.model.reading import LARGEST_SOURCE_CHARACTERS
+from tilesmith.lint.model.reading import LARGEST_SOURCE_CHARACTERS, too_large
 from tilesmith.records import Finding, Severity
 from tilesmith.tasks.interface import init_count, input_count
 from tilesmith.tasks.sizes import largest_tensor
@@ -67,6 +67,8 @@ def lint_bytes(data: bytes, given: Given) -> LintReport:
 
 def _decoded(data: bytes) -> str:
     """As Python reads a file: UTF-8, unless its first lines name another encoding."""
+    if len(data) >= MOST_BYTES:
+        raise too_large()
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         return data.decode(encoding)

@@ -57,11 +57,3 @@ STORES = words(
     """
 )
 EXPONENTIALS = words("exp exp2")
-
-BLOCK_MAKERS = words(
-    """
-    load arange zeros zeros_like full program_id num_programs dot where exp exp2 log log2 sqrt rsqrt sin cos
-    maximum minimum atomic_add
-    """
-)
-"""Functions whose result is always one tensor, never a tuple and never a compile-time value."""

@@ -66,10 +66,14 @@ def _find_hosts(syntax: Syntax, device_code: frozenset[ast.FunctionDef]) -> tupl
     return tuple(hosts)
 
 
+def too_large() -> KernelSyntaxError:
+    message = f"too large to read: more than {LARGEST_SOURCE_CHARACTERS:,} characters"
+    return KernelSyntaxError(None, message, python_refuses=False)
+
+
 def _parse(text: str) -> ast.Module:
     if len(text) > LARGEST_SOURCE_CHARACTERS:
-        message = f"too large to read: more than {LARGEST_SOURCE_CHARACTERS:,} characters"
-        raise KernelSyntaxError(None, message, python_refuses=False)
+        raise too_large()
     if "\0" in text:
         raise KernelSyntaxError(text.count("\n", 0, text.index("\0")) + 1, "null byte in the source")
     try:
