@@ -3,7 +3,9 @@
     TilesmithError               one line for the user: what is wrong, where, what to do; exit code 2
     ├── TaskError                the task file, its inputs or its reference is at fault
     ├── UsageError               an option or argument makes no sense
-    └── MachineError             this machine (GPU, memory, sandbox, missing package) is at fault
+    ├── MachineError             this machine (GPU, memory, sandbox, missing package) is at fault
+    ├── AuthorError              the author of kernels cannot answer: no network, no key, provider down
+    └── RunError                 a run folder cannot be read, written or resumed
 
 A wrong kernel is never an exception: it is a `Verdict`.
 """
@@ -25,3 +27,11 @@ class UsageError(TilesmithError):
 
 class MachineError(TilesmithError):
     """The machine or its software failed; the candidate is not to blame."""
+
+
+class AuthorError(TilesmithError):
+    """Nobody answers: says so in the provider's words. The run stops and can be resumed."""
+
+
+class RunError(TilesmithError):
+    """A run folder is missing, damaged, in use or of another format."""

@@ -37,7 +37,7 @@ class Examination:
         self.config, self.device, self.task, self.kernel = config, device, task, kernel
         self._progress = progress
         self.text = ""
-        self.kernel_type = "unknown"
+        self.kernel_type = self.complexity = "unknown"
         self.findings: tuple[Finding, ...] = ()
         self.errors: OutputErrors | None = None
         self.timing: Timing | None = None
@@ -91,6 +91,7 @@ class Examination:
             where = f"line {error.line}: " if error.line else ""
             raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
         self.findings, self.kernel_type = report.findings, report.kernel_type
+        self.complexity = report.complexity
         for finding in self.findings:
             if finding.severity is Severity.ERROR:
                 where = f"line {finding.line}: " if finding.line else ""
@@ -118,6 +119,7 @@ class Examination:
             verdict=verdict,
             reason=reason,
             kernel_type=self.kernel_type,
+            complexity=self.complexity,
             findings=self.findings,
             errors=self.errors,
             timing=self.timing,

@@ -1,7 +1,4 @@
-"""The nouns of tilesmith: frozen records that every stage takes and returns.
-
-Nothing here imports torch or triton; every record is plain data that survives JSON.
-"""
+"""The nouns of a judgement: a verdict and what it rests on."""
 
 from __future__ import annotations
 
@@ -116,6 +113,8 @@ class Evaluation:
     verdict: Verdict
     reason: str
     kernel_type: str
+    complexity: str = "unknown"
+    """How delicate the kernel is: low, medium, high, persistent; unknown where it does not parse."""
     findings: tuple[Finding, ...] = ()
     errors: OutputErrors | None = None
     timing: Timing | None = None

@@ -1,0 +1,22 @@
+"""Who writes kernels. The forge cannot tell one author from another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from tilesmith.records import Prompt, Reply, Request
+
+Heard = Callable[[int], None]
+"""Told, while a reply comes in, how many characters have arrived so far."""
+
+
+class Author(Protocol):
+    """Answers requests, from several threads at once. Raises `AuthorError` when nobody is there to answer."""
+
+    @property
+    def name(self) -> str:
+        """For people: `playbook`, `gpt-x at https://...`."""
+
+    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+        """The reply to `prompt`, which is `request` in words."""
