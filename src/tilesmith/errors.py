@@ -4,6 +4,7 @@
     ├── TaskError                the task file, its inputs or its reference is at fault
     ├── UsageError               an option or argument makes no sense
     ├── MachineError             this machine (GPU, memory, sandbox, missing package) is at fault
+    │   └── NotJudgedHere        this kernel cannot be judged on this machine, whatever it is worth
     ├── AuthorError              the author of kernels cannot answer: no network, no key, provider down
     └── RunError                 a run folder cannot be read, written or resumed
 
@@ -27,6 +28,10 @@ class UsageError(TilesmithError):
 
 class MachineError(TilesmithError):
     """The machine or its software failed; the candidate is not to blame."""
+
+
+class NotJudgedHere(MachineError):
+    """The machine cannot judge this one kernel, though it can judge others."""
 
 
 class AuthorError(TilesmithError):

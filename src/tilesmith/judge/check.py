@@ -23,7 +23,8 @@ from tilesmith.judge.limits import candidate_limits, reference_limits, roomy_fol
 from tilesmith.judge.nursery import Child, Nursery
 from tilesmith.judge.references import References
 from tilesmith.judge.sessions import Failed, ReferenceSession
-from tilesmith.records import Evaluation
+from tilesmith.judge.surveying import survey_of
+from tilesmith.records import Evaluation, Survey
 from tilesmith.tasks.source import TaskSource, read_task
 
 
@@ -65,6 +66,12 @@ class Judge:
         except Failed as failed:
             return exam.failed(failed)
         return exam.passed()
+
+    def survey(self, task: Path | TaskSource) -> Survey:
+        """The task before anything is written for it. Raises TilesmithError where it cannot be used."""
+        source = read_task(task) if isinstance(task, Path) else task
+        with self._references.of(source) as reference:
+            return survey_of(source, reference, self.device, self.config)
 
     def close(self) -> None:
         self._references.close()

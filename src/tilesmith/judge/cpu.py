@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.errors import MachineError
+from tilesmith.errors import MachineError, NotJudgedHere
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.roofline import floor_on, gpu_for_target
@@ -153,7 +153,7 @@ def _unless_compiled(failure: Failed, compilation: Compilation) -> Exception:
     """What the real compiler accepts at the exact shape is no compile error: then the small shape is to blame."""
     if failure.verdict is not Verdict.COMPILE_ERROR or not compilation.resources:
         return failure
-    return MachineError(f"compiles at the task's shape but not at one small enough to interpret: {failure.reason}")
+    return NotJudgedHere(f"compiles at the task's shape but not at one small enough to interpret: {failure.reason}")
 
 
 def _closer_shape(reference: ReferenceSession, compilation: Compilation) -> str | None:

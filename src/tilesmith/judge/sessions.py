@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tilesmith.errors import MachineError, TaskError
+from tilesmith.errors import MachineError, NotJudgedHere, TaskError
 from tilesmith.judge.nursery import Child, ChildGone
 from tilesmith.judge.replies import is_genuine
 from tilesmith.records import OutputErrors, Verdict
@@ -150,7 +150,7 @@ class CandidateSession:
         if "machine_error" in reply:
             raise MachineError(_printable(reply["machine_error"]))
         if "unsupported" in reply:
-            raise MachineError(f"{_printable(reply['unsupported'])}: this kernel can only be checked on a GPU")
+            raise NotJudgedHere(f"{_printable(reply['unsupported'])}: this kernel can only be checked on a GPU")
         if "fault" in reply:
             raise _as_failure(reply["fault"])
         ok = reply.get("ok")

@@ -150,6 +150,8 @@ class Usage:
     cached_tokens: int = 0
     dollars: float | None = 0.0
     """Null when the price of the model is unknown."""
+    estimated: bool = False
+    """Whether any of it was counted from characters, because the provider said nothing."""
 
     @property
     def tokens(self) -> int:
@@ -163,6 +165,7 @@ class Usage:
             self.reasoning_tokens + other.reasoning_tokens,
             self.cached_tokens + other.cached_tokens,
             (self.dollars or 0.0) + (other.dollars or 0.0) if known else None,
+            self.estimated or other.estimated,
         )
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.tasks.graph import graph_to_json
 from tilesmith.worker import exchange
 from tilesmith.worker.baselines import Baselines
 from tilesmith.worker.channel import Channel
@@ -29,6 +30,7 @@ from tilesmith.worker.taskside import (
     long_shapes,
     odd_shapes,
     resized,
+    trace,
 )
 from tilesmith.worker.variant import Answer, Variant, input_shapes, shapes_of
 
@@ -38,6 +40,7 @@ def serve(channel: Channel) -> None:
     operations: dict[str, Operation] = {
         "open": reference.open,
         "describe": reference.describe,
+        "trace": reference.trace,
         "variants": reference.variants,
         "align": reference.align,
         "construct": reference.construct,
@@ -72,6 +75,11 @@ class Reference:
 
     def describe(self) -> dict[str, Any]:
         return asdict(describe(self._loaded))
+
+    def trace(self) -> dict[str, Any]:
+        """The operators of the forward pass, or the reason why they cannot be listed."""
+        traced = trace(self._loaded)
+        return {"graph": graph_to_json(traced.graph) if traced.graph else None, "reason": traced.reason}
 
     def variants(self, odd: int) -> dict[str, Any]:
         """Add small and ragged shapes of the task; says what each one is."""

@@ -9,6 +9,7 @@ from tilesmith.worker.taskside.shrinking import (
     long_shapes,
     odd_shapes,
 )
+from tilesmith.worker.taskside.tracing import trace
 
 __all__ = [
     "LoadedTask",
@@ -22,4 +23,5 @@ __all__ = [
     "odd_shapes",
     "resized",
     "seed_everything",
+    "trace",
 ]

@@ -1,0 +1,103 @@
+"""`tilesmith forge TASK`: write a faster kernel for a module, and prove it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import typer
+
+from tilesmith.cli.runs_folder import Faces, runs_folder
+from tilesmith.config import CheckConfig
+from tilesmith.errors import UsageError
+
+_CHECK = CheckConfig()
+_HELP = """
+Turn a PyTorch module into a Triton kernel: seeds, analysis, optimisation, repair, tuning, confirmation. Everything is
+kept in a run folder; the best verified kernel is its best.py.
+
+    tilesmith forge examples/softmax.py
+
+    tilesmith forge TASK --model gpt-5 --max-cost 2.50
+
+    tilesmith forge TASK --base-url http://localhost:8000/v1 --model qwen3-coder
+
+    tilesmith forge --resume last
+
+Without a model the playbook writes the kernel: no network, no key. Keys come from the environment only (OPENAI_API_KEY,
+ANTHROPIC_API_KEY, GEMINI_API_KEY; TILESMITH_API_KEY for --base-url).
+
+Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault.
+"""
+_LLM, _DIALS, _JUDGE = "The author", "How much is tried (each overrides --effort)", "The judge"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help=_HELP)(forge)
+
+
+def forge(
+    context: typer.Context,
+    task: Path | None = typer.Argument(None, help="Python file with Model, get_inputs and get_init_inputs."),
+    resume: str | None = typer.Option(None, help="Go on with a run that was stopped or killed: its folder, or last."),
+    runs: Path | None = typer.Option(None, help="Folder the run is made in; TILESMITH_RUNS, else ./runs."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    author: str = typer.Option("auto", help="auto, llm, playbook or replay.", rich_help_panel=_LLM),
+    model: str | None = typer.Option(None, help="Model, or PROVIDER/MODEL; TILESMITH_MODEL.", rich_help_panel=_LLM),
+    provider: str | None = typer.Option(
+        None, help="openai, anthropic, gemini, deepseek, openrouter, ollama, vllm, sglang.", rich_help_panel=_LLM
+    ),
+    base_url: str | None = typer.Option(None, help="Any OpenAI-compatible endpoint.", rich_help_panel=_LLM),
+    price: str | None = typer.Option(None, help="Dollars per million tokens: IN,OUT.", rich_help_panel=_LLM),
+    replay: str | None = typer.Option(None, help="Take all replies from this run.", rich_help_panel=_LLM),
+    retries: int | None = typer.Option(None, help="Times a failing call is tried again.", rich_help_panel=_LLM),
+    call_timeout: float | None = typer.Option(None, help="Seconds a call may take.", rich_help_panel=_LLM),
+    idle_timeout: float | None = typer.Option(None, help="Seconds a call may be silent.", rich_help_panel=_LLM),
+    effort: str = typer.Option("normal", help="quick, normal or thorough.", rich_help_panel=_DIALS),
+    seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_DIALS),
+    rounds: int | None = typer.Option(None, help="Rounds of analysis and optimisation.", rich_help_panel=_DIALS),
+    repairs: int | None = typer.Option(None, help="Tries to mend a failing kernel.", rich_help_panel=_DIALS),
+    seed_repairs: int | None = typer.Option(
+        None, help="Tries to mend a failing seed when another seed has passed.", rich_help_panel=_DIALS
+    ),
+    stages: str | None = typer.Option(
+        None, help="auto, all, none, or some of grid,block,memory.", rich_help_panel=_DIALS
+    ),
+    patience: int | None = typer.Option(None, help="Rounds without gain to go on for.", rich_help_panel=_DIALS),
+    min_gain: float | None = typer.Option(
+        None, help="How many times faster a kernel must be to count as better.", rich_help_panel=_DIALS
+    ),
+    target_speedup: float | None = typer.Option(None, help="Stop when reached.", rich_help_panel=_DIALS),
+    max_tokens: int | None = typer.Option(None, help="Stop before more are used.", rich_help_panel=_DIALS),
+    max_cost: float | None = typer.Option(None, help="Stop before more dollars are spent.", rich_help_panel=_DIALS),
+    max_minutes: float | None = typer.Option(None, help="Stop after this time.", rich_help_panel=_DIALS),
+    max_output_tokens: int | None = typer.Option(None, help="Per call.", rich_help_panel=_DIALS),
+    confirm: bool | None = typer.Option(
+        None, "--confirm/--no-confirm", help="Judge the winner again, fresh, unseen seed.", rich_help_panel=_DIALS
+    ),
+    device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda.", rich_help_panel=_JUDGE),
+    target: str = typer.Option(_CHECK.target, help="GPU to compile for without one.", rich_help_panel=_JUDGE),
+    precision: str = typer.Option(_CHECK.precision, help="default, ieee or tf32.", rich_help_panel=_JUDGE),
+    k: float = typer.Option(_CHECK.k, help="Allowed error as a multiple of PyTorch's.", rich_help_panel=_JUDGE),
+    seed: int = typer.Option(_CHECK.seed, help="Seed of weights and inputs.", rich_help_panel=_JUDGE),
+    timeout: float = typer.Option(_CHECK.timeout_s, help="Seconds one step may take.", rich_help_panel=_JUDGE),
+    timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds.", rich_help_panel=_JUDGE),
+) -> None:
+    from tilesmith.cli.forging import forge_new, resume_run
+
+    faces = Faces(runs_folder(runs), as_json)
+    if resume is not None:
+        _nothing_else(context)
+        raise typer.Exit(resume_run(resume, faces))
+    if task is None:
+        raise UsageError("name a task to forge, or --resume RUN; see  tilesmith forge --help")
+    options = {name: value for name, value in context.params.items() if value is not None}
+    raise typer.Exit(forge_new(task, options, faces))
+
+
+def _nothing_else(context: typer.Context) -> None:
+    """A resumed run is configured by its own folder."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE" and name not in ("resume", "runs", "as_json"):
+            shown = "TASK" if name == "task" else f"--{name.replace('_', '-')}"
+            raise UsageError(f"--resume goes on with what the run was begun with; leave out {shown}")

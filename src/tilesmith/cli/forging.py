@@ -1,0 +1,101 @@
+"""What `tilesmith forge` does once its options are read: begin or resume a run, show it, print how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tilesmith.authors.choosing import AuthorChoice, choose_author, make_author
+from tilesmith.cli.live import watcher
+from tilesmith.cli.runs_folder import Faces
+from tilesmith.config import CheckConfig
+from tilesmith.errors import UsageError
+from tilesmith.forge.commission import Commission, begin, recommission
+from tilesmith.forge.dials import dials_for
+from tilesmith.forge.judging import JudgeEvaluator
+from tilesmith.forge.running import run_forge
+from tilesmith.llm.choosing import LlmOptions, choose_endpoint
+from tilesmith.llm.prices import is_priced, parse_price
+from tilesmith.records import Finished, to_json
+from tilesmith.runs import RunFolder, Status
+from tilesmith.runs.listing import find_run
+from tilesmith.runs.story import tell
+
+Options = Mapping[str, Any]
+
+
+def forge_new(task: Path, options: Options, faces: Faces) -> int:
+    author = _author(options, faces)
+    check = CheckConfig(**{one.name: options[one.name] for one in fields(CheckConfig) if one.name in options})
+    check = replace(check, timeout_s=options["timeout"])
+    dials = dials_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
+    if dials.max_cost is not None and author.endpoint and not is_priced(author.endpoint, author.price):
+        raise UsageError(f"--max-cost: the price of {author.endpoint.model} is unknown; add --price IN,OUT")
+    commission = Commission(task, author, check, dials)
+    with contextlib.closing(begin(commission, faces.runs)) as run:
+        return _forge(run, commission, faces)
+
+
+def resume_run(name: str, faces: Faces) -> int:
+    with contextlib.closing(RunFolder(find_run(faces.runs, name))) as run:
+        return _forge(run, recommission(run), faces)
+
+
+def _author(options: Options, faces: Faces) -> AuthorChoice:
+    llm = choose_endpoint(
+        LlmOptions(options.get("model"), options.get("provider"), options.get("base_url")), os.environ
+    )
+    recorded = find_run(faces.runs, options["replay"]) if "replay" in options else None
+    chosen = choose_author(options["author"], llm, recorded)
+    named = {"retries": "retries", "call_timeout": "call_timeout_s", "idle_timeout": "idle_timeout_s"}
+    limits = {field: options[option] for option, field in named.items() if option in options}
+    return replace(chosen, price=parse_price(options["price"]) if "price" in options else None, **limits)
+
+
+def _forge(run: RunFolder, commission: Commission, faces: Faces) -> int:
+    console = Console(stderr=faces.as_json)
+    plain = faces.as_json or not console.is_terminal
+    console.print(f"run     {run.path}", f"author  {commission.author.name}: {commission.author.why}", sep="\n")
+    evaluator = JudgeEvaluator(commission.task, commission.check)
+    try:
+        with watcher(console, plain, commission.dials) as shown:
+            author = make_author(commission.author, lambda line: _say(line, run, console))
+            finished = run_forge(run, author, evaluator, commission.dials, shown)
+    finally:
+        evaluator.close()
+        if run.manifest.status is Status.STOPPED:
+            print(f"tilesmith: the run is kept; go on with  tilesmith forge --resume {run.path}", file=sys.stderr)
+    _show_end(run, finished, console, faces)
+    return 0 if finished.best is not None else 1
+
+
+def _say(line: str, run: RunFolder, console: Console) -> None:
+    run.log(line)
+    console.print(line, markup=False, highlight=False)
+
+
+def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces) -> None:
+    best = str(run.path / "best.py") if finished.best is not None else None
+    if faces.as_json:
+        story = tell(run.journal)
+        document = to_json(finished) | {
+            "run": str(run.path),
+            "author": run.manifest.author,
+            "best_path": best,
+            "attempts": len(story.attempts),
+            "calls": story.calls,
+            "usage": to_json(story.usage),
+            "usage_by_phase": {phase: to_json(usage) for phase, usage in story.usage_by_phase.items()},
+        }
+        del document["event"]
+        print(json.dumps(document, indent=2))
+    elif best is not None:
+        console.print(f"best    {best}", highlight=False)

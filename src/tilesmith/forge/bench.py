@@ -1,0 +1,96 @@
+"""The notebook of one run: what was tried, what is best, what was spent. Only the loop writes into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tilesmith.forge.budget import EnoughDone, Spending, check_budget
+from tilesmith.forge.dials import Dials
+from tilesmith.forge.ranking import furthest, score_of, verdict_on
+from tilesmith.forge.workshop import Workshop
+from tilesmith.records import Analysis, Attempt, Candidate, Phase, Reply, Request
+
+
+class Bench:
+    """Numbers requests and candidates, keeps the best verified one, and says when enough was done."""
+
+    def __init__(self, workshop: Workshop, dials: Dials) -> None:
+        self.workshop, self.dials = workshop, dials
+        self.survey = workshop.survey()
+        self.attempts: list[Attempt] = []
+        self.best: Attempt | None = None
+        self.spending = Spending()
+        self.analyses: dict[int, Analysis] = {}
+        """By candidate: the analysis it, or what it descends from, carried out."""
+        self._requests = self._candidates = 0
+
+    @property
+    def base(self) -> Attempt | None:
+        """What the next phase starts from: the best verified candidate, else the one that came furthest."""
+        return self.best or furthest(self.attempts)
+
+    def request(self, phase: Phase, **fields: Any) -> Request:
+        self._requests += 1
+        limit = self.dials.max_output_tokens
+        return Request(self._requests, phase, self.survey, max_output_tokens=limit, **fields)
+
+    def again(self, request: Request, complaint: str) -> Request:
+        """The same request once more, saying what was wrong with the reply."""
+        self._requests += 1
+        return replace(request, number=self._requests, complaint=complaint)
+
+    def ask(self, request: Request) -> Reply:
+        (reply,) = self.ask_all([request])
+        return reply
+
+    def ask_all(self, requests: Sequence[Request]) -> Iterator[Reply]:
+        """All at once; but with a limit on money the first goes alone, so that its price is known."""
+        batches = [requests]
+        if self.dials.max_cost is not None and not self.spending.calls:
+            batches = [requests[:1], requests[1:]]
+        for batch in batches:
+            allowed = check_budget(self.dials, self.spending, batch)
+            replies = []
+            for reply in self.workshop.ask(allowed):
+                replies.append(reply)
+                yield reply
+            self.spending = self.spending.after_calls(replies)
+
+    def judge(self, request: Request, source: str) -> Attempt:
+        """Judge a new candidate and decide whether it is the best so far. The caller tells the world."""
+        parent = request.base.candidate.number if request.base else None
+        self._candidates += 1
+        number = self._candidates
+        candidate = Candidate(number, source, parent, request.number, request.phase, request.stage)
+        self._remember_analysis(number, parent, request)
+        twin = next((one for one in self.attempts if one.candidate.source == source), None)
+        attempt = self._repeated(candidate, twin) if twin else self._judged(candidate, request)
+        self.attempts.append(attempt)
+        if attempt.kept:
+            self.best = attempt
+        return attempt
+
+    def stop_if_target_met(self) -> None:
+        target = self.dials.target_speedup
+        if target is not None and self.best and self.best.score is not None and self.best.score >= target:
+            raise EnoughDone(f"the target is met: {self.best.score:.2f}x of {target:.2f}x")
+
+    def _remember_analysis(self, number: int, parent: int | None, request: Request) -> None:
+        """A fallback is not the plan that was analysed; anything else descends from its parent's plan."""
+        analysis = request.analysis or (self.analyses.get(parent) if parent else None)
+        if analysis is not None and not request.use_fallback:
+            self.analyses[number] = analysis
+
+    def _judged(self, candidate: Candidate, request: Request) -> Attempt:
+        evaluation, seconds = self.workshop.judge(candidate)
+        self.spending = self.spending.after_verdict(seconds)
+        kept, why = verdict_on(evaluation, self.best, self.dials.min_gain)
+        expected = request.analysis.expected_speedup if request.analysis else None
+        return Attempt(candidate, evaluation, score_of(evaluation), kept, why, seconds, expected)
+
+    def _repeated(self, candidate: Candidate, twin: Attempt) -> Attempt:
+        why = f"the same source as kernel {twin.candidate.number}: not judged again"
+        number = twin.candidate.number
+        return Attempt(candidate, twin.evaluation, twin.score, False, why, 0.0, same_as=number)

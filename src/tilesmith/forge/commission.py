@@ -1,0 +1,68 @@
+"""What a user commissions: a task, an author, how to judge and how much to try. It lives in run.json."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tilesmith import __version__
+from tilesmith.authors.choosing import AuthorChoice
+from tilesmith.config import CheckConfig
+from tilesmith.errors import RunError, TaskError
+from tilesmith.forge.dials import Dials
+from tilesmith.records import from_json, to_json
+from tilesmith.runs import Manifest, RunFolder, create_run
+from tilesmith.runs.folder import sha256
+from tilesmith.tasks.source import read_task
+
+
+@dataclass(frozen=True)
+class Commission:
+    """All a run needs to begin or to go on. Holds no key."""
+
+    task: Path
+    author: AuthorChoice
+    check: CheckConfig
+    dials: Dials
+
+
+def begin(commission: Commission, runs: Path) -> RunFolder:
+    """A new run's folder. Raises TaskError before anything is written if the task is none."""
+    task = read_task(commission.task)
+    configuration = {
+        "author": to_json(commission.author),
+        "check": to_json(commission.check),
+        "dials": to_json(commission.dials),
+    }
+    manifest = Manifest(
+        task=task.name,
+        task_path=str(task.path.resolve()),
+        task_sha256=sha256(task.text),
+        author=commission.author.name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        configuration=configuration,
+        environment={"tilesmith": __version__, "python": platform.python_version(), "machine": platform.machine()},
+    )
+    return create_run(runs, manifest, task.text)
+
+
+def recommission(run: RunFolder) -> Commission:
+    """What `run` was commissioned with; its task must still be what it was."""
+    manifest = run.manifest
+    try:
+        commission = Commission(
+            task=Path(manifest.task_path),
+            author=from_json(AuthorChoice, manifest.configuration["author"]),
+            check=from_json(CheckConfig, manifest.configuration["check"]),
+            dials=from_json(Dials, manifest.configuration["dials"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise RunError(f"{run.path / 'run.json'}: its configuration is damaged: {error}") from None
+    if sha256(read_task(commission.task).text) != manifest.task_sha256:
+        raise TaskError(
+            f"{commission.task}: changed since the run began (its text then: {run.path / 'task.py'}); "
+            "put it back, or start a new run"
+        )
+    return commission

@@ -1,0 +1,43 @@
+"""The real evaluator: a judge that starts when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge import Judge
+from tilesmith.records import Evaluation, Survey
+
+UNSEEN = 104_729
+"""Added to the seed for the confirmation."""
+
+
+class JudgeEvaluator:
+    """Judges candidates of one task, one at a time. A run whose verdicts are all on record never starts a process."""
+
+    def __init__(self, task: Path, config: CheckConfig) -> None:
+        self._task, self._config = task, config
+        self._judge: Judge | None = None
+
+    def survey(self) -> Survey:
+        return self._open().survey(self._task)
+
+    def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        return self._open().check(self._task, kernel, progress)
+
+    def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        self.close()  # its reference would hold memory the fresh one needs
+        with Judge(replace(self._config, seed=self._config.seed + UNSEEN)) as fresh:
+            return fresh.check(self._task, kernel, progress)
+
+    def close(self) -> None:
+        if self._judge is not None:
+            self._judge.close()
+            self._judge = None
+
+    def _open(self) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(self._config)
+        return self._judge

@@ -1,0 +1,49 @@
+"""Drives the loop: every event to disk, the best kernel to best.py, and a true ending whatever happens."""
+
+from __future__ import annotations
+
+from tilesmith.authors.protocol import Author
+from tilesmith.errors import TilesmithError
+from tilesmith.forge.dials import Dials
+from tilesmith.forge.loop import forge
+from tilesmith.forge.workshop import Evaluator, Watcher, Workshop
+from tilesmith.records import Attempt, Attempted, Event, Finished
+from tilesmith.runs import RunFolder, Status
+
+
+def run_forge(run: RunFolder, author: Author, evaluator: Evaluator, dials: Dials, watcher: Watcher) -> Finished:
+    """To its end. An author or machine that fails stops the run, which can then be resumed."""
+    workshop = Workshop(run, author, evaluator, watcher)
+    run.stand(Status.RUNNING)
+    kept: dict[int, Attempt] = {}
+    finished: Finished | None = None
+    try:
+        for event in forge(workshop, dials):
+            workshop.tell(event)
+            _keep_best(run, event, kept)
+            finished = event if isinstance(event, Finished) else finished
+    except TilesmithError as error:
+        run.stand(Status.STOPPED, str(error))
+        raise
+    except KeyboardInterrupt:
+        run.stand(Status.STOPPED, "interrupted")
+        raise
+    assert finished is not None, "the loop always tells how it ended"
+    run.stand(Status.FINISHED, finished.why)
+    return finished
+
+
+def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt]) -> None:
+    if isinstance(event, Attempted) and event.attempt.kept:
+        kept[event.attempt.candidate.number] = event.attempt
+        run.write_best(_marked(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
+    if isinstance(event, Finished) and event.best is not None:
+        run.write_best(_marked(run, kept[event.best], event.why))
+    elif isinstance(event, Finished) and kept:
+        run.write_best(_marked(run, [*kept.values()][-1], f"passed once, but {event.why}"))
+
+
+def _marked(run: RunFolder, attempt: Attempt, told: str) -> str:
+    """The source under a comment that says what it is worth."""
+    one_line = " ".join(told.split())
+    return f"# tilesmith, run {run.path.name}: {one_line}\n{attempt.candidate.source}"

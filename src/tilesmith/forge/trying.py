@@ -1,0 +1,84 @@
+"""The common steps of every phase: ask for a kernel, read it, judge it, mend it, hold it to its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from tilesmith.errors import NotJudgedHere
+from tilesmith.forge.bench import Bench
+from tilesmith.forge.ranking import PROGRESS, plan_findings
+from tilesmith.forge.replies import UnusableReply, kernel_in
+from tilesmith.records import Attempt, Attempted, Event, Phase, Refused, Reply, Request, Stop, Verdict
+
+Told = Generator[Event, None, Attempt | None]
+"""Tells what happened while it happens, and ends with the last attempt, if there was one."""
+
+BE_BRIEF = (
+    "It was cut off at the limit on output tokens. Answer again with the whole file in one code block, "
+    "with few comments and no explanation."
+)
+
+
+def try_kernel(bench: Bench, request: Request) -> Told:
+    """One request for a kernel: asked, read, judged; asked once more when the reply has no kernel in it."""
+    found = yield from read_kernel(request, bench.ask(request))
+    if isinstance(found, UnusableReply) and request.complaint is None:
+        return (yield from try_kernel(bench, bench.again(request, str(found))))
+    return (yield from judged(bench, request, found)) if isinstance(found, str) else None
+
+
+def judged(bench: Bench, request: Request, source: str) -> Told:
+    """The kernel's attempt; none where this machine cannot judge it, which is not the kernel's fault."""
+    try:
+        attempt = bench.judge(request, source)
+    except NotJudgedHere as reason:
+        yield Refused(request.number, request.phase, f"this kernel was not judged: {reason}")
+        return None
+    yield Attempted(attempt)
+    return attempt
+
+
+def mended(bench: Bench, attempt: Attempt, tries: int) -> Generator[Event, None, Attempt]:
+    """Repaired until it passes or the tries are used up; every try starts from the newest text and knows the others."""
+    history: tuple[Attempt, ...] = ()
+    while len(history) < tries and is_repairable(attempt):
+        analysis = bench.analyses.get(attempt.candidate.number)
+        request = bench.request(Phase.REPAIR, base=attempt, history=history, analysis=analysis)
+        history += (attempt,)
+        repaired = yield from try_kernel(bench, request)
+        if repaired is None or repaired.same_as is not None:
+            break  # an author that has no other idea will not have one if asked again
+        attempt = repaired
+    bench.stop_if_target_met()
+    return attempt
+
+
+def held_to_plan(bench: Bench, attempt: Attempt) -> Generator[Event, None, Attempt]:
+    """A kernel that works but is not what an expert would have planned goes back once, with the lesson."""
+    lessons = plan_findings(attempt.evaluation)
+    if not attempt.evaluation.passed or not lessons:
+        return attempt
+    request = bench.request(Phase.REVISE, base=attempt, lessons=lessons)
+    revised = yield from try_kernel(bench, request)
+    if revised is not None:
+        revised = yield from mended(bench, revised, bench.dials.repairs)
+    return revised if revised and revised.evaluation.passed else attempt
+
+
+def is_repairable(attempt: Attempt) -> bool:
+    """A cheat is not repaired: it is dropped."""
+    verdict = attempt.evaluation.verdict
+    return verdict is not Verdict.PASSED and verdict in PROGRESS
+
+
+def read_kernel(request: Request, reply: Reply) -> Generator[Event, None, str | UnusableReply | None]:
+    """The kernel in a reply; else what is wrong with it; None when asking again makes no sense."""
+    if reply.stop is Stop.DECLINED:
+        yield Refused(request.number, request.phase, reply.text)
+        return None
+    try:
+        return kernel_in(reply.text)
+    except UnusableReply as problem:
+        was_cut = reply.stop is Stop.LENGTH
+        yield Refused(request.number, request.phase, "cut off by the token limit" if was_cut else str(problem))
+        return UnusableReply(BE_BRIEF) if was_cut else problem

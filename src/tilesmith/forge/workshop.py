@@ -1,0 +1,155 @@
+"""The edge of the loop: the only place where it touches the world.
+
+Whatever was answered or judged before is on record and is not done again, so a killed run resumes by running the
+same loop over its journal: the loop decides by what is recorded and by nothing else.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from tilesmith.authors.protocol import Author
+from tilesmith.llm.prompts import write_prompt
+from tilesmith.records import (
+    Attempted,
+    Called,
+    Candidate,
+    Confirmed,
+    Evaluation,
+    Event,
+    Prompt,
+    Reply,
+    Request,
+    Survey,
+    Surveyed,
+)
+from tilesmith.runs import RunFolder
+from tilesmith.runs.folder import sha256
+
+
+class Evaluator(Protocol):
+    """Who judges. The real one is `forge.judging.JudgeEvaluator`."""
+
+    def survey(self) -> Survey: ...
+
+    def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation: ...
+
+    def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        """In a fresh process, under a seed no candidate has seen."""
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What is going on right now, for whoever watches; never recorded."""
+
+    what: str
+    """call, judge, survey or confirm."""
+    number: int = 0
+    phase: str = ""
+    detail: str = ""
+    characters: int = 0
+
+
+class Watcher(Protocol):
+    """Whoever looks on: a terminal, a log, a page. Called from several threads."""
+
+    def doing(self, doing: Doing) -> None: ...
+
+    def happened(self, event: Event) -> None:
+        """It is on disk. A resumed run tells its old events first."""
+
+
+class Judged(NamedTuple):
+    evaluation: Evaluation
+    seconds: float
+
+
+class Workshop:
+    """An author, an evaluator and a run folder."""
+
+    def __init__(self, run: RunFolder, author: Author, evaluator: Evaluator, watcher: Watcher) -> None:
+        self.run, self._author, self._evaluator, self._watcher = run, author, evaluator, watcher
+
+    def survey(self) -> Survey:
+        surveyed = self.run.journal.find("survey")
+        if not isinstance(surveyed, Surveyed):
+            self._watcher.doing(Doing("survey"))
+            surveyed = Surveyed(self._evaluator.survey())
+        self.tell(surveyed)
+        return surveyed.survey
+
+    def tell(self, event: Event) -> None:
+        """Onto the disk first, then to whoever looks on."""
+        self.run.record(event)
+        self._watcher.happened(event)
+
+    def ask(self, requests: Sequence[Request]) -> Iterator[Reply]:
+        """Replies in the order of the requests, which are all made at once.
+
+        A reply counts only when it is on disk. When one request fails, the others are still waited for and kept.
+        """
+        boxes = [self._start(request) for request in requests]
+        failed: BaseException | None = None
+        for box in boxes:
+            outcome = box.get()
+            if isinstance(outcome, BaseException):
+                failed = failed or outcome
+            elif failed is None:
+                yield outcome
+        if failed is not None:
+            raise failed
+
+    def judge(self, candidate: Candidate) -> Judged:
+        recorded = self.run.journal.find(f"attempt {candidate.number}")
+        kernel = self.run.kernel_path(candidate)
+        if isinstance(recorded, Attempted):
+            return Judged(recorded.attempt.evaluation, recorded.attempt.seconds)
+        return self._timed(lambda gate: self._evaluator.evaluate(kernel, gate), "judge", candidate)
+
+    def confirm(self, candidate: Candidate) -> Judged:
+        recorded = self.run.journal.find(f"confirmed {candidate.number}")
+        kernel = self.run.kernel_path(candidate)
+        if isinstance(recorded, Confirmed):
+            return Judged(recorded.evaluation, recorded.seconds)
+        return self._timed(lambda gate: self._evaluator.confirm(kernel, gate), "confirm", candidate)
+
+    def _timed(self, judge: Callable[[Callable[[str], None]], Evaluation], what: str, candidate: Candidate) -> Judged:
+        began = time.monotonic()
+        told = Doing(what, candidate.number, candidate.phase)
+        evaluation = judge(lambda gate: self._watcher.doing(replace(told, detail=gate)))
+        return Judged(evaluation, round(time.monotonic() - began, 3))
+
+    def _start(self, request: Request) -> queue.SimpleQueue[Reply | BaseException]:
+        """On a daemon thread: an interrupted run does not wait for a model to finish its sentence."""
+        box: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
+
+        def answer() -> None:
+            try:
+                box.put(self._answered(request))
+            except BaseException as error:  # handed to the loop, which raises it
+                box.put(error)
+
+        threading.Thread(target=answer, daemon=True, name=f"request {request.number}").start()
+        return box
+
+    def _answered(self, request: Request) -> Reply:
+        prompt = write_prompt(request)
+        self.run.write_prompt(request.number, prompt)
+        called = self.run.journal.find(f"call {request.number}")
+        if not isinstance(called, Called):
+            called = Called(request.number, request.phase, sha256(prompt.system + prompt.user), self._ask(request, prompt))
+        self.tell(called)
+        self.run.write_reply(called)
+        return called.reply
+
+    def _ask(self, request: Request, prompt: Prompt) -> Reply:
+        told = Doing("call", request.number, request.phase, request.stage or "")
+        self._watcher.doing(told)
+        reply = self._author.answer(request, prompt, lambda n: self._watcher.doing(replace(told, characters=n)))
+        return replace(reply, text=reply.text.encode("utf-8", "replace").decode())

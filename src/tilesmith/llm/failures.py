@@ -1,0 +1,94 @@
+"""What a provider says when it does not answer, made fit for one line and free of the key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+WORDS_LIMIT = 300
+SHORTEST_SECRET = 8
+"""Shorter ones are what people tell servers that want no key: EMPTY, none, ollama."""
+_RETRIED = (408, 409, 425, 429)
+_SPENT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One try that came to nothing."""
+
+    words: str
+    """One line: the provider's own where it said something."""
+    advice: str
+    worth: int | None = None
+    """How many retries this is worth; null leaves it to the caller's patience."""
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class CallFailed(Exception):
+    """Carries a failure from a try to whoever decides whether there is another one."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(failure.words)
+        self.failure = failure
+
+
+def squeeze(text: str, limit: int = WORDS_LIMIT) -> str:
+    """Any text as one printable line of at most `limit` characters."""
+    printable = "".join(one if one.isprintable() else " " for one in text[: 100 * limit])
+    line = " ".join(printable.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def hide(text: str, key: str | None) -> str:
+    """`text` without the key, should a provider repeat it."""
+    return text if key is None or len(key) < SHORTEST_SECRET else text.replace(key, "[key]")
+
+
+def provider_words(body: object, key: str | None) -> str:
+    """What a provider's error says: the message inside it, wherever this provider puts that."""
+    said = hide(_message(body), key)  # before anything is cut, which could leave half a key
+    if said.lstrip().startswith("<"):
+        said = re.sub(r"<[^>]*>", " ", said)
+    return squeeze(said)
+
+
+def _message(body: object) -> str:
+    if isinstance(body, list) and body:
+        return _message(body[0])
+    if isinstance(body, Mapping):
+        inner = next((body[name] for name in ("error", "message", "detail", "msg") if body.get(name)), None)
+        return _message(inner) if inner is not None else ""
+    return body if isinstance(body, str) else ""
+
+
+def status_failure(status: int, body: object, key: str | None, key_variable: str) -> Failure:
+    """An HTTP status that is no answer. `body` is the error object, or the text of the page."""
+    words = f"HTTP {status}: {provider_words(body, key) or 'no reason given'}"
+    if _is_spent(body) or status == 402:
+        return Failure(words, "the account has no credit left for this model", worth=0)
+    if status in _RETRIED or status >= 500:
+        return Failure(words, "resume the run later")
+    return Failure(words, _advice(status, key, key_variable), worth=0)
+
+
+def _is_spent(body: object) -> bool:
+    return isinstance(body, Mapping) and (body.get("code") in _SPENT or body.get("type") in _SPENT)
+
+
+def _advice(status: int, key: str | None, key_variable: str) -> str:
+    if status in (401, 403):
+        return f"check the key in {key_variable}" if key else f"set {key_variable}"
+    if status == 404:
+        return "check the model's name and the address"
+    return "the provider does not accept this request"
+
+
+def stream_failure(error: Any, key: str | None, key_variable: str) -> Failure:
+    """An error sent in the middle of a reply. Only a code that is an HTTP status tells whose fault it is."""
+    code = error.get("code") if isinstance(error, Mapping) else None
+    if isinstance(code, int) and 400 <= code < 600:
+        return status_failure(code, error, key, key_variable)
+    words = f"the reply broke off: {provider_words(error, key) or 'no reason given'}"
+    return Failure(words, "resume the run later", worth=0 if _is_spent(error) else None)

@@ -1,0 +1,152 @@
+"""One run's folder.
+
+    run.json           what was asked, and how the run stands
+    task.py            the task as it was when the run began
+    events.jsonl       the truth; everything below can be made again from it
+    kernels/NNNN.py    every candidate
+    llm/NNNN.*.md      every prompt and reply
+    best.py            the best verified kernel so far
+    log.txt            what a person saw
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import itertools
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import BinaryIO
+
+from tilesmith.errors import RunError
+from tilesmith.records import Called, Candidate, Event, Prompt
+from tilesmith.runs.journal import Journal
+from tilesmith.runs.lines import line_for
+from tilesmith.runs.manifest import Manifest, Status, read_manifest, write_manifest
+from tilesmith.runs.writing import write_whole
+
+
+class RunFolder:
+    """An open run: this process alone writes to it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.manifest = read_manifest(path)
+        self._lock = _locked(path)
+        self.journal = Journal(path / "events.jsonl")
+        for name in ("kernels", "llm"):
+            (path / name).mkdir(exist_ok=True)
+        self._write_again()
+        self._log = (path / "log.txt").open("a", encoding="utf-8")
+
+    @property
+    def task_text(self) -> str:
+        return (self.path / "task.py").read_text(encoding="utf-8")
+
+    def record(self, event: Event) -> None:
+        """When this returns, the event is on disk. One that is there already is not written again."""
+        if self.journal.append(event):
+            line = line_for(event)
+            if line is not None:
+                self.log(line)
+
+    def kernel_path(self, candidate: Candidate) -> Path:
+        """The candidate's file, written if it is not there yet."""
+        path = self.path / "kernels" / f"{candidate.number:04}.py"
+        if not path.exists():
+            write_whole(path, candidate.source)
+        return path
+
+    def write_prompt(self, number: int, prompt: Prompt) -> None:
+        path = self.path / "llm" / f"{number:04}.prompt.md"
+        if not path.exists():
+            write_whole(path, f"{prompt.system.rstrip()}\n\n---\n\n{prompt.user}")
+
+    def write_reply(self, called: Called) -> None:
+        path = self.path / "llm" / f"{called.number:04}.reply.md"
+        if not path.exists():
+            write_whole(path, called.reply.text)
+
+    def write_best(self, text: str) -> None:
+        write_whole(self.path / "best.py", text)
+
+    def log(self, line: str) -> None:
+        stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
+        self._log.write(f"{stamp}  {line}\n")
+        self._log.flush()
+
+    def stand(self, status: Status, why: str = "") -> None:
+        self.manifest = self.manifest.standing(status, why)
+        write_manifest(self.path, self.manifest)
+
+    def close(self) -> None:
+        self.journal.close()
+        self._log.close()
+        self._lock.close()
+
+    def _write_again(self) -> None:
+        """Replies a kill kept from their files."""
+        for event in self.journal:
+            if isinstance(event, Called):
+                self.write_reply(event)
+
+
+def create_run(parent: Path, manifest: Manifest, task_text: str) -> RunFolder:
+    """A new folder under `parent`, named after the day and the task."""
+    path = _fresh_folder(parent, manifest)
+    write_whole(path / "task.py", task_text)
+    (path / "events.jsonl").touch()
+    write_manifest(path, manifest)  # last: a folder with a run.json is whole
+    return RunFolder(path)
+
+
+@contextlib.contextmanager
+def open_run(path: Path) -> Iterator[RunFolder]:
+    run = RunFolder(path)
+    try:
+        yield run
+    finally:
+        run.close()
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process is writing to this run now."""
+    try:
+        _locked(path).close()
+    except RunError:
+        return True
+    return False
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _fresh_folder(parent: Path, manifest: Manifest) -> Path:
+    task = re.sub(r"[^A-Za-z0-9_]+", "-", manifest.task).strip("-") or "task"
+    for number in itertools.count(1):
+        path = parent / f"{manifest.created[:10]}-{task}-{number}"
+        try:
+            path.mkdir(parents=True)
+            return path
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise RunError(f"{path}: cannot make the run's folder: {error.strerror}; see --out") from None
+    raise AssertionError("unreachable")
+
+
+def _locked(path: Path) -> BinaryIO:
+    try:
+        file = (path / "events.jsonl").open("ab")
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise RunError(f"{path}: another tilesmith is writing to this run; wait for it or stop it") from None
+    return file

@@ -1,0 +1,65 @@
+"""run.json: what a run was asked to do, where, and how it stands."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from tilesmith.errors import RunError
+from tilesmith.records import from_json, to_json
+from tilesmith.runs.writing import write_whole
+
+FORMAT_VERSION = 1
+
+
+class Status(StrEnum):
+    RUNNING = "running"
+    """Or killed: then nobody holds the folder's lock."""
+    STOPPED = "stopped"
+    """By the user or for want of an author; can be resumed."""
+    FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The head of a run. Only its status ever changes."""
+
+    task: str
+    task_path: str
+    task_sha256: str
+    author: str
+    created: str
+    configuration: dict[str, Any]
+    """`check`, `dials` and `author`: what a resumed run is configured from. Never a key."""
+    environment: dict[str, Any] = field(default_factory=dict)
+    status: Status = Status.RUNNING
+    why: str = ""
+    """Why it stopped."""
+    format_version: int = FORMAT_VERSION
+
+    def standing(self, status: Status, why: str = "") -> Manifest:
+        return replace(self, status=status, why=why)
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    write_whole(folder / "run.json", json.dumps(to_json(manifest), indent=2) + "\n")
+
+
+def read_manifest(folder: Path) -> Manifest:
+    path = folder / "run.json"
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        version = data["format_version"]
+    except FileNotFoundError:
+        raise RunError(f"{folder}: not a run (it has no run.json); `tilesmith runs` lists them") from None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RunError(f"{path}: cannot be read: {error}") from None
+    if version > FORMAT_VERSION:
+        raise RunError(f"{path}: written by a newer tilesmith (format {version}); update tilesmith to read it")
+    try:
+        return from_json(Manifest, data)
+    except (TypeError, ValueError) as error:
+        raise RunError(f"{path}: is damaged: {error}") from None
