@@ -2,27 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from tilesmith.authors.protocol import Heard
-from tilesmith.llm.client import Client
+from tilesmith.errors import MachineError
 from tilesmith.llm.patience import Limits, Patience
 from tilesmith.llm.prices import Price, dollars
 from tilesmith.llm.providers import Endpoint
 from tilesmith.records import Prompt, Reply, Request
-
-
-@dataclass(frozen=True)
-class LlmSettings:
-    """How to treat the endpoint."""
-
-    limits: Limits = Limits()
-    """`max_output_tokens` is the request's own."""
-    patience: Patience = Patience()
-    price: Price | None = None
-    """The user's own price, where the list does not know it or is wrong."""
 
 
 class LlmAuthor:
@@ -31,18 +19,27 @@ class LlmAuthor:
     def __init__(
         self,
         endpoint: Endpoint,
-        settings: LlmSettings | None = None,
-        environment: Mapping[str, str] = os.environ,
+        environment: Mapping[str, str],
+        *,
+        limits: Limits | None = None,
+        patience: Patience | None = None,
+        price: Price | None = None,
     ) -> None:
-        self._settings = settings or LlmSettings()
-        self._client = Client(endpoint, self._settings.patience, environment)
+        """`price` is the user's own, where the list knows none or is wrong."""
+        try:
+            from tilesmith.llm.client import Client
+        except ModuleNotFoundError as missing:
+            raise MachineError(f"an LLM as author needs the package {missing.name}: pip install openai") from None
+        self._client = Client(endpoint, patience or Patience(), environment)
+        self._limits = limits or Limits()
+        self._price = price
 
     @property
     def name(self) -> str:
         return self._client.endpoint.name
 
     def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
-        limits = replace(self._settings.limits, max_output_tokens=request.max_output_tokens)
+        limits = replace(self._limits, max_output_tokens=request.max_output_tokens)
         reply = self._client.complete(prompt, limits, heard)
-        cost = dollars(self._client.endpoint, reply.usage, self._settings.price, reply.author)
+        cost = dollars(self._client.endpoint, reply.usage, self._price, reply.author)
         return replace(reply, usage=replace(reply.usage, dollars=cost))

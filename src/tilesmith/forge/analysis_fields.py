@@ -79,7 +79,7 @@ def read_complexity(text: str) -> str | None:
 
 
 def read_speedup(value: Any) -> float | None:
-    """A factor: 2.5, "2.5x", "1.5-2x" (its middle), "30%" (1.3); null stays unknown. ValueError for anything else."""
+    """A factor: 2.5, "2.5x", "1.5-2x" (its middle), "30%" (1.3); null stays unknown. Else ValueError."""
     if value is None:
         return None
     if isinstance(value, bool):

@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_FENCE = re.compile(r"[ \t>]{0,32}(`{3,}|~{3,})[ \t]{0,8}([^`~\n]{0,200})\Z")
+_FENCE = re.compile(
+    r"^[ \t>]{0,32}(?P<fence>`{3,}|~{3,})(?P<info>[^`~\n]{0,200})$|(?<=[^\s`])(?P<stuck>`{3,})[ \t]{0,8}$",
+    re.MULTILINE,
+)
 _REASONING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)[ \t]{0,8}>", re.IGNORECASE)
 _CODE_STARTS = ("import ", "from ", "@", "class ", "def ", '"""', "#")
 
@@ -58,40 +61,38 @@ def _outside_reasoning(text: str) -> tuple[str, bool]:
 def blocks_in(text: str) -> list[Block]:
     """All code blocks in order. A fence that names a language always opens one, whatever was open."""
     found: list[Block] = []
-    lines: list[str] = []
-    fence, language = "", ""
-    for line in text.split("\n"):
-        mark = _FENCE.match(line)
-        if fence and mark and _closes(mark, fence):
-            found.append(Block(language, _code(lines), closed=True))
-            fence, lines = "", []
-        elif mark and (not fence or (mark[1][0] == fence[0] and mark[2].strip())):
-            if fence:
-                found.append(Block(language, _code(lines), closed=False))
-            fence = mark[1]
-            language, first = _language(mark[2])
-            lines = [first] if first else []
-        elif fence and line.endswith(fence) and fence[0] == "`":
-            found.append(Block(language, _code([*lines, line.removesuffix(fence)]), closed=True))
-            fence, lines = "", []
-        elif fence:
-            lines.append(line)
-    if fence:
-        found.append(Block(language, _code(lines), closed=False))
+    opened: re.Match[str] | None = None
+    for mark in _FENCE.finditer(text):
+        if opened is None:
+            opened = mark if mark["fence"] else None
+        elif _closes(mark, opened):
+            found.append(_block(opened, text[opened.end() : mark.start()], closed=True))
+            opened = None
+        elif mark["fence"] and mark["fence"][0] == opened["fence"][0] and mark["info"].strip():
+            found.append(_block(opened, text[opened.end() : mark.start()], closed=False))
+            opened = mark
+    if opened is not None:
+        found.append(_block(opened, text[opened.end() :], closed=False))
     return found
 
 
-def _closes(mark: re.Match[str], fence: str) -> bool:
-    return mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not mark[2].strip()
+def _closes(mark: re.Match[str], opened: re.Match[str]) -> bool:
+    """A fence without a language, or one stuck to the end of the last line of code."""
+    fence = opened["fence"]
+    if mark["stuck"]:
+        return fence[0] == "`" and len(mark["stuck"]) == len(fence)
+    return mark["fence"][0] == fence[0] and len(mark["fence"]) >= len(fence) and not mark["info"].strip()
+
+
+def _block(opened: re.Match[str], text: str, closed: bool) -> Block:
+    """Some replies put code on the line of the language, some the language on the first line of the code."""
+    language, first = _language(opened["info"])
+    code = (first + text if first else text.removeprefix("\n")).rstrip(" \t>")
+    word, _, rest = code.partition("\n")
+    return Block(language, rest if word.strip().lower() in ("python", "py", "python3", "json") else code, closed)
 
 
 def _language(info: str) -> tuple[str, str]:
     """The first word, and code that was put on the same line by mistake."""
     word, _, rest = info.strip().partition(" ")
     return word.lower(), rest if rest.startswith(_CODE_STARTS) else ""
-
-
-def _code(lines: list[str]) -> str:
-    """Some replies put the language on the line after the fence."""
-    first = lines[0].strip().lower() if lines else ""
-    return "\n".join(lines[1:] if first in ("python", "py", "python3", "json") else lines)

@@ -16,6 +16,7 @@ MODEL_LINE = re.compile(r"^[ \t]{0,64}class[ \t]{1,8}ModelNew\b", re.MULTILINE)
 MOST_CHARACTERS = 300_000
 """A longer kernel is refused; also how much is parsed of one reply, all tries together."""
 _INVISIBLE = {0x200B: None, 0x200C: None, 0x200D: None, 0x2060: None, 0xFEFF: None, 0xA0: " ", 0x202F: " "}
+_ENTITY = re.compile(r"&(?:lt|gt|amp|quot);")
 _ENTITY_NAMES = frozenset({"lt", "gt", "amp", "quot"})
 _BUILTINS = frozenset(dir(builtins))
 _SCOPED = (ast.If, ast.Try, ast.With)
@@ -81,7 +82,9 @@ class Parser:
             piece = self._parsed(version)
             if piece is None:
                 continue
-            if "&" in version and piece.missing & _ENTITY_NAMES:  # `a &lt; b` is Python too, but nobody's meaning
+            if (
+                _ENTITY.search(version) and piece.missing & _ENTITY_NAMES
+            ):  # `a &lt; b` is Python too, but nobody's meaning
                 return self._parsed(html.unescape(version)) or piece
             return piece
         return None
@@ -116,6 +119,8 @@ def _versions(text: str) -> Iterator[str]:
 
 def with_what_it_needs(model: int, pieces: list[Piece]) -> str:
     """The piece with the model and the other pieces that define what it lacks, in the order of the reply."""
+    if len(pieces) == 1:
+        return pieces[0].text
     chosen, wanted = {model}, set(pieces[model].missing)
     for _ in pieces:
         others = [i for i, piece in enumerate(pieces) if i not in chosen and not piece.defines_model]

@@ -81,7 +81,7 @@ def _before_prose(text: str, parser: Parser) -> str | None:
     lines = text[first.start() :].split("\n")
     model = next((i for i, line in enumerate(lines) if MODEL_LINE.match(line)), 0)
     prose = next((i for i in range(model + 1, len(lines)) if _starts_prose(lines[i])), len(lines))
-    for code in ("\n".join(lines), "\n".join(lines[:prose])):
+    for code in (text, "\n".join(lines), "\n".join(lines[:prose])):
         piece = parser.read(code)
         if piece is not None and piece.defines_model:
             return piece.text

@@ -29,7 +29,7 @@ class Provider:
     price_name: str | None = None
     """What genai_prices calls it."""
     limit_field: str = "max_tokens"
-    """How it wants the limit on output tokens; one that knows only the other name says so, or ignores it silently."""
+    """How it wants the limit on output tokens. Some endpoints silently ignore a name they do not know."""
 
 
 PROVIDERS: dict[str, Provider] = {

@@ -15,8 +15,6 @@ from typing import Any
 from tilesmith.llm.failures import squeeze
 
 LONGEST_LINE = 16_000_000
-LENGTH_REASONS = ("length", "max_tokens", "model_length")
-DECLINED_REASONS = ("content_filter", "refusal", "safety")
 
 
 class BrokenStream(Exception):
@@ -103,7 +101,14 @@ class Listener:
             self._heard(self._characters + self._reasoning_characters)
 
 
-def payloads_of_stream(chunks: Iterable[bytes]) -> Iterator[str]:
+def payloads_of(chunks: Iterable[bytes], content_type: str) -> Iterator[str]:
+    """The JSON texts a reply consists of."""
+    if "html" in content_type:
+        raise BrokenStream("it is a web page")
+    return _payloads_of_document(chunks) if "json" in content_type else _payloads_of_stream(chunks)
+
+
+def _payloads_of_stream(chunks: Iterable[bytes]) -> Iterator[str]:
     """The data of each server-sent event. Comments, which only keep the connection alive, are left out."""
     data: list[str] = []
     for line in _lines(chunks):
@@ -116,7 +121,7 @@ def payloads_of_stream(chunks: Iterable[bytes]) -> Iterator[str]:
         yield "\n".join(data)
 
 
-def payloads_of_document(chunks: Iterable[bytes]) -> Iterator[str]:
+def _payloads_of_document(chunks: Iterable[bytes]) -> Iterator[str]:
     """A server that does not stream: one document, which is a whole reply."""
     document = bytearray()
     for chunk in chunks:

@@ -4,10 +4,10 @@ import torch
 import torch.nn as nn
 
 BATCH = 2
-CHANNELS = 3
+CHANNELS = 2
 HEIGHT = 8
 WIDTH = 6
-WIDE = 4
+WIDE = 3
 HIDDEN = 24
 CLASSES = 10
 

@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 _ARGUMENTS = (
-    "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first"
+    "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
+    "bool bidirectional, bool batch_first"
 )
 _SCHEMAS = {
     "gru": f"(Tensor input, Tensor hx, {_ARGUMENTS}) -> (Tensor, Tensor)",

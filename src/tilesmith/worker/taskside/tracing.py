@@ -31,6 +31,7 @@ from tilesmith.worker.taskside.loading import LoadedTask, build_model, load_task
 from tilesmith.worker.taskside.recurrent_nodes import recurrent_as_nodes
 from tilesmith.worker.taskside.trial import fake_tensors
 
+
 @dataclass(frozen=True)
 class Traced:
     """A graph, or the reason why there is none."""

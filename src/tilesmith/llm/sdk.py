@@ -1,0 +1,51 @@
+"""The openai SDK, held to what we want of it: one try per call, and nothing sent that is not for this endpoint."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import openai
+
+from tilesmith.errors import AuthorError
+from tilesmith.llm.failures import hide, squeeze
+from tilesmith.llm.patience import Limits
+from tilesmith.llm.providers import Endpoint
+
+
+def open_sdk(endpoint: Endpoint, key: str | None, environment: Mapping[str, str]) -> openai.OpenAI:
+    """A client for this endpoint. It is safe to use from several threads."""
+    try:
+        return openai.OpenAI(
+            api_key=key or "none",
+            base_url=endpoint.base_url,
+            max_retries=0,
+            default_headers=_headers(endpoint, key, environment),
+        )
+    except (ValueError, ImportError, OSError) as problem:
+        words = squeeze(hide(str(problem), key))
+        raise AuthorError(f"{endpoint.name}: {words}; check the proxy and certificate settings") from None
+
+
+def timeout_of(limits: Limits) -> openai.Timeout:
+    silence_s = min(limits.idle_timeout_s, limits.call_timeout_s)
+    return openai.Timeout(silence_s, connect=min(limits.connect_timeout_s, silence_s))
+
+
+def connection_errors() -> tuple[type[Exception], ...]:
+    """The SDK's own, and those of the HTTP library under it (httpx or httpx2, by its version), which it wraps
+    only while it sends a request, not while a body is read."""
+    loaded = (sys.modules.get(name) for name in ("httpx2", "httpx"))
+    return (openai.APIConnectionError, OSError, *(one.RequestError for one in loaded if one is not None))
+
+
+def _headers(endpoint: Endpoint, key: str | None, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The SDK reads headers for OpenAI from the environment. They are nobody else's business."""
+    leave_out = openai.Omit()
+    headers: dict[str, Any] = {"Authorization": f"Bearer {key}" if key else leave_out}
+    if endpoint.key_variable != "OPENAI_API_KEY":
+        lines = environment.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+        names = ("OpenAI-Organization", "OpenAI-Project", *(line.partition(":")[0].strip() for line in lines))
+        headers |= {name: leave_out for name in names if name and name.lower() != "authorization"}
+    return headers

@@ -1,0 +1,203 @@
+"""All runs of a folder, newest first, and finding one of them by name.
+
+A journal holds whole evaluations and replies, so a listing reads only the few lines that say how a run stands.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from tilesmith.errors import RunError, UsageError
+from tilesmith.runs.folder import is_held
+from tilesmith.runs.manifest import Manifest, Status, read_manifest
+
+INTERRUPTED, DAMAGED = "interrupted", "damaged"
+STATUSES = (*map(str, Status), INTERRUPTED, DAMAGED)
+
+
+@dataclass(frozen=True)
+class Listed:
+    """One run at a glance."""
+
+    folder: Path
+    status: str
+    """As in its manifest; but `interrupted` when it says running and nobody runs it, `damaged` when unreadable."""
+    manifest: Manifest | None = None
+    verdicts: int = 0
+    score: float | None = None
+    """Of the best so far."""
+    faster: bool | None = None
+    """Whether the winner beats every baseline; null before the end, or where nothing was timed."""
+    problem: str = ""
+    """Why it is damaged."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which runs to list: all that fit everything given."""
+
+    task: str | None = None
+    """Part of the task's name, or a pattern such as 3?_GRU*."""
+    status: str | None = None
+    author: str | None = None
+    """Part of the author's name."""
+    since: str | None = None
+    """YYYY-MM-DD."""
+    faster: bool = False
+
+    def __post_init__(self) -> None:
+        if self.status is not None and self.status not in STATUSES:
+            raise UsageError(f"unknown status '{self.status}': use {', '.join(STATUSES)}")
+        if self.since is not None and not _is_date(self.since):
+            raise UsageError(f"--since {self.since}: not a day; write YYYY-MM-DD")
+
+    def fits(self, run: Listed) -> bool:
+        author = run.manifest.author if run.manifest else ""
+        task = run.manifest.task if run.manifest else run.folder.name
+        return (
+            (self.task is None or _matches(self.task, task))
+            and (self.status is None or run.status == self.status)
+            and (self.author is None or self.author.lower() in author.lower())
+            and (self.since is None or _created(run)[:10] >= self.since)
+            and (not self.faster or run.faster is True)
+        )
+
+
+def list_runs(parent: Path, wanted: Wanted = Wanted()) -> list[Listed]:  # noqa: B008
+    """Newest first. A damaged run is listed with what is wrong with it."""
+    runs = filter(wanted.fits, map(read_run, _folders(parent)))
+    return sorted(runs, key=lambda run: (_created(run), _natural(run.folder.name)), reverse=True)
+
+
+def read_run(folder: Path) -> Listed:
+    try:
+        manifest = _sound(folder, read_manifest(folder))
+        facts = _facts(folder / "events.jsonl")
+    except RunError as error:
+        return Listed(folder, DAMAGED, problem=str(error))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        return Listed(folder, DAMAGED, problem=f"{folder}: cannot be read: {type(error).__name__} {error}")
+    return Listed(folder, standing(folder, manifest), manifest, *facts)
+
+
+def _sound(folder: Path, manifest: Manifest) -> Manifest:
+    """What runs are sorted and shown by must be there."""
+    if not all(isinstance(text, str) for text in (manifest.task, manifest.author, manifest.created)):
+        raise RunError(f"{folder / 'run.json'}: is damaged: its task, author or date is not a text")
+    return manifest
+
+
+def standing(folder: Path, manifest: Manifest) -> str:
+    """A run that says it is running is interrupted when no process holds it."""
+    if manifest.status is Status.RUNNING and not is_held(folder):
+        return INTERRUPTED
+    return str(manifest.status)
+
+
+def find_run(parent: Path, name: str) -> Path:
+    """By path, by name under `parent`, by the start of a name when only one has it, or `last`."""
+    if name == "last":
+        return _last(parent)
+    for path in (parent / name, Path(name)):
+        if name and (path / "run.json").is_file():
+            return path
+    names = sorted(folder.name for folder in _folders(parent))
+    found = [one for one in names if name and one.startswith(name)]
+    if len(found) == 1:
+        return parent / found[0]
+    if found:
+        raise RunError(f"'{name}' could be {_some(found)}; write more of the name")
+    if name and Path(name).is_dir():
+        raise RunError(f"{name}: not a run (it has no run.json); `tilesmith runs` lists them")
+    raise RunError(f"no run '{name}' in {parent}: {_near(name, names)}")
+
+
+def _last(parent: Path) -> Path:
+    whole = (run for run in list_runs(parent) if run.manifest)
+    newest = next(whole, None)
+    if newest is None:
+        raise RunError(f"no runs in {parent} yet; `tilesmith forge TASK` makes one")
+    return newest.folder
+
+
+def _near(name: str, names: list[str]) -> str:
+    near = [one for one in names if name and name.lower() in one.lower()] or get_close_matches(
+        name, names, cutoff=0.4
+    )
+    return f"did you mean {_some(near)}?" if near else "`tilesmith runs` lists them"
+
+
+def _some(names: list[str]) -> str:
+    more = f" or one of {len(names) - 4} more" if len(names) > 4 else ""
+    return " or ".join(names[:4]) + more
+
+
+def _folders(parent: Path) -> list[Path]:
+    """Those that are runs, or were about to become one when they were killed."""
+    if not parent.is_dir():
+        return []
+    try:
+        inside = list(parent.iterdir())
+    except OSError as error:
+        raise RunError(f"{parent}: cannot be read: {error.strerror}") from None
+    return [path for path in inside if any((path / mark).is_file() for mark in ("run.json", "events.jsonl"))]
+
+
+def _facts(journal: Path) -> tuple[int, float | None, bool | None]:
+    """Verdicts, best score and whether it is faster; only lines that decide these are parsed."""
+    lines = journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []
+    attempts = [line for line in lines if _tells(line, "attempt")]
+    verdicts = sum(b'"same_as": null' in line for line in attempts)
+    for line in lines[-1:]:
+        if _tells(line, "finished"):
+            end = json.loads(line)
+            return verdicts, _number(end["score"]), end["faster"]
+    failed = {one["candidate"] for one in _parsed(lines, "confirmed") if one["evaluation"]["verdict"] != "passed"}
+    for line in reversed(attempts):
+        if b'"kept": true' in line:  # quotes inside texts are escaped, so this is the field
+            attempt = json.loads(line)["attempt"]
+            if attempt["candidate"]["number"] not in failed:
+                return verdicts, _number(attempt["score"]), None
+    return verdicts, None, None
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _tells(line: bytes, event: str) -> bool:
+    """The event is the last field of its line."""
+    return line.endswith(f'"event": "{event}"}}'.encode())
+
+
+def _parsed(lines: list[bytes], event: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines if _tells(line, event)]
+
+
+def _matches(pattern: str, task: str) -> bool:
+    pattern, task = pattern.lower(), task.lower()
+    return fnmatchcase(task, pattern) if re.search(r"[*?\[]", pattern) else pattern in task
+
+
+def _created(run: Listed) -> str:
+    """A damaged run is placed by its name, which begins with the day."""
+    return run.manifest.created if run.manifest else run.folder.name
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    """run-10 after run-9."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False

@@ -1,0 +1,201 @@
+"""A run as a story: its events folded into what happened, what is best and what it cost.
+
+Pure, and one event at a time: the live view folds as events come, `tilesmith runs show` folds a whole journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from tilesmith.records import (
+    Analysed,
+    Attempt,
+    Attempted,
+    Called,
+    Confirmed,
+    Decision,
+    Event,
+    Finished,
+    Phase,
+    Refused,
+    Reply,
+    Survey,
+    Surveyed,
+    Usage,
+)
+
+E = TypeVar("E", bound=Event)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The sum of some calls."""
+
+    calls: int = 0
+    usage: Usage = field(default_factory=Usage)
+    """Its dollars are null as soon as the price of one call is unknown."""
+    known_dollars: float = 0.0
+    """What the calls of known price cost, whatever the others did."""
+    seconds: float = 0.0
+
+    def after(self, reply: Reply) -> Spent:
+        usage = reply.usage
+        known = self.known_dollars + (usage.dollars or 0.0)
+        return Spent(self.calls + 1, self.usage + usage, known, self.seconds + reply.seconds)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One event in its place in the tree of attempts."""
+
+    event: Event
+    under: int | None
+    """Number of the candidate it is about or comes from; null at the root."""
+
+
+@dataclass(frozen=True)
+class Story:
+    """Everything that has happened in a run so far."""
+
+    survey: Survey | None = None
+    steps: tuple[Step, ...] = ()
+    """All but the survey, the calls and the end, in order."""
+    attempts: tuple[Attempt, ...] = ()
+    called: tuple[Called, ...] = ()
+    spent: Spent = Spent()
+    spent_by_phase: Mapping[Phase, Spent] = field(default_factory=dict)
+    verdict_seconds: float = 0.0
+    finished: Finished | None = None
+
+    def after(self, event: Event) -> Story:
+        """The story with one more event."""
+        match event:
+            case Surveyed():
+                return replace(self, survey=event.survey)
+            case Called():
+                return self._after_call(event)
+            case Finished():
+                return replace(self, finished=event)
+        told = replace(self, steps=(*self.steps, Step(event, self._place(event))))
+        match event:
+            case Attempted(attempt=attempt):
+                seconds = self.verdict_seconds + attempt.seconds
+                return replace(told, attempts=(*self.attempts, attempt), verdict_seconds=seconds)
+            case Confirmed():
+                return replace(told, verdict_seconds=self.verdict_seconds + event.seconds)
+        return told
+
+    @property
+    def analyses(self) -> tuple[Analysed, ...]:
+        return self._told(Analysed)
+
+    @property
+    def refusals(self) -> tuple[Refused, ...]:
+        return self._told(Refused)
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        return self._told(Decision)
+
+    @property
+    def confirmations(self) -> tuple[Confirmed, ...]:
+        return self._told(Confirmed)
+
+    @property
+    def calls(self) -> int:
+        return self.spent.calls
+
+    @property
+    def usage(self) -> Usage:
+        return self.spent.usage
+
+    @property
+    def usage_by_phase(self) -> dict[Phase, Usage]:
+        return {phase: spent.usage for phase, spent in self.spent_by_phase.items()}
+
+    @property
+    def busy_seconds(self) -> float:
+        """Time of calls and verdicts, seeds counted once: they are asked for at the same time."""
+        seeds = [one.reply.seconds for one in self.called if one.phase is Phase.SEED]
+        return self.spent.seconds - sum(seeds) + max(seeds, default=0.0) + self.verdict_seconds
+
+    @property
+    def best(self) -> Attempt | None:
+        """The winner of a finished run; before that, the last one kept whose confirmation has not failed."""
+        if self.finished is not None:
+            return self.attempt(self.finished.best)
+        failed = {one.candidate for one in self.confirmations if not one.evaluation.passed}
+        kept = (one for one in reversed(self.attempts) if one.kept and one.candidate.number not in failed)
+        return next(kept, None)
+
+    @property
+    def score(self) -> float | None:
+        """Of the best, as it was measured last."""
+        if self.finished is not None:
+            return self.finished.score
+        return self.best.score if self.best else None
+
+    def attempt(self, number: int | None) -> Attempt | None:
+        return next((one for one in self.attempts if one.candidate.number == number), None)
+
+    def children(self, number: int | None) -> tuple[Step, ...]:
+        """What came of a candidate, in order; of none: what stands at the root."""
+        return tuple(step for step in self.steps if step.under == number)
+
+    def _told(self, kind: type[E]) -> tuple[E, ...]:
+        return tuple(step.event for step in self.steps if isinstance(step.event, kind))
+
+    def _after_call(self, called: Called) -> Story:
+        phase = self.spent_by_phase.get(called.phase, Spent()).after(called.reply)
+        return replace(
+            self,
+            called=(*self.called, called),
+            spent=self.spent.after(called.reply),
+            spent_by_phase={**self.spent_by_phase, called.phase: phase},
+        )
+
+    def _place(self, event: Event) -> int | None:
+        """A candidate that is known, so that nothing hangs in the air."""
+        place = self._wanted_place(event)
+        return place if self.attempt(place) else None
+
+    def _wanted_place(self, event: Event) -> int | None:
+        match event:
+            case Attempted(attempt=attempt):
+                return attempt.candidate.parent
+            case Analysed(base=about) | Confirmed(candidate=about):
+                return about
+            case Refused(phase=Phase.REPAIR | Phase.REVISE):
+                return self.attempts[-1].candidate.number if self.attempts else None
+            case Refused(phase=Phase.OPTIMISE):
+                return self._analysed_last()
+            case Refused(phase=Phase.STAGE):
+                return self._best_number()
+            case Decision(about=about):
+                return self._place_of_decision(about)
+        return None
+
+    def _place_of_decision(self, about: str) -> int | None:
+        """Decisions name what they are about in words: `kernel 3`, `stage grid`, `fallback in round 1`."""
+        first, _, rest = about.partition(" ")
+        if first == "kernel" and rest.isdecimal():
+            return int(rest)
+        if first in ("fallback", "analysis"):
+            return self._analysed_last()
+        return self._best_number() if first == "stage" else None
+
+    def _analysed_last(self) -> int | None:
+        return self.analyses[-1].base if self.analyses else self._best_number()
+
+    def _best_number(self) -> int | None:
+        return self.best.candidate.number if self.best else None
+
+
+def tell(events: Iterable[Event]) -> Story:
+    """The story of these events."""
+    story = Story()
+    for event in events:
+        story = story.after(event)
+    return story

@@ -1,0 +1,336 @@
+"""The strategy: what is asked next, what is kept, when it ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from marked_kernels import ListAuthor, MarkedEvaluator, Onlooker, analysis, forged, kernel, new_run
+
+from tilesmith.errors import AuthorError
+from tilesmith.forge.dials import Dials
+from tilesmith.forge.running import run_forge
+from tilesmith.records import (
+    Analysed,
+    Attempted,
+    Confirmed,
+    Decision,
+    Refused,
+    Reply,
+    Stop,
+    Usage,
+)
+from tilesmith.runs import RunFolder, Status
+
+ONE = Dials(seeds=1, rounds=0, stages="none")
+
+
+def test_all_seeds_are_judged_and_the_best_is_kept(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": [kernel("passed 0.11", "a"), kernel("passed 0.71", "b"), kernel("passed 0.5", "c")]},
+                  Dials(seeds=3, rounds=0, stages="none"))
+    assert [event.attempt.score for event in told.of(Attempted)] == [0.11, 0.71, 0.5]
+    assert [event.attempt.kept for event in told.of(Attempted)] == [True, True, False]
+    assert told.finished.best == 2
+
+
+def test_a_kernel_that_is_not_faster_says_so(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": [kernel("passed 0.71")]}, ONE)
+    assert told.finished.faster is False
+    assert "NOT faster" in told.finished.why
+    assert "NOT faster" in (told.run.path / "best.py").read_text().splitlines()[0]
+
+
+def test_a_faster_kernel_says_how_much(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": [kernel("passed 2.5")]}, ONE)
+    assert told.finished.faster is True
+    assert "2.50x" in (told.run.path / "best.py").read_text().splitlines()[0]
+
+
+def test_a_failing_seed_is_repaired_with_its_history(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("compile_error", "a")],
+        "repair": [kernel("wrong_values", "b"), kernel("passed 1.2", "c")],
+    }
+    told = forged(tmp_path, replies, ONE)
+    assert told.author.phases == ["seed", "repair", "repair"]
+    assert [len(one.history) for one in told.author.asked] == [0, 0, 1]
+    assert told.author.asked[2].base.evaluation.verdict == "wrong_values"
+    assert told.finished.best == 3
+
+
+def test_repairs_are_bounded(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("compile_error", "a")],
+        "repair": [kernel("compile_error", f"r{n}") for n in range(9)],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=0, stages="none", repairs=2))
+    assert told.author.phases == ["seed", "repair", "repair"]
+    assert told.finished.best is None
+    assert "no kernel passed, of 3 tried" in told.finished.why
+
+
+def test_a_cheat_is_not_repaired(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": [kernel("cheating")]}, Dials(seeds=1, rounds=1, stages="none"))
+    assert told.author.phases == ["seed"]
+
+
+def test_repair_ends_when_the_author_repeats_itself(tmp_path: Path) -> None:
+    replies = {"seed": [kernel("compile_error", "a")], "repair": [kernel("compile_error", "a")]}
+    told = forged(tmp_path, replies, ONE)
+    assert told.author.phases == ["seed", "repair"]
+    assert told.evaluator.judged == ["0001.py"], "the same source is not judged twice"
+    assert told.of(Attempted)[1].attempt.same_as == 1
+
+
+def test_other_failing_seeds_get_fewer_repairs_once_one_passed(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 1.1", "a"), kernel("compile_error", "b")],
+        "repair": [kernel("compile_error", f"r{n}") for n in range(9)],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=2, rounds=0, stages="none", repairs=3, seed_repairs=1))
+    assert told.author.phases.count("repair") == 1
+
+
+def test_a_plan_that_was_not_carried_out_goes_back_once_with_the_lesson(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 0.135 high recurrent_host_loop time-loop-on-host", "a")],
+        "revise": [kernel("passed 0.14 high recurrent_host_loop time-loop-on-host", "b")],
+    }
+    told = forged(tmp_path, replies, ONE)
+    assert told.author.phases == ["seed", "revise"]
+    assert told.author.asked[1].lessons == ("time-loop-on-host",)
+
+
+def test_optimisation_starts_from_the_best_and_repairs(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 0.5", "a"), kernel("passed 0.8", "b")],
+        "analyse": [analysis()],
+        "optimise": [kernel("inaccurate", "c")],
+        "repair": [kernel("passed 1.4", "d")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=2, rounds=1, stages="none"))
+    assert told.author.phases == ["seed", "seed", "analyse", "optimise", "repair"]
+    assert told.author.asked[2].base.candidate.number == 2
+    assert told.author.asked[3].analysis.method == "fuse"
+    assert told.of(Attempted)[-1].attempt.expected_speedup == 1.5
+    assert told.finished.best == 4
+
+
+def test_a_hard_plan_that_fails_its_repairs_falls_back(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 0.6", "a")],
+        "analyse": [analysis("high")],
+        "optimise": [kernel("wrong_values", "b"), kernel("passed 0.7", "c")],
+        "repair": [kernel("wrong_values", "d")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1, stages="all", repairs=1), )
+    optimise = [one for one in told.author.asked if one.phase == "optimise"]
+    assert [one.use_fallback for one in optimise] == [False, True]
+    assert told.finished.best == 4
+    assert any("fallback" in event.about for event in told.of(Decision))
+
+
+def test_an_easy_plan_has_no_fallback(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 0.6", "a")],
+        "analyse": [analysis("medium")],
+        "optimise": [kernel("wrong_values", "b")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1, stages="none", repairs=0))
+    assert told.author.phases == ["seed", "analyse", "optimise"]
+
+
+def test_rounds_end_without_gain(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 1.0", "a")],
+        "analyse": [analysis()] * 9,
+        "optimise": [kernel("passed 1.5", "b"), kernel("passed 1.4", "c"), kernel("passed 9", "never")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=5, stages="none", patience=1))
+    assert told.author.phases == ["seed", "analyse", "optimise", "analyse", "optimise"]
+    assert told.finished.best == 2
+
+
+def test_noise_does_not_replace_the_best(tmp_path: Path) -> None:
+    replies = {"seed": [kernel("passed 1.000", "a"), kernel("passed 1.004", "b")]}
+    told = forged(tmp_path, replies, Dials(seeds=2, rounds=0, stages="none"))
+    assert told.finished.best == 1
+
+
+def test_a_malformed_analysis_is_asked_for_once_more_then_done_without(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 1.0", "a")],
+        "analyse": ["I think it is slow.", '{"bottleneck": "memory"}'],
+        "optimise": [kernel("passed 1.5", "b")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1, stages="none"))
+    assert told.author.phases == ["seed", "analyse", "analyse", "optimise"]
+    assert told.author.asked[2].complaint is not None
+    assert told.author.asked[3].analysis is None
+    assert [event.analysis for event in told.of(Analysed)] == [None, None]
+    assert told.finished.best == 2
+
+
+def test_prose_is_asked_for_once_more(tmp_path: Path) -> None:
+    replies = {"seed": ["Use a kernel."], "seed again": [kernel("passed 1.0")]}
+    told = forged(tmp_path, replies, ONE)
+    assert [bool(one.complaint) for one in told.author.asked] == [False, True]
+    assert len(told.of(Refused)) == 1
+    assert told.finished.best == 1
+
+
+def test_a_reply_that_is_useless_twice_is_left(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": ["No."], "seed again": [""]}, ONE)
+    assert told.author.phases == ["seed", "seed"]
+    assert told.finished.best is None
+    assert "no kernel was written" in told.finished.why
+
+
+def test_a_cut_off_reply_is_asked_for_more_briefly(tmp_path: Path) -> None:
+    cut = Reply("```python\nclass ModelNew(nn.Mod", "list", Stop.LENGTH)
+    told = forged(tmp_path, {"seed": [cut], "seed again": [kernel("passed 1.0")]}, ONE)
+    assert "cut off" in told.author.asked[1].complaint
+    assert "cut off" in told.of(Refused)[0].problem
+
+
+def test_a_cut_off_reply_whose_code_is_whole_is_taken(tmp_path: Path) -> None:
+    cut = Reply(kernel("passed 1.0") + "And this kernel is fast beca", "list", Stop.LENGTH)
+    assert forged(tmp_path, {"seed": [cut]}, ONE).author.phases == ["seed"]
+
+
+def test_an_author_that_declines_is_not_asked_again(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": [Reply("no recipe for conv2d", "list", Stop.DECLINED)]}, ONE)
+    assert told.author.phases == ["seed"]
+    assert told.of(Refused)[0].problem == "no recipe for conv2d"
+
+
+def test_a_kernel_this_machine_cannot_judge_is_nobodys_fault(tmp_path: Path) -> None:
+    replies = {"seed": [kernel("not judged here", "a"), kernel("passed 1.1", "b")]}
+    told = forged(tmp_path, replies, Dials(seeds=2, rounds=0, stages="none"))
+    assert told.author.phases == ["seed", "seed"], "no repair"
+    assert told.finished.best == 2
+    assert (told.run.path / "kernels" / "0001.py").exists()
+
+
+STAGES = {f"stage {name}": [kernel(f"passed {score}", name)] for name, score in
+          (("grid", 1.2), ("block", 0.9), ("memory", 1.3))}
+
+
+def test_stages_tune_a_plain_kernel_and_drop_what_is_worse(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": [kernel("passed 1.0 low")], **STAGES}, Dials(seeds=1, rounds=0))
+    assert told.author.phases == ["seed", "stage grid", "stage block", "stage memory"]
+    assert [event.attempt.kept for event in told.of(Attempted)] == [True, True, False, True]
+    assert told.author.asked[3].base.candidate.number == 2, "the memory stage starts from the best, not from block's"
+    assert told.author.asked[1].with_care is False
+
+
+def test_stages_are_careful_with_medium_complexity(tmp_path: Path) -> None:
+    told = forged(tmp_path, {"seed": [kernel("passed 1.0 medium")], **STAGES}, Dials(seeds=1, rounds=0, stages="grid"))
+    assert told.author.asked[1].with_care is True
+
+
+@pytest.mark.parametrize("complexity", ["high", "persistent"])
+def test_stages_skip_delicate_kernels(tmp_path: Path, complexity: str) -> None:
+    told = forged(tmp_path, {"seed": [kernel(f"passed 1.37 {complexity} persistent_recurrent")]}, Dials(seeds=1, rounds=0))
+    assert told.author.phases == ["seed"]
+    assert [event.about for event in told.of(Decision)] == ["stage grid", "stage block", "stage memory"]
+
+
+def test_a_persistent_kernel_with_a_wrong_grid_gets_its_grid_fixed(tmp_path: Path) -> None:
+    marks = "passed 0.25 persistent persistent_recurrent grid-batch-only"
+    replies = {"seed": [kernel(marks, "a")], "revise": [kernel(marks, "b")], "stage grid": [kernel("passed 1.75 persistent", "c")]}
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=0))
+    assert told.author.phases == ["seed", "revise", "stage grid"]
+    assert told.finished.best == 3
+
+
+def test_an_analysis_can_make_a_kernel_delicate(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 1.0", "a")],
+        "analyse": [analysis("persistent")],
+        "optimise": [kernel("passed 1.5 low", "b")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1))
+    assert told.author.phases == ["seed", "analyse", "optimise"]
+
+
+def test_untimed_stages_are_left_out_unless_asked_for(tmp_path: Path) -> None:
+    replies = {"seed": [kernel("passed 1.0 low")], **STAGES}
+    told = forged(tmp_path / "auto", replies, Dials(seeds=1, rounds=0), MarkedEvaluator(timed=False)) if (
+        (tmp_path / "auto").mkdir() is None) else None
+    assert told is not None
+    assert told.author.phases == ["seed"]
+    (tmp_path / "all").mkdir()
+    told = forged(tmp_path / "all", replies, Dials(seeds=1, rounds=0, stages="all"), MarkedEvaluator(timed=False))
+    assert told.author.phases == ["seed", "stage grid", "stage block", "stage memory"]
+
+
+def test_the_target_ends_the_run(tmp_path: Path) -> None:
+    replies = {"seed": [kernel("passed 2.0", "a"), kernel("passed 3.0", "b")], "analyse": [analysis()]}
+    told = forged(tmp_path, replies, Dials(seeds=2, target_speedup=1.5))
+    assert told.author.phases == ["seed", "seed"], "every seed that was asked for is judged"
+    assert told.finished.best == 2
+    assert "target" in told.of(Decision)[0].why
+
+
+@pytest.mark.parametrize(
+    ("limit", "word"), [({"max_tokens": 4000}, "token"), ({"max_cost": 0.025}, "money"), ({"max_minutes": 0.03}, "time")]
+)
+def test_a_budget_stops_cleanly(tmp_path: Path, limit: dict[str, float], word: str) -> None:
+    replies = {
+        "seed": [kernel("passed 1.0", "a")],
+        "analyse": [analysis()] * 9,
+        "optimise": [kernel(f"passed {1 + n / 10}", f"{n}") for n in range(1, 9)],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=8, stages="none", **limit))
+    assert len(told.author.asked) == 2
+    assert word in told.of(Decision)[-1].why
+    assert told.finished.best == 1
+    assert len(told.of(Confirmed)) == 1
+
+
+def test_a_limit_on_money_learns_the_price_from_the_first_seed(tmp_path: Path) -> None:
+    dear = Reply(kernel("passed 1.0"), "list", usage=Usage(10, 10, dollars=1.0))
+    told = forged(tmp_path, {"seed": [dear] * 3}, Dials(seeds=3, rounds=0, stages="none", max_cost=1.5))
+    assert len(told.author.asked) == 1
+
+
+def test_a_winner_that_is_not_confirmed_gives_way_to_the_next(tmp_path: Path) -> None:
+    replies = {"seed": [kernel("passed 1.5", "a"), kernel("passed 2.5", "b")]}
+    evaluator = MarkedEvaluator(confirmed={"passed 2.5": "nondeterministic"})
+    told = forged(tmp_path, replies, Dials(seeds=2, rounds=0, stages="none"), evaluator)
+    assert [event.candidate for event in told.of(Confirmed)] == [2, 1]
+    assert told.finished.best == 1
+    assert "# a" in (told.run.path / "best.py").read_text()
+
+
+def test_a_winner_confirmed_slower_is_not_called_faster(tmp_path: Path) -> None:
+    evaluator = MarkedEvaluator(confirmed={"passed 1.5": "passed 0.9"})
+    told = forged(tmp_path, {"seed": [kernel("passed 1.5")]}, ONE, evaluator)
+    assert told.finished.faster is False
+    assert told.finished.score == 0.9
+
+
+def test_all_seeds_failed_the_round_starts_from_the_one_that_came_furthest(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("inaccurate", "a"), kernel("compile_error", "b")],
+        "analyse": [analysis()],
+        "optimise": [kernel("passed 1.0", "c")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=2, rounds=1, stages="none", repairs=0))
+    assert told.author.asked[2].base.candidate.number == 1
+    assert told.finished.best == 3
+
+
+def test_a_provider_that_fails_stops_the_run_which_goes_on_where_it_was(tmp_path: Path) -> None:
+    dials = Dials(seeds=2, rounds=0, stages="none")
+    replies = {"seed": [AuthorError("provider: 503 overloaded"), kernel("passed 1.5")]}
+    with new_run(tmp_path, dials) as run, pytest.raises(AuthorError, match="overloaded"):
+        run_forge(run, ListAuthor(replies), MarkedEvaluator(), dials, Onlooker())
+    assert run.manifest.status is Status.STOPPED
+    again = RunFolder(run.path)
+    author = ListAuthor({"seed": [kernel("passed 1.2")]})
+    finished = run_forge(again, author, MarkedEvaluator(), dials, Onlooker())
+    assert [one.seed for one in author.asked] == [1], "the seed that was answered is not asked for again"
+    assert finished.best == 2
+    assert again.manifest.status is Status.FINISHED
