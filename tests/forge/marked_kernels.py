@@ -123,7 +123,10 @@ class MarkedEvaluator:
     def _evaluation(self, marks: str) -> Evaluation:
         if marks == "not judged here":
             raise NotJudgedHere("too much work")
-        verdict, score, complexity, kind, *findings = [*marks.split(), *["1.0", "low", "gemm"][len(marks.split()) - 1 :]]
+        verdict, score, complexity, kind, *findings = [
+            *marks.split(),
+            *["1.0", "low", "gemm"][len(marks.split()) - 1 :],
+        ]
         passed = verdict == "passed"
         return Evaluation(
             Verdict(verdict),

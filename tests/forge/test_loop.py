@@ -26,8 +26,11 @@ ONE = Dials(seeds=1, rounds=0, stages="none")
 
 
 def test_all_seeds_are_judged_and_the_best_is_kept(tmp_path: Path) -> None:
-    told = forged(tmp_path, {"seed": [kernel("passed 0.11", "a"), kernel("passed 0.71", "b"), kernel("passed 0.5", "c")]},
-                  Dials(seeds=3, rounds=0, stages="none"))
+    told = forged(
+        tmp_path,
+        {"seed": [kernel("passed 0.11", "a"), kernel("passed 0.71", "b"), kernel("passed 0.5", "c")]},
+        Dials(seeds=3, rounds=0, stages="none"),
+    )
     assert [event.attempt.score for event in told.of(Attempted)] == [0.11, 0.71, 0.5]
     assert [event.attempt.kept for event in told.of(Attempted)] == [True, True, False]
     assert told.finished.best == 2
@@ -123,7 +126,7 @@ def test_a_hard_plan_that_fails_its_repairs_falls_back(tmp_path: Path) -> None:
         "optimise": [kernel("wrong_values", "b"), kernel("passed 0.7", "c")],
         "repair": [kernel("wrong_values", "d")],
     }
-    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1, stages="all", repairs=1), )
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1, stages="none", repairs=1))
     optimise = [one for one in told.author.asked if one.phase == "optimise"]
     assert [one.use_fallback for one in optimise] == [False, True]
     assert told.finished.best == 4
@@ -212,33 +215,45 @@ def test_a_kernel_this_machine_cannot_judge_is_nobodys_fault(tmp_path: Path) -> 
     assert (told.run.path / "kernels" / "0001.py").exists()
 
 
-STAGES = {f"stage {name}": [kernel(f"passed {score}", name)] for name, score in
-          (("grid", 1.2), ("block", 0.9), ("memory", 1.3))}
+STAGES = {
+    f"stage {name}": [kernel(f"passed {score}", name)]
+    for name, score in (("grid", 1.2), ("block", 0.9), ("memory", 1.3))
+}
 
 
 def test_stages_tune_a_plain_kernel_and_drop_what_is_worse(tmp_path: Path) -> None:
     told = forged(tmp_path, {"seed": [kernel("passed 1.0 low")], **STAGES}, Dials(seeds=1, rounds=0))
     assert told.author.phases == ["seed", "stage grid", "stage block", "stage memory"]
     assert [event.attempt.kept for event in told.of(Attempted)] == [True, True, False, True]
-    assert told.author.asked[3].base.candidate.number == 2, "the memory stage starts from the best, not from block's"
+    assert told.author.asked[3].base.candidate.number == 2, (
+        "the memory stage starts from the best, not from block's"
+    )
     assert told.author.asked[1].with_care is False
 
 
 def test_stages_are_careful_with_medium_complexity(tmp_path: Path) -> None:
-    told = forged(tmp_path, {"seed": [kernel("passed 1.0 medium")], **STAGES}, Dials(seeds=1, rounds=0, stages="grid"))
+    told = forged(
+        tmp_path, {"seed": [kernel("passed 1.0 medium")], **STAGES}, Dials(seeds=1, rounds=0, stages="grid")
+    )
     assert told.author.asked[1].with_care is True
 
 
 @pytest.mark.parametrize("complexity", ["high", "persistent"])
 def test_stages_skip_delicate_kernels(tmp_path: Path, complexity: str) -> None:
-    told = forged(tmp_path, {"seed": [kernel(f"passed 1.37 {complexity} persistent_recurrent")]}, Dials(seeds=1, rounds=0))
+    told = forged(
+        tmp_path, {"seed": [kernel(f"passed 1.37 {complexity} persistent_recurrent")]}, Dials(seeds=1, rounds=0)
+    )
     assert told.author.phases == ["seed"]
     assert [event.about for event in told.of(Decision)] == ["stage grid", "stage block", "stage memory"]
 
 
 def test_a_persistent_kernel_with_a_wrong_grid_gets_its_grid_fixed(tmp_path: Path) -> None:
     marks = "passed 0.25 persistent persistent_recurrent grid-batch-only"
-    replies = {"seed": [kernel(marks, "a")], "revise": [kernel(marks, "b")], "stage grid": [kernel("passed 1.75 persistent", "c")]}
+    replies = {
+        "seed": [kernel(marks, "a")],
+        "revise": [kernel(marks, "b")],
+        "stage grid": [kernel("passed 1.75 persistent", "c")],
+    }
     told = forged(tmp_path, replies, Dials(seeds=1, rounds=0))
     assert told.author.phases == ["seed", "revise", "stage grid"]
     assert told.finished.best == 3
@@ -256,12 +271,9 @@ def test_an_analysis_can_make_a_kernel_delicate(tmp_path: Path) -> None:
 
 def test_untimed_stages_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     replies = {"seed": [kernel("passed 1.0 low")], **STAGES}
-    told = forged(tmp_path / "auto", replies, Dials(seeds=1, rounds=0), MarkedEvaluator(timed=False)) if (
-        (tmp_path / "auto").mkdir() is None) else None
-    assert told is not None
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=0), MarkedEvaluator(timed=False))
     assert told.author.phases == ["seed"]
-    (tmp_path / "all").mkdir()
-    told = forged(tmp_path / "all", replies, Dials(seeds=1, rounds=0, stages="all"), MarkedEvaluator(timed=False))
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=0, stages="all"), MarkedEvaluator(timed=False))
     assert told.author.phases == ["seed", "stage grid", "stage block", "stage memory"]
 
 
@@ -274,7 +286,8 @@ def test_the_target_ends_the_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limit", "word"), [({"max_tokens": 4000}, "token"), ({"max_cost": 0.025}, "money"), ({"max_minutes": 0.03}, "time")]
+    ("limit", "word"),
+    [({"max_tokens": 4000}, "token"), ({"max_cost": 0.025}, "money"), ({"max_minutes": 0.03}, "time")],
 )
 def test_a_budget_stops_cleanly(tmp_path: Path, limit: dict[str, float], word: str) -> None:
     replies = {

@@ -72,7 +72,7 @@ class ScriptedServer:
 
     @property
     def log(self) -> list[Entry]:
-        """Every request so far. A client may have its reply before the server has written that down: wait for it."""
+        """Every request so far. A client may have its reply before the server has noted it: wait for that."""
         with self._settled:
             self._settled.wait_for(lambda: self._in_flight == 0, timeout=10)
             return list(self._entries)

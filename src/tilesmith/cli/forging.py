@@ -23,8 +23,8 @@ from tilesmith.forge.dials import dials_for
 from tilesmith.forge.judging import JudgeEvaluator
 from tilesmith.forge.running import run_forge
 from tilesmith.llm.choosing import LlmOptions, choose_endpoint
-from tilesmith.llm.prices import is_priced, parse_price
-from tilesmith.records import Finished, to_json
+from tilesmith.llm.prices import dollars, parse_price
+from tilesmith.records import Finished, Usage, to_json
 from tilesmith.runs import RunFolder, Status
 from tilesmith.runs.listing import find_run
 from tilesmith.runs.story import tell
@@ -37,11 +37,18 @@ def forge_new(task: Path, options: Options, faces: Faces) -> int:
     check = CheckConfig(**{one.name: options[one.name] for one in fields(CheckConfig) if one.name in options})
     check = replace(check, timeout_s=options["timeout"])
     dials = dials_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
-    if dials.max_cost is not None and author.endpoint and not is_priced(author.endpoint, author.price):
-        raise UsageError(f"--max-cost: the price of {author.endpoint.model} is unknown; add --price IN,OUT")
     commission = Commission(task, author, check, dials)
+    _demand_price(commission)
     with contextlib.closing(begin(commission, faces.runs)) as run:
         return _forge(run, commission, faces)
+
+
+def _demand_price(commission: Commission) -> None:
+    endpoint = commission.author.endpoint
+    if commission.dials.max_cost is None or endpoint is None:
+        return
+    if dollars(endpoint, Usage(1000, 1000), commission.author.price) is None:
+        raise UsageError(f"--max-cost: the price of {endpoint.model} is unknown; add --price IN,OUT, or use --max-tokens")
 
 
 def resume_run(name: str, faces: Faces) -> int:
@@ -91,9 +98,9 @@ def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces
             "author": run.manifest.author,
             "best_path": best,
             "attempts": len(story.attempts),
-            "calls": story.calls,
-            "usage": to_json(story.usage),
-            "usage_by_phase": {phase: to_json(usage) for phase, usage in story.usage_by_phase.items()},
+            "calls": story.spent.calls,
+            "usage": to_json(story.spent.usage),
+            "usage_by_phase": {phase: to_json(spent.usage) for phase, spent in story.spent_by_phase.items()},
         }
         del document["event"]
         print(json.dumps(document, indent=2))

@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-COMMANDS = ("check", "doctor", "lint")
+COMMANDS = ("check", "doctor", "lint", "runs")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 
@@ -56,12 +56,15 @@ def _explain_wrong_use(error: Exception) -> None:
         error.show()
         sys.exit(2)
     if hasattr(error, "format_message"):
-        _fail(f"{error.format_message().rstrip('.')}; see  tilesmith {_command_name()}--help")
+        _fail(f"{error.format_message().rstrip('.')}; see  tilesmith {_command_name(error)}--help")
 
 
-def _command_name() -> str:
-    """The command that was typed, for its own help."""
-    return next((f"{word} " for word in sys.argv[1:2] if word in COMMANDS), "")
+def _command_name(error: Exception) -> str:
+    """The command that was typed, down to `runs show`, for its own help."""
+    names, context = "", getattr(error, "ctx", None)
+    while context is not None and context.parent is not None:
+        names, context = f"{context.info_name} {names}", context.parent
+    return names
 
 
 def main() -> None:

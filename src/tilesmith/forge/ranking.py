@@ -17,6 +17,8 @@ PLAN_FINDINGS = frozenset(
         "direct-convolution",
         "small-launch-count",
         "no-tensor-core",
+        "decoy-kernel",
+        "torch-does-the-work",
     }
 )
 """Findings that say a kernel is not what an expert would have planned, though it may be right."""

@@ -143,7 +143,8 @@ class Workshop:
         self.run.write_prompt(request.number, prompt)
         called = self.run.journal.find(f"call {request.number}")
         if not isinstance(called, Called):
-            called = Called(request.number, request.phase, sha256(prompt.system + prompt.user), self._ask(request, prompt))
+            digest = sha256(f"{prompt.system}\n\n{prompt.user}")
+            called = Called(request.number, request.phase, digest, self._ask(request, prompt))
         self.tell(called)
         self.run.write_reply(called)
         return called.reply

@@ -31,7 +31,7 @@ class Client:
         self.endpoint = endpoint
         self._patience = patience
         self._key = read_key(endpoint, environment)
-        self._sdk = open_sdk(endpoint, self._key, environment)
+        self._sdk = open_sdk(endpoint, self._key)
         self._dialect = first_dialect(endpoint)
         self._reached = False
         self._lock = threading.Lock()
@@ -104,7 +104,7 @@ class Client:
         if isinstance(problem, TooLate):
             return Failure(f"no whole reply within {limits.call_timeout_s:g} s", LATER, worth=1)
         if "ReadTimeout" in type(cause).__name__:
-            return Failure(f"nothing heard for {limits.idle_timeout_s:g} s", LATER)
+            return Failure(f"nothing heard for {min(limits.idle_timeout_s, limits.call_timeout_s):g} s", LATER)
         words = f"no connection: {squeeze(hide(str(cause), self._key)) or type(cause).__name__}"
         if self._reached:
             return Failure(words, LATER)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import openai
@@ -13,15 +13,18 @@ from tilesmith.llm.failures import hide, squeeze
 from tilesmith.llm.patience import Limits
 from tilesmith.llm.providers import Endpoint
 
+NO_KEY = "none"
+"""What a server that asks for no key is told; the SDK insists on something."""
 
-def open_sdk(endpoint: Endpoint, key: str | None, environment: Mapping[str, str]) -> openai.OpenAI:
+
+def open_sdk(endpoint: Endpoint, key: str | None) -> openai.OpenAI:
     """A client for this endpoint. It is safe to use from several threads."""
     try:
         return openai.OpenAI(
-            api_key=key or "none",
+            api_key=key or NO_KEY,
             base_url=endpoint.base_url,
             max_retries=0,
-            default_headers=_headers(endpoint, key, environment),
+            default_headers=_headers(endpoint, key),
         )
     except (ValueError, ImportError, OSError) as problem:
         words = squeeze(hide(str(problem), key))
@@ -40,12 +43,12 @@ def connection_errors() -> tuple[type[Exception], ...]:
     return (openai.APIConnectionError, OSError, *(one.RequestError for one in loaded if one is not None))
 
 
-def _headers(endpoint: Endpoint, key: str | None, environment: Mapping[str, str]) -> dict[str, Any]:
+def _headers(endpoint: Endpoint, key: str | None) -> dict[str, Any]:
     """The SDK reads headers for OpenAI from the environment. They are nobody else's business."""
     leave_out = openai.Omit()
-    headers: dict[str, Any] = {"Authorization": f"Bearer {key}" if key else leave_out}
+    headers: dict[str, Any] = {"Authorization": f"Bearer {key or NO_KEY}"}
     if endpoint.key_variable != "OPENAI_API_KEY":
-        lines = environment.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
+        lines = os.environ.get("OPENAI_CUSTOM_HEADERS", "").split("\n")
         names = ("OpenAI-Organization", "OpenAI-Project", *(line.partition(":")[0].strip() for line in lines))
         headers |= {name: leave_out for name in names if name and name.lower() != "authorization"}
     return headers

@@ -27,7 +27,12 @@ LONGEST = 240
 
 def line_for(event: Event) -> str:
     """The event in one line, whatever its texts hold."""
-    return "  ".join(part for part in map(one_line, _parts(event)) if part)
+    return spaced(*_parts(event))
+
+
+def spaced(*parts: str) -> str:
+    """The parts there are, in one line."""
+    return "  ".join(part for part in map(one_line, parts) if part)
 
 
 def one_line(text: str, limit: int = LONGEST) -> str:

@@ -147,7 +147,14 @@ def _folders(parent: Path) -> list[Path]:
         inside = list(parent.iterdir())
     except OSError as error:
         raise RunError(f"{parent}: cannot be read: {error.strerror}") from None
-    return [path for path in inside if any((path / mark).is_file() for mark in ("run.json", "events.jsonl"))]
+    return [path for path in inside if _looks_like_a_run(path)]
+
+
+def _looks_like_a_run(path: Path) -> bool:
+    try:
+        return any((path / mark).is_file() for mark in ("run.json", "events.jsonl"))
+    except PermissionError:
+        return True  # reading it will say what is wrong
 
 
 def _facts(journal: Path) -> tuple[int, float | None, bool | None]:

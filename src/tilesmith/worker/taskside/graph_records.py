@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import fx, nn
 
-from tilesmith.tasks.graph import GETITEM, Input, Node, Parameter
+from tilesmith.tasks.graph import GETITEM, Input, Node
 from tilesmith.worker.taskside.recurrent_nodes import REAL_NAMES
 
 _RANDOM = torch.Tag.nondeterministic_seeded
@@ -50,12 +50,16 @@ def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...]
         yield path, value
 
 
-def parameter(name: str, tensor: torch.Tensor) -> Parameter:
-    return Parameter(name.replace(".", "_"), name, *form(tensor))
-
-
 def form(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...], str]:
     return tuple(tensor.shape), tuple(tensor.stride()), str(tensor.dtype).removeprefix("torch.")
+
+
+def tensors_of(model: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """Tensors kept as plain attributes, by dotted name."""
+    for prefix, module in model.named_modules():
+        for key, value in vars(module).items():
+            if isinstance(value, torch.Tensor):
+                yield f"{prefix}.{key}".lstrip("."), value
 
 
 def scalars_of(model: nn.Module) -> Iterator[tuple[str, float]]:

@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import fx, nn
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
 
 from tilesmith.tasks.graph import MOST_NODES, Graph, Node, Parameter
 from tilesmith.worker.exchange import map_tensors
-from tilesmith.worker.state import state_of
 from tilesmith.worker.taskside.faults import one_line
 from tilesmith.worker.taskside.graph_records import (
     filled,
@@ -24,12 +24,15 @@ from tilesmith.worker.taskside.graph_records import (
     is_random,
     laid_out,
     node_record,
-    parameter,
     scalars_of,
+    tensors_of,
 )
 from tilesmith.worker.taskside.loading import LoadedTask, build_model, load_task, unload
 from tilesmith.worker.taskside.recurrent_nodes import recurrent_as_nodes
 from tilesmith.worker.taskside.trial import fake_tensors
+
+_CALLS_PER_NODE = 10
+"""Python calls into torch per operator, at most: most read a shape or build an argument."""
 
 
 @dataclass(frozen=True)
@@ -60,88 +63,91 @@ class _TooLarge(Exception):
     """More operators than a graph may have."""
 
 
+class _Bounded(TorchFunctionMode):
+    """Gives up on a loop of many thousand steps while it runs, not when it is over."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._calls = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self._calls += 1
+        if self._calls > _CALLS_PER_NODE * MOST_NODES:
+            raise _TooLarge(f"the forward pass has more than {MOST_NODES} operators, the most that make a graph")
+        return func(*args, **(kwargs or {}))
+
+
 def _graph(model: nn.Module, arguments: list[Any]) -> Graph:
-    traced = _Recording(model, arguments).graph()
-    if traced.training and traced.is_random:
+    traced = _Recording(model, arguments)
+    module = traced.run()
+    if model.training and any(is_random(node) for node in module.graph.nodes):
         model.eval()
-        traced = _Recording(model, arguments).graph()
-    return traced.record
-
-
-@dataclass(frozen=True)
-class _Result:
-    record: Graph
-    is_random: bool
-
-    @property
-    def training(self) -> bool:
-        return self.record.training
+        traced = _Recording(model, arguments)
+        module = traced.run()
+    return traced.translated(module)
 
 
 class _Recording:
     """One run of the model under the tracer, and its translation into records."""
 
     def __init__(self, model: nn.Module, arguments: list[Any]) -> None:
-        self.model, self.arguments = model, arguments
-        self.inputs = list(inputs_of(model, arguments))
-        self.state = state_of(model)
-        """Every tensor the model owns, plain attributes included."""
-        self.outputs: Any = None
-        self.names: dict[str, str] = {}
+        self._model, self._arguments = model, arguments
+        self._inputs = list(inputs_of(model, arguments))
+        self._owned = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        self._outputs: Any = None
+        self._names: dict[str, str] = {}
+        """Names of the graph by names of the tracer."""
 
-    def graph(self) -> _Result:
-        tensors = [tensor for _, tensor in self.inputs if tensor is not None]
-        owned = {**dict(self.model.named_parameters()), **dict(self.model.named_buffers())}
+    def run(self) -> fx.GraphModule:
+        tensors = [tensor for _, tensor in self._inputs if tensor is not None]
 
         def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
-            given, state = iter(flat[: len(tensors)]), dict(zip(owned, flat[len(tensors) :], strict=True))
-            arguments = [map_tensors(value, lambda _: next(given)) for value in self.arguments]
-            found = torch.func.functional_call(self.model, state, tuple(arguments))
+            given, state = iter(flat[: len(tensors)]), dict(zip(self._owned, flat[len(tensors) :], strict=True))
+            arguments = [map_tensors(value, lambda _: next(given)) for value in self._arguments]
+            with _Bounded():
+                found = torch.func.functional_call(self._model, state, tuple(arguments))
             leaves: list[torch.Tensor] = []
-            self.outputs = laid_out(found, leaves)
+            self._outputs = laid_out(found, leaves)
             return leaves
 
         tracer = make_fx(forward, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)
         with recurrent_as_nodes():
-            module = tracer(*tensors, *owned.values())
-        return self._translated(module, list(owned))
+            return tracer(*tensors, *self._owned.values())
 
-    def _translated(self, module: fx.GraphModule, owned: list[str]) -> _Result:
+    def translated(self, module: fx.GraphModule) -> Graph:
         nodes = list(module.graph.nodes)
         if len(nodes) > MOST_NODES:
             raise _TooLarge(f"the forward pass has {len(nodes)} operators; at most {MOST_NODES} make a graph")
-        inputs = [record for record, _ in self.inputs]
-        leaves = [record.name for record in inputs if record.shape is not None]
-        parameters = [parameter(name, self.state[name]) for name in owned]
-        leaves += [parameter.name for parameter in parameters]
+        given = [record.name for record, _ in self._inputs if record.shape is not None]
+        owned = list(self._owned)
+        parameters: list[Parameter] = []
         found: list[Node] = []
         for node in nodes:
             if node.op == "placeholder":
-                self.names[node.name] = leaves.pop(0)
+                if given:
+                    self._names[node.name] = given.pop(0)
+                else:
+                    parameters.append(self._parameter(node, self._owned[owned[0]], owned.pop(0)))
             elif node.op == "get_attr":
                 parameters.append(self._constant(node, getattr(module, node.target)))
             elif node.op == "call_function":
-                self.names[node.name] = self._free_name(node.name)
-                found.append(node_record(node, self.names))
-        ends = [self.names[end.name] for end in nodes[-1].args[0]]
-        record = Graph(
-            tuple(inputs),
-            tuple(parameters),
-            tuple(found),
-            filled(self.outputs, ends),
-            dict(scalars_of(self.model)),
-            self.model.training,
-        )
-        return _Result(record, any(is_random(node) for node in nodes))
+                self._names[node.name] = self._free_name(node.name)
+                found.append(node_record(node, self._names))
+        outputs = filled(self._outputs, [self._names[end.name] for end in nodes[-1].args[0]])
+        inputs, scalars = tuple(record for record, _ in self._inputs), dict(scalars_of(self._model))
+        return Graph(inputs, tuple(parameters), tuple(found), outputs, scalars, self._model.training)
+
+    def _parameter(self, node: fx.Node, tensor: torch.Tensor, attribute: str) -> Parameter:
+        self._names[node.name] = self._free_name(attribute.replace(".", "_") or "constant")
+        return Parameter(self._names[node.name], attribute, *form(tensor))
 
     def _constant(self, node: fx.Node, tensor: torch.Tensor) -> Parameter:
         """A tensor that is neither input nor parameter: an attribute of the model, or made by its code."""
-        attribute = next((name for name, own in self.state.items() if own is tensor), "")
-        self.names[node.name] = self._free_name(attribute.replace(".", "_") or "constant")
-        return Parameter(self.names[node.name], attribute, *form(tensor))
+        attribute = next((name for name, own in tensors_of(self._model) if own is tensor), "")
+        return self._parameter(node, tensor, attribute)
 
     def _free_name(self, wanted: str) -> str:
-        taken = {record.name for record, _ in self.inputs} | set(self.names.values())
+        taken = {record.name for record, _ in self._inputs} | set(self._names.values())
         name, number = wanted, 1
         while name in taken:
             name, number = f"{wanted}_{number}", number + 1

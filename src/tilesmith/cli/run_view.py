@@ -1,0 +1,215 @@
+"""A run as a person wants to read it: what was asked, the tree of attempts, how it ended, what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from tilesmith.records import (
+    Analysed,
+    Analysis,
+    Attempt,
+    Attempted,
+    Confirmed,
+    Decision,
+    Phase,
+    Refused,
+    Severity,
+)
+from tilesmith.runs.lines import (
+    clock_text,
+    confirmation_text,
+    floor_text,
+    machine_text,
+    money_text,
+    one_line,
+    outcome_text,
+    phase_text,
+    plan_text,
+    score_text,
+)
+from tilesmith.runs.listing import Listed
+from tilesmith.runs.manifest import Manifest
+from tilesmith.runs.story import Spent, Step, Story
+
+STATUS_STYLES = {"finished": "green", "running": "cyan", "stopped": "yellow", "interrupted": "yellow"}
+
+
+def show_runs(runs: list[Listed], console: Console) -> None:
+    """A row each; what is wrong with a damaged one stands below, where there is room for it."""
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    table.add_column("run", no_wrap=True, min_width=max(len(run.folder.name) for run in runs))
+    for name in ("task", "author"):
+        table.add_column(name)  # these give way where it is narrow
+    table.add_column("status", no_wrap=True)
+    for name in ("verdicts", "best"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for run in runs:
+        table.add_row(*_row(run))
+    console.print(table)
+    for run in runs:
+        if run.problem:
+            console.print(Text(one_line(run.problem), style="red"), soft_wrap=True)
+
+
+def _row(run: Listed) -> tuple[RenderableType, ...]:
+    status = Text(run.status, style=STATUS_STYLES.get(run.status, "red"))
+    if run.manifest is None:
+        return Text(run.folder.name), "", "", status
+    faster = {True: Text("faster", style="green"), False: Text("not faster"), None: Text()}[run.faster]
+    told = (
+        Text(one_line(text), no_wrap=True, overflow="ellipsis") for text in (run.manifest.task, run.manifest.author)
+    )
+    return Text(run.folder.name), *told, status, str(run.verdicts), score_text(run.score), faster
+
+
+def show_run(run: Listed, story: Story, console: Console) -> None:
+    """Everything, in the order a reader asks for it."""
+    parts: list[RenderableType] = [_header(run, story), Text(), _tree(story), Text(), _end(run, story)]
+    if story.calls:
+        parts += [Text(), _costs(story)]
+    console.print(Group(*parts))
+
+
+def _header(run: Listed, story: Story) -> Table:
+    grid = Table.grid(padding=(0, 2))
+    for label, value in _labelled(run, story):
+        grid.add_row(Text(label, style="dim"), Text(one_line(value, limit=400)))
+    return grid
+
+
+def _labelled(run: Listed, story: Story) -> Iterator[tuple[str, str]]:
+    manifest = run.manifest
+    assert manifest is not None
+    yield "run", str(run.folder)
+    yield "task", f"{manifest.task}, {manifest.task_path}"
+    yield "author", manifest.author
+    yield "begun", manifest.created
+    is_told_below = story.finished is not None or not manifest.why
+    yield "status", run.status if is_told_below else f"{run.status}: {manifest.why}"
+    if story.survey is not None:
+        yield "machine", _machine(story.survey.environment | manifest.environment, machine_text(story.survey))
+        if floor_text(story.survey):
+            yield "roofline", floor_text(story.survey)
+    if _dials(manifest):
+        yield "dials", _dials(manifest)
+
+
+def _machine(environment: dict[str, Any], gpu: str) -> str:
+    versions = [f"{name} {environment[name]}" for name in ("torch", "triton", "python") if name in environment]
+    return ", ".join([gpu, *versions])
+
+
+def _dials(manifest: Manifest) -> str:
+    dials = manifest.configuration.get("dials") or {}
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in dials.items() if value is not None)
+
+
+def _tree(story: Story) -> Tree:
+    root = Tree(Text("attempts" if story.steps else "nothing was tried yet", style="dim"), guide_style="dim")
+    _grow(root, story, None)
+    return root
+
+
+def _grow(branch: Tree, story: Story, number: int | None) -> None:
+    """A candidate's number is larger than its parent's, so this ends."""
+    for step in story.children(number):
+        twig = branch.add(_label(step, story))
+        if isinstance(step.event, Attempted):
+            _grow(twig, story, step.event.attempt.candidate.number)
+
+
+def _label(step: Step, story: Story) -> RenderableType:
+    match step.event:
+        case Attempted(attempt=attempt):
+            return _attempt(attempt, is_best=attempt is story.best)
+        case Analysed(analysis=None, problem=problem, call=call):
+            return Text(f"analysis (call {call}) of no use: {one_line(problem or '')}", style="yellow")
+        case Analysed(analysis=Analysis() as analysis, call=call):
+            return _analysis(analysis, call)
+        case Refused(call=call, phase=phase, problem=problem):
+            return Text(f"{phase} (call {call}) refused: {one_line(problem)}", style="yellow")
+        case Decision(about=about, why=why):
+            return Text(one_line(f"{about}: {why}"), style="magenta")
+        case Confirmed() as confirmed:
+            style = "green" if confirmed.evaluation.passed else "red"
+            return Text(f"confirmation: {one_line(confirmation_text(confirmed))}", style=style)
+    return Text(step.event.event)
+
+
+def _attempt(attempt: Attempt, is_best: bool) -> Text:
+    text = Text(f"kernel {attempt.candidate.number}", style="bold")
+    text.append(f"  {phase_text(attempt.candidate)}  ", style="not bold")
+    text.append(attempt.evaluation.verdict, style="not bold green" if attempt.evaluation.passed else "not bold red")
+    score = score_text(attempt.score)
+    text.append(f"  {score}" if score else "")
+    text.append(f"  {one_line(outcome_text(attempt))}", style="not bold" if attempt.kept else "not bold dim")
+    text.append("  best" if is_best else "", style="bold green")
+    for fact in _facts(attempt):
+        text.append(f"\n{one_line(fact)}", style="not bold dim")
+    return text
+
+
+def _facts(attempt: Attempt) -> Iterator[str]:
+    """What a reader would ask next, a line at most each."""
+    evaluation = attempt.evaluation
+    if attempt.expected_speedup is not None:
+        yield f"the analysis expected {attempt.expected_speedup:g}x"
+    read = [evaluation.kernel_type] if evaluation.kernel_type != "unknown" else []
+    if evaluation.launches is not None:
+        read.append(f"{evaluation.launches} {'launch' if evaluation.launches == 1 else 'launches'}")
+    if evaluation.errors is not None:
+        read.append(f"error at most {evaluation.errors.max_abs:.2g}, {evaluation.errors.mean_abs:.2g} on average")
+    if evaluation.timing is not None:
+        read.append(f"{evaluation.timing.candidate_ms.p50:.4g} ms")
+    spills = sum(one.spills or 0 for one in evaluation.resources)
+    yield ", ".join([*read, f"{spills} spills"] if spills else read)
+    found = dict.fromkeys(f.id for f in evaluation.findings if f.severity is not Severity.INFO)
+    if found:
+        yield f"findings: {', '.join(found)}"
+
+
+def _analysis(analysis: Analysis, call: int) -> Text:
+    text = Text(f"analysis (call {call}): {one_line(analysis.bottleneck)}", style="cyan")
+    text.append(f"\n{one_line(plan_text(analysis))}")
+    return text
+
+
+def _end(run: Listed, story: Story) -> Text:
+    if story.finished is not None:
+        won = story.finished.best is not None
+        style = "bold green" if story.finished.faster else "bold" if won else "bold red"
+        return Text(one_line(story.finished.why), style=style)
+    best = f"best so far: kernel {story.best.candidate.number}" if story.best else "no kernel has passed yet"
+    score = f", {score_text(story.score)}" if story.score is not None else ""
+    more = "" if run.status == "running" else f"; go on with  tilesmith forge --resume {run.folder}"
+    return Text(f"{best}{score}{more}")
+
+
+def _costs(story: Story) -> RenderableType:
+    columns = ("phase", "calls", "input", "output", "reasoning", "tokens", "cost", "seconds")
+    table = Table(*columns, box=None, header_style="dim")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    for phase in Phase:
+        if phase in story.spent_by_phase:
+            table.add_row(str(phase), *_cost(story.spent_by_phase[phase]))
+    table.add_row("total", *_cost(story.spent), style="bold")
+    times = f"calls took {clock_text(story.spent.seconds)}, verdicts {clock_text(story.verdict_seconds)}"
+    return Group(table, Text(times, style="dim"))
+
+
+def _cost(spent: Spent) -> tuple[str, ...]:
+    usage = spent.usage
+    numbers = (spent.calls, usage.input_tokens, usage.output_tokens, usage.reasoning_tokens, usage.tokens)
+    return (
+        *(f"{number:,}" for number in numbers),
+        money_text(usage.dollars, spent.known_dollars),
+        f"{spent.seconds:.1f}",
+    )

@@ -1,0 +1,196 @@
+"""`tilesmith runs`: what was forged here, and how each run went."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from tilesmith.cli.runs_folder import Faces, runs_folder
+from tilesmith.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tilesmith.runs.listing import Listed
+    from tilesmith.runs.story import Story
+
+HELP = """List the runs of `tilesmith forge`, newest first.
+
+    tilesmith runs
+
+    tilesmith runs --task softmax --status finished --faster
+
+    tilesmith runs --since 2026-05-01 --json
+
+    tilesmith runs show last
+
+Exit code 0, also when there is none; 2: wrong use, or the folder cannot be read.
+"""
+SHOW_HELP = """Show one run: the tree of its attempts, why each was kept or dropped, and what it cost.
+
+    tilesmith runs show last
+
+    tilesmith runs show 2026-05-01-softmax-1 --kernel 3
+
+    tilesmith runs show last --reply 2
+
+RUN is a folder, the name of one in the runs folder, the start of such a name, or `last`.
+
+Exit code 0; 2: there is no such run, kernel, prompt or reply.
+"""
+_FOLDER = typer.Option(None, "--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs.")
+_JSON = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr.")
+_ANY_WIDTH = 1000
+"""Columns where nobody looks: a program that reads a pipe wants whole lines."""
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help=HELP, rich_markup_mode="rich")
+    group.callback(invoke_without_command=True)(runs)
+    group.command("show", help=SHOW_HELP)(show)
+    app.add_typer(group, name="runs", help=HELP)
+
+
+def runs(
+    context: typer.Context,
+    task: str | None = typer.Option(None, help="Part of the task's name, or a pattern such as '3?_GRU*'."),
+    status: str | None = typer.Option(None, help="running, interrupted, stopped, finished or damaged."),
+    author: str | None = typer.Option(None, help="Part of the author's name."),
+    since: str | None = typer.Option(None, metavar="YYYY-MM-DD", help="Begun on this day (UTC) or later."),
+    faster: bool = typer.Option(False, "--faster", help="Only those whose kernel beats every baseline."),
+    folder: Path | None = _FOLDER,
+    as_json: bool = _JSON,
+) -> None:
+    if context.invoked_subcommand is not None:
+        if faster or any(given is not None for given in (task, status, author, since)):
+            raise UsageError(
+                "--task, --status, --author, --since and --faster choose what is listed; leave them out"
+            )
+        context.obj = Faces(_existing(folder), as_json)
+        return
+    from tilesmith.runs.listing import Wanted, list_runs
+
+    parent = _existing(folder)
+    found = list_runs(parent, Wanted(task, status, author, since, faster))
+    if as_json:
+        print(json.dumps([_listed(run) for run in found], indent=2))
+    elif found:
+        from tilesmith.cli.run_view import show_runs
+
+        show_runs(found, _console())
+    else:
+        print(f"no such runs in {parent}; `tilesmith forge TASK` makes one")
+
+
+def show(
+    context: typer.Context,
+    run: str = typer.Argument(metavar="RUN", help="Folder, name, start of a name, or last."),
+    kernel: int | None = typer.Option(None, metavar="N", help="Print the source of kernel N."),
+    prompt: int | None = typer.Option(None, metavar="N", help="Print the prompt of call N."),
+    reply: int | None = typer.Option(None, metavar="N", help="Print the reply to call N."),
+    folder: Path | None = _FOLDER,
+    as_json: bool = _JSON,
+) -> None:
+    from tilesmith.runs.listing import find_run
+
+    asked: Faces = context.obj
+    as_json = as_json or asked.as_json
+    path = find_run(_existing(folder) if folder else asked.runs, run)
+    texts = {"kernel": kernel, "prompt": prompt, "reply": reply}
+    wanted = {what: number for what, number in texts.items() if number is not None}
+    if len(wanted) > 1:
+        raise UsageError("--kernel, --prompt and --reply each print one text; choose one")
+    for what, number in wanted.items():
+        _print_text(path, what, number, as_json)
+        return
+    _print_run(path, as_json)
+
+
+def _existing(given: Path | None) -> Path:
+    """The folder of runs; one that was named must be there."""
+    folder = runs_folder(given)
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: not a folder of runs; see --runs")
+    if given is not None and not folder.exists():
+        raise RunError(f"{folder}: no such folder; see --runs")
+    return folder
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    if not console.is_terminal:
+        console.width = _ANY_WIDTH
+    return console
+
+
+def _print_run(path: Path, as_json: bool) -> None:
+    from tilesmith.cli.run_view import show_run
+    from tilesmith.runs.journal import read_events
+    from tilesmith.runs.listing import read_run
+    from tilesmith.runs.story import tell
+
+    run = read_run(path)
+    if run.manifest is None:
+        raise RunError(run.problem)
+    story = tell(read_events(path / "events.jsonl"))
+    if as_json:
+        print(json.dumps(_document(run, story), indent=2))
+    else:
+        show_run(run, story, _console())
+
+
+def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
+    """Word for word, as it lies in the run's folder."""
+    place = Path("kernels", f"{number:04}.py") if what == "kernel" else Path("llm", f"{number:04}.{what}.md")
+    try:
+        text = (path / place).read_text(encoding="utf-8")
+    except OSError:
+        raise RunError(f"{path / place}: the run has no {what} {number}; {_those_there(path / place)}") from None
+    if as_json:
+        print(json.dumps({what: number, "path": str(path / place), "text": text}, indent=2))
+    else:
+        sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
+
+
+def _those_there(missing: Path) -> str:
+    ending = missing.name.partition(".")[2]
+    numbers = sorted(int(one.name[:4]) for one in missing.parent.glob(f"[0-9][0-9][0-9][0-9].{ending}"))
+    return f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"
+
+
+def _listed(run: Listed) -> dict[str, Any]:
+    manifest = run.manifest
+    return {
+        "run": run.folder.name,
+        "path": str(run.folder),
+        "task": manifest.task if manifest else None,
+        "author": manifest.author if manifest else None,
+        "created": manifest.created if manifest else None,
+        "status": run.status,
+        "why": manifest.why if manifest else run.problem,
+        "verdicts": run.verdicts,
+        "score": run.score,
+        "faster": run.faster,
+    }
+
+
+def _document(run: Listed, story: Story) -> dict[str, Any]:
+    from tilesmith.records import to_json
+
+    spent = {str(phase): to_json(one) for phase, one in story.spent_by_phase.items()}
+    return _listed(run) | {
+        "configuration": run.manifest.configuration if run.manifest else None,
+        "survey": to_json(story.survey) if story.survey else None,
+        "best": story.best.candidate.number if story.best else None,
+        "steps": [to_json(step.event) | {"under": step.under} for step in story.steps],
+        "finished": to_json(story.finished) if story.finished else None,
+        "spent": to_json(story.spent),
+        "spent_by_phase": spent,
+        "verdict_seconds": story.verdict_seconds,
+    }

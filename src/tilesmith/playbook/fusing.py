@@ -1,0 +1,179 @@
+"""The host's side of a fused kernel: which tensors it takes, how its outputs are made, how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tilesmith.playbook.formula import formula, telling_operators
+from tilesmith.playbook.kernels import COMBINERS, Stored
+from tilesmith.playbook.lowering import Lowering, outputs_of
+from tilesmith.playbook.placing import Placer, Value
+from tilesmith.playbook.scalars import Named
+from tilesmith.playbook.steps import LEAF, Step
+from tilesmith.playbook.symbols import Dim, Unmatched
+from tilesmith.tasks.graph import Graph, reference
+
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Fused:
+    """A task whose whole forward pass is one kernel over one tile."""
+
+    low: Lowering
+    placer: Placer
+    outputs: tuple[Stored, ...]
+
+    @property
+    def graph(self) -> Graph:
+        return self.low.graph
+
+    @cached_property
+    def name(self) -> str:
+        """After what it computes: `sigmoid_mul`."""
+        kinds = telling_operators(self.graph)
+        return "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
+
+    @cached_property
+    def leaves(self) -> tuple[Step, ...]:
+        used = {value.step for value in self.placer.values if value.step.op == LEAF}
+        return tuple(step for step in self.low.values.values() if isinstance(step, Step) and step in used)
+
+    @cached_property
+    def scalars(self) -> tuple[Named, ...]:
+        """Numbers that the model's attributes hold, each once."""
+        found = (number for value in self.placer.values for number in _numbers(value) if number.host)
+        return tuple({number.name: number for number in found}.values())
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        kinds = {value.step.op for value in self.placer.values}
+        return tuple(
+            f"@triton.jit\ndef {name}(a, b):\n    return {text}"
+            for kind, (name, text) in COMBINERS.items()
+            if kind in kinds
+        )
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        return (*(f"{step.name}_ptr" for step in self.leaves), *(output.pointer for output in self.outputs))
+
+    def signature(self) -> str:
+        tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
+        numbers = [f"{number.name}: float" for number in self.scalars]
+        results = "torch.Tensor" if len(self.outputs) == 1 else "tuple[torch.Tensor, ...]"
+        return f"def {self.name}({', '.join(tensors + numbers)}) -> {results}:"
+
+    def preparation(self) -> list[str]:
+        """Inputs may come with any strides; parameters are as the constructor made them."""
+        given = {leaf.name for leaf in self.graph.inputs}
+        names = [
+            step.name for name, step in self.low.values.items() if name in given and step in self.leaves
+        ]
+        made = ", ".join(f"{name}.contiguous()" for name in names)
+        return [f"    {', '.join(names)} = {made}"] if names else []
+
+    def allocations(self) -> list[str]:
+        return [f"    {output.pointer.removesuffix('_ptr')} = {self._empty(output.value.step)}" for output in self.outputs]
+
+    def launch(self, grid: str, sizes: Sequence[str], constants: Sequence[str]) -> list[str]:
+        results = ", ".join(output.pointer.removesuffix("_ptr") for output in self.outputs)
+        extra = [f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items()]
+        inputs = ", ".join(step.name for step in self.leaves)
+        groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
+        numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
+        lines = [f"    {self.name}_kernel[{grid}]("]
+        for title, text in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
+            lines += [f"        # {title}", f"        {text},"] if text else []
+        return [*lines, "    )", f"    return {results}"]
+
+    def product(self, dim: Dim) -> str:
+        return " * ".join(f"{leaf}.shape[{axis}]" for leaf, axis in dim) or "1"
+
+    def forward(self) -> tuple[str, ...]:
+        """The body of ModelNew.forward."""
+        call = f"{self.name}({', '.join([*map(self._given, self.leaves), *(str(n.host) for n in self.scalars)])})"
+        if reference(self.graph.outputs) is not None:
+            return (f"return {call}",)
+        names = [output.pointer.removesuffix("_ptr") for output in self.outputs]
+        by_node = dict(zip(outputs_of(self.graph), names, strict=True))
+        return f"{', '.join(names)} = {call}", f"return {self._nest(self.graph.outputs, by_node)}"
+
+    def formulas(self) -> list[str]:
+        names = outputs_of(self.graph)
+        pairs = zip(names, self.outputs, strict=True)
+        return [f"    {output.pointer.removesuffix('_ptr')} = {formula(self.low, name)}" for name, output in pairs]
+
+    def shapes(self) -> str:
+        """`x (4096, 8000) float32`, for the docstring."""
+        tensors = [(step.name, step) for step in self.leaves]
+        tensors += [(output.pointer.removesuffix("_ptr"), output.value.step) for output in self.outputs]
+        return "; ".join(f"{name} {step.form.shape} {step.dtype}" for name, step in tensors)
+
+    def _empty(self, step: Step) -> str:
+        canonical = self.low.symbols.canonical
+        dims = [canonical(dim) for dim in step.form.dims]
+        for leaf in self.leaves:
+            if [canonical(dim) for dim in leaf.form.dims] == dims and step.form.shape == leaf.form.shape:
+                same = leaf.dtype == step.dtype
+                return f"torch.empty_like({leaf.name}{'' if same else f', dtype=torch.{step.dtype}'})"
+        sizes = "".join(f"{self.product(dim)}, " for dim in dims)
+        near = self.leaves[0]
+        dtype = f"{near.name}.dtype" if near.dtype == step.dtype else f"torch.{step.dtype}"
+        return f"torch.empty(({sizes.rstrip() if len(dims) == 1 else sizes[:-2]}), dtype={dtype}, device={near.name}.device)"
+
+    def _given(self, leaf: Step) -> str:
+        """What `forward` passes for a leaf: an argument, or a parameter of the model."""
+        name = next(name for name, step in self.low.values.items() if step is leaf)
+        return host_name(self.graph, name)
+
+    def _nest(self, outputs: Any, by_node: dict[str, str]) -> str:
+        name = reference(outputs)
+        if name is not None:
+            return by_node.get(name) or host_name(self.graph, name)
+        if isinstance(outputs, list):
+            return f"[{', '.join(self._nest(item, by_node) for item in outputs)}]"
+        if set(outputs) == {"value"}:
+            return repr(outputs["value"])
+        if set(outputs) == {"tuple"}:
+            items = [self._nest(item, by_node) for item in outputs["tuple"]]
+            return f"({', '.join(items)},)" if len(items) == 1 else ", ".join(items)
+        return "{" + ", ".join(f"{key!r}: {self._nest(item, by_node)}" for key, item in outputs.items()) + "}"
+
+
+def fuse(low: Lowering, placer: Placer) -> Fused:
+    """Places every output; what cannot be placed is not this recipe's."""
+    names = outputs_of(low.graph)
+    if not names:
+        raise Unmatched("returns its inputs as they are")
+    placed = [placer.output(low.step(name)) for name in names]
+    wanted = ["y"] if len(names) == 1 else [f"y{position}" for position in range(len(names))]
+    stored = tuple(Stored(value, f"{low.free_name(name)}_ptr") for name, value in zip(wanted, placed, strict=True))
+    fused = Fused(low, placer, stored)
+    if not fused.leaves:
+        raise Unmatched("computes nothing from its inputs")
+    for leaf in fused.leaves:
+        fused._given(leaf)
+    return fused
+
+
+def host_name(graph: Graph, name: str) -> str:
+    """An input or a parameter as `forward` finds it: `x`, `pair[0]`, `self.layers[2].weight`."""
+    for given in graph.inputs:
+        if given.name == name:
+            return given.argument + "".join(f"[{step!r}]" for step in given.path)
+    attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
+    if not attribute:
+        raise Unmatched("makes a constant tensor in forward")
+    return "self" + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in attribute.split("."))
+
+
+def _numbers(value: Value) -> Iterator[Named]:
+    for one in (*value.operands, *value.step.options.values()):
+        if isinstance(one, Named):
+            yield one
+
+

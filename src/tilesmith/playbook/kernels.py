@@ -1,0 +1,163 @@
+"""Placed values as the body of a kernel: on one tile, or over a long row in blocks, one pass per reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tilesmith.playbook.expressions import expression, masked, neutral
+from tilesmith.playbook.placing import Placer, Value
+from tilesmith.playbook.scalars import text
+from tilesmith.playbook.steps import LEAF, REDUCTIONS
+
+COMBINERS = {
+    "amax": ("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)"),
+    "amin": ("smaller", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)"),
+    "prod": ("product", "a * b"),
+}
+"""Reductions that need a function of their own: PyTorch's maximum is NaN as soon as one element is."""
+_UPDATES = {"sum": "{a} + {b}", "prod": "{a} * {b}", "max": "tl.maximum({a}, {b})", "min": "tl.minimum({a}, {b})"}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a program addresses what it computes."""
+
+    lead: str | None
+    """The variable that counts rows: `row` for one per program, `rows` for several, None on a flat tile."""
+    trail: str
+    pads: bool
+    """Lanes beyond the row must hold something known, because they are reduced."""
+
+    def mask(self, value: Value) -> str | None:
+        if self.lead != "rows":
+            return "mask" if value.is_wide else None
+        both = value.is_wide and value.place.lead is not None
+        return "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
+
+    @property
+    def columns_mask(self) -> str:
+        return "mask_n" if self.lead == "rows" else "mask"
+
+    def reduced(self, kind: str, operand: str) -> str:
+        axis = "1" if self.lead == "rows" else "0"
+        keep = ", keep_dims=True" if self.lead == "rows" else ""
+        if kind in COMBINERS:
+            return f"tl.reduce({operand}, {axis}, {COMBINERS[kind][0]}{keep})"
+        return f"tl.{kind}({operand}, axis={axis}{keep})"
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An output: the variable that holds it and the pointer it goes to."""
+
+    value: Value
+    pointer: str
+
+
+def fills(values: Iterable[Value]) -> dict[str, float]:
+    """What every wide leaf is padded with: the neutral element of the first reduction over it."""
+    chosen: dict[str, float] = {}
+    for value in values:
+        if value.step.op == LEAF and value.is_wide:
+            chosen[value.name] = neutral("sum", value.step.computed_in)
+    for value in values:
+        operand = value.operands[0] if value.operands else None
+        if value.step.op in REDUCTIONS and operand.name in chosen and value.step.op not in ("sum", "prod"):
+            chosen[operand.name] = neutral(value.step.op, operand.step.computed_in)
+    return chosen
+
+
+def on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[Stored]) -> list[str]:
+    """Every value once, in order, then the stores."""
+    filled = fills(placer.values) if tile.pads else {}
+    lines = [_computed(placer, tile, value, filled) for value in placer.values]
+    return lines + [_store(placer, tile, output) for output in outputs]
+
+
+def _computed(placer: Placer, tile: Tile, value: Value, filled: dict[str, float]) -> str:
+    if value.step.op == LEAF:
+        return _load(placer, tile, value, filled)
+    if value.step.op in REDUCTIONS:
+        operand = masked(value.operands[0], value.step.op, filled, tile.columns_mask)
+        return f"{value.name} = {tile.reduced(value.step.op, _widened(operand, value))}"
+    return f"{value.name} = {expression(value)}"
+
+
+def _widened(operand: str, value: Value) -> str:
+    """Integers are summed in the wide type of the result."""
+    is_sum = value.step.op in ("sum", "prod")
+    same = value.operands[0].step.computed_in == value.step.computed_in
+    return operand if same or not is_sum else f"{operand}.to({value.step.computed_in})"
+
+
+def _load(placer: Placer, tile: Tile, value: Value, filled: dict[str, float]) -> str:
+    address, mask = placer.address(value), tile.mask(value)
+    source = f"{value.step.name}_ptr" + (f" + {address}" if address else "")
+    other = f", other={text(filled[value.name])}" if mask and value.name in filled else ""
+    loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other})"
+    narrow = value.step.dtype in ("float16", "bfloat16")
+    return f"{value.name} = {loaded}{'.to(tl.float32)' if narrow else ''}"
+
+
+def _store(placer: Placer, tile: Tile, output: Stored) -> str:
+    value, mask = output.value, tile.mask(output.value)
+    address = (
+        tile.trail if tile.lead is None else tile.lead if not value.is_wide else f"{tile.lead} * N + {tile.trail}"
+    )
+    narrow = value.step.dtype in ("float16", "bfloat16")
+    held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
+    return f"tl.store({output.pointer} + {address}, {held}{f', mask={mask}' if mask else ''})"
+
+
+def in_blocks(placer: Placer, tile: Tile, outputs: Sequence[Stored]) -> list[str]:
+    """A pass over the row for every reduction that waits for another one, and one to write."""
+    filled = fills(placer.values)
+    narrow = [value for value in placer.values if not value.is_wide]
+    lines: list[str] = []
+    for level in range(max((value.level for value in placer.values), default=0) + 1):
+        ready = [one for one in narrow if one.level == level and one.step.op not in REDUCTIONS]
+        lines += [_computed(placer, tile, value, filled) for value in ready]
+        reductions = [one for one in narrow if one.step.op in REDUCTIONS and one.level == level + 1]
+        if reductions:
+            lines += [_accumulator(value) for value in reductions]
+            lines += _pass(placer, tile, [one.operands[0] for one in reductions], filled)
+            lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
+            lines += [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
+    wide = [output for output in outputs if output.value.is_wide]
+    if wide:
+        lines += _pass(placer, tile, [output.value for output in wide], filled)
+        lines += [f"    {_store(placer, tile, output)}" for output in wide]
+    return lines + [_store(placer, tile, output) for output in outputs if not output.value.is_wide]
+
+
+def _pass(placer: Placer, tile: Tile, wanted: Sequence[Value], filled: dict[str, float]) -> list[str]:
+    """The head of a loop over the blocks of a row, and all it takes to have `wanted` in it."""
+    needed = _closure(wanted, lambda value: value.is_wide)
+    inside = [value for value in placer.values if value in needed]
+    head = ["for start in range(0, N, BLOCK_N):", "    cols = start + tl.arange(0, BLOCK_N)", "    mask = cols < N"]
+    return head + [f"    {_computed(placer, tile, value, filled)}" for value in inside]
+
+
+def _closure(wanted: Iterable[Value], belongs: Callable[[Value], bool]) -> set[Value]:
+    found: set[Value] = set()
+    waiting = [value for value in wanted if belongs(value)]
+    while waiting:
+        value = waiting.pop()
+        if value not in found:
+            found.add(value)
+            waiting += [one for one in value.operands if isinstance(one, Value) and belongs(one)]
+    return found
+
+
+def _accumulator(value: Value) -> str:
+    lane = neutral(value.step.op, value.step.computed_in)
+    return f"{value.name}_acc = tl.full([BLOCK_N], {text(lane)}, dtype={value.step.computed_in})"
+
+
+def _accumulated(tile: Tile, value: Value, filled: dict[str, float]) -> str:
+    operand = masked(value.operands[0], value.step.op, filled, tile.columns_mask)
+    name, kind = f"{value.name}_acc", value.step.op
+    if kind in COMBINERS and kind != "prod":
+        return f"{name} = {COMBINERS[kind][0]}({name}, {operand})"
+    return f"{name} = {_UPDATES[kind].format(a=name, b=_widened(operand, value))}"

@@ -1,0 +1,136 @@
+"""A traced graph as the steps of one kernel: composite operators written out, aliases and reshapes seen through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilesmith.playbook import composites, operators
+from tilesmith.playbook.pointwise import COMPARISONS, LOGICAL, POINTWISE
+from tilesmith.playbook.scalars import Named, attribute_of
+from tilesmith.playbook.steps import CAST, LEAF, VIEW, Step
+from tilesmith.playbook.symbols import Symbols, Unmatched
+from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
+
+ROW_SIZE = "N"
+_LONG_ROW = 16
+"""A number this large that equals the length of a row is the length of the row."""
+
+
+class Lowering:
+    """Builds steps; `composites` calls back into it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.symbols = Symbols()
+        self.values: dict[str, Step | tuple[Step, ...]] = {}
+        """Steps by the name of the graph's node; several for an operator with several results."""
+        self._names: set[str] = set()
+        self._scalar_names: dict[str, Named] = {}
+        for given in graph.inputs:
+            if given.shape is not None and given.dtype is not None:
+                self._leaf(given.name, given.name, given.shape, given.dtype)
+        for owned in graph.parameters:
+            self._leaf(owned.name, owned.attribute.split(".")[-1] or owned.name, owned.shape, owned.dtype)
+        operators.refuse_unknown(graph)
+        for node in operators.needed(graph):
+            self.values[node.name] = self._lowered(node)
+            if operators.is_inplace(node):
+                self.values[str(reference(node.args[0]))] = self.values[node.name]
+
+    def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
+        called = self.free_name(short)
+        self.values[name] = Step(called, LEAF, (), self.symbols.leaf(called, shape), dtype)
+
+    def step(self, name: str) -> Step:
+        value = self.values[name]
+        if isinstance(value, tuple):
+            raise Unmatched("returns several results of one operator as they are")
+        return value
+
+    def free_name(self, wanted: str) -> str:
+        name, number = wanted, 1
+        while name in self._names or name in operators.RESERVED:
+            name, number = f"{wanted}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    def pointwise(self, op: str, operands: Sequence[Any], name: str, dtype: str, **options: Any) -> Step:
+        forms = [operand.form for operand in operands if isinstance(operand, Step)]
+        form = self.symbols.broadcast(forms)
+        return Step(self.free_name(name), op, tuple(operands), form, dtype, options)
+
+    def operand(self, value: Any) -> Any:
+        """An argument of a node as an operand of a step."""
+        if (name := reference(value)) is not None:
+            return self.step(name)
+        if isinstance(value, Mapping):
+            return float(value["float"]) if "float" in value else value
+        if isinstance(value, float):
+            return self.number(value)
+        return value
+
+    def number(self, value: float) -> float:
+        """The number, under the name of the attribute it comes from where there is one."""
+        known = attribute_of(value, self.graph.scalars)
+        if known is None or known.host is None:
+            return value
+        if known.host not in self._scalar_names:
+            self._scalar_names[known.host] = Named(value, self.free_name(known.name), known.host)
+        return self._scalar_names[known.host]
+
+    def view(self, step: Step, node: Node) -> Step:
+        shape = node.shape or ()
+        if shape == step.form.shape:
+            return step
+        return Step(self.free_name(node.name), VIEW, (step,), self.symbols.view(step.form, shape), step.dtype)
+
+    def _lowered(self, node: Node) -> Step | tuple[Step, ...]:
+        kind = operators.packet(node)
+        if node.op == GETITEM:
+            several = self.values[str(reference(node.args[0]))]
+            return several[node.args[1]] if isinstance(several, tuple) else several
+        if kind in operators.ALIASES:
+            return self._alias(node)
+        if kind in operators.VIEWS:
+            return self.view(self.operand(node.args[0]), node)
+        if kind in composites.COMPOSITES:
+            return composites.COMPOSITES[kind](self, node)
+        return self._pointwise(node, operators.SYNONYMS.get(kind, kind))
+
+    def _alias(self, node: Node) -> Step:
+        step: Step = self.operand(node.args[0])
+        if node.dtype is None or node.dtype == step.dtype:
+            return step
+        return self.pointwise(CAST, (step,), node.name, node.dtype)
+
+    def _pointwise(self, node: Node, op: str) -> Step:
+        operands = [self.operand(argument) for argument in node.args]
+        steps = [operand for operand in operands if isinstance(operand, Step)]
+        if not steps or node.dtype is None:
+            raise Unmatched(f"makes a tensor out of nothing ({node.op})")
+        options = {key: self.operand(value) for key, value in node.kwargs.items()}
+        if op in LOGICAL and any(step.dtype != "bool" for step in steps):
+            raise Unmatched(f"does bit operations on {steps[0].dtype}")
+        if op not in COMPARISONS:
+            operands = [self._as_size(operand, steps) for operand in operands]
+        step = self.pointwise(op, operands, node.name, node.dtype, **options)
+        if step.form.shape != (node.shape or ()):
+            raise Unmatched("repeats a tensor along a dimension that no other operand has")
+        return step
+
+    def _as_size(self, operand: Any, steps: Sequence[Step]) -> Any:
+        """A number that equals the length of the rows a value was reduced over is that length."""
+        lengths = frozenset[int]().union(*(step.row_lengths for step in steps))
+        if isinstance(operand, int | float) and operand in lengths and operand >= _LONG_ROW:
+            return Named(float(operand), ROW_SIZE, None)
+        return operand
+
+
+def outputs_of(graph: Graph) -> tuple[str, ...]:
+    """The nodes that the task returns, each once, inputs left out."""
+    leaves = {leaf.name for leaf in (*graph.inputs, *graph.parameters)}
+    return tuple(dict.fromkeys(name for name in references(graph.outputs) if name not in leaves))
+
+
+assert set(operators.SYNONYMS.values()) <= set(POINTWISE)

@@ -1,0 +1,57 @@
+"""The forge with the real loop, journal and LLM client, but kernels that carry their verdict: quick to kill.
+
+    python marked_forge.py RUNS BASE_URL        begins a run
+    python marked_forge.py --resume RUN         goes on with it
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from marked_kernels import TASK, MarkedEvaluator, Onlooker
+
+from tilesmith.authors.choosing import AuthorChoice, make_author
+from tilesmith.config import CheckConfig
+from tilesmith.forge.commission import Commission, begin, recommission
+from tilesmith.forge.dials import Dials
+from tilesmith.forge.running import run_forge
+from tilesmith.llm.prices import Price
+from tilesmith.llm.providers import OWN_KEY, Endpoint
+from tilesmith.records import Evaluation
+from tilesmith.runs import RunFolder
+
+DIALS = Dials(seeds=3, rounds=2, repairs=2, patience=2)
+
+
+class SlowEvaluator(MarkedEvaluator):
+    """Takes as long as a verdict needs to be interrupted."""
+
+    def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        time.sleep(0.03)
+        return super().evaluate(kernel, progress)
+
+
+def opened(arguments: list[str]) -> RunFolder:
+    if arguments[0] == "--resume":
+        return RunFolder(Path(arguments[1]))
+    runs, base_url = Path(arguments[0]), arguments[1]
+    task = runs.parent / "relu.py"
+    task.write_text(TASK)
+    author = AuthorChoice("llm", "a test", Endpoint("scripted", base_url, None, OWN_KEY), Price(1, 2))
+    return begin(Commission(task, author, CheckConfig(), DIALS), runs)
+
+
+def main() -> None:
+    with contextlib.closing(opened(sys.argv[1:])) as run:
+        commission = recommission(run)
+        print(run.path, flush=True)
+        author = make_author(commission.author, lambda _: None)
+        run_forge(run, author, SlowEvaluator(), commission.dials, Onlooker())
+
+
+if __name__ == "__main__":
+    main()

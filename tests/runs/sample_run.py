@@ -1,0 +1,135 @@
+"""A small GRU run with everything that can happen in one: refusals, repairs, a plan, a stage, a confirmation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tilesmith.records import (
+    Analysed,
+    Analysis,
+    Attempt,
+    Attempted,
+    Called,
+    Candidate,
+    Confirmed,
+    Decision,
+    Evaluation,
+    Event,
+    Finding,
+    Finished,
+    Phase,
+    Prompt,
+    Quantiles,
+    Refused,
+    Reply,
+    Severity,
+    Speedup,
+    Stop,
+    Survey,
+    Surveyed,
+    Timing,
+    Usage,
+    Verdict,
+)
+from tilesmith.runs import Manifest, RunFolder, create_run
+
+TASK = "39_GRU"
+SURVEY = Survey(
+    task=TASK,
+    source="class Model: ...\n",
+    device="cuda",
+    profile={},
+    gpu={"name": "NVIDIA GeForce RTX 4090"},
+    roofline={"floor_ms": 0.5, "bound": "memory"},
+    graph=None,
+    environment={"torch": "2.6.0", "triton": "3.3.0"},
+)
+ANALYSIS = Analysis(
+    bottleneck="6150 launches, one per time step",
+    method="one persistent kernel",
+    plan="move the time loop into the kernel",
+    expected_speedup=2.5,
+    complexity="persistent",
+    kernel_type="persistent_recurrent",
+    fallback="precompute the input gates",
+)
+
+
+def called(number: int, phase: Phase, tokens: tuple[int, int] = (1000, 200), **more: object) -> Called:
+    usage = Usage(*tokens, dollars=more.pop("dollars", 0.01))  # type: ignore[arg-type]
+    reply = Reply(f"reply {number}", "gpt-x", usage=usage, **({"seconds": 2.0} | more))  # type: ignore[arg-type]
+    return Called(number, phase, "0" * 64, reply)
+
+
+def evaluation(verdict: Verdict = Verdict.PASSED, score: float | None = None, *findings: str) -> Evaluation:
+    warned = tuple(Finding(one, Severity.WARNING, 3, f"about {one}") for one in findings)
+    timing = None
+    if score is not None:
+        times = Quantiles(9.0, 10.0, 11.0)
+        gain = {"eager": Speedup(score, score * 0.99, score * 1.01)}
+        timing = Timing("cuda", times, times, None, None, {"candidate": times, "eager": times}, gain, gain, 9)
+    reason = "as accurate as PyTorch" if verdict is Verdict.PASSED else "'h_prev[k_ids]':\nuse tl.load"
+    return Evaluation(verdict, reason, "recurrent", "low", warned, timing=timing, launches=6)
+
+
+def attempted(
+    number: int, phase: Phase, parent: int | None, judged: Evaluation, kept: bool, why: str = "", **more: object
+) -> Attempted:
+    candidate = Candidate(
+        number, f"# kernel {number}\n", parent, call=number, phase=phase, stage=more.pop("stage", None)
+    )  # type: ignore[arg-type]
+    score = judged.timing.speedup["eager"].value if judged.timing else None
+    told = why or f"{judged.verdict}: {judged.reason}"
+    return Attempted(Attempt(candidate, judged, score, kept, told, seconds=5.0, **more))  # type: ignore[arg-type]
+
+
+BROKEN = evaluation(Verdict.COMPILE_ERROR)
+EVENTS: tuple[Event, ...] = (
+    Surveyed(SURVEY),
+    called(1, Phase.SEED, (14_000, 34)),
+    called(2, Phase.SEED, (12_000, 24), seconds=4.0),
+    called(3, Phase.SEED, (100, 10), stop=Stop.LENGTH),
+    attempted(1, Phase.SEED, None, BROKEN, kept=False),
+    attempted(
+        2, Phase.SEED, None, evaluation(Verdict.PASSED, 0.1157, "time-loop-on-host"), True, "first to pass: 0.12x"
+    ),
+    Refused(3, Phase.SEED, "cut off by the token limit"),
+    called(4, Phase.REPAIR),
+    Refused(4, Phase.REPAIR, "no python code block in the reply"),
+    called(5, Phase.ANALYSE, (4_886, 0)),
+    Analysed(5, 2, None, "not a JSON object"),
+    called(6, Phase.ANALYSE, (4_345, 0), retries=2),
+    Analysed(6, 2, ANALYSIS),
+    called(7, Phase.OPTIMISE, (22_542, 0), dollars=None),
+    attempted(3, Phase.OPTIMISE, 2, evaluation(Verdict.WRONG_VALUES), False, expected_speedup=2.5),
+    called(8, Phase.REPAIR),
+    attempted(
+        4, Phase.REPAIR, 3, evaluation(Verdict.PASSED, 1.37), True, "faster than the best so far: 1.37x after 0.12x"
+    ),
+    Decision("stage grid", "skipped: persistent_recurrent, complexity persistent"),
+    called(9, Phase.STAGE),
+    attempted(
+        5, Phase.STAGE, 4, evaluation(Verdict.PASSED, 0.09), False, "slower than the best so far", stage="block"
+    ),
+    Decision("stop", "the target is met"),
+    Confirmed(4, evaluation(Verdict.PASSED, 1.36), 1.36, seconds=7.0),
+    Finished(4, True, 1.36, "kernel 4 is right, and 1.36x as fast as its best baseline"),
+)
+
+
+def manifest(task: str = TASK, created: str = "2026-05-01T10:00:00+00:00", author: str = "gpt-x") -> Manifest:
+    dials = {"seeds": 3, "rounds": 3, "max_cost": None}
+    return Manifest(task, f"tasks/{task}.py", "0" * 64, author, created, {"dials": dials}, {"python": "3.11"})
+
+
+def make_run(parent: Path, events: tuple[Event, ...] = EVENTS, head: Manifest | None = None) -> RunFolder:
+    """A real run folder with these events on record. The caller closes it."""
+    run = create_run(parent, head or manifest(), SURVEY.source)
+    for event in events:
+        run.journal.append(event)
+        if isinstance(event, Called):
+            run.write_prompt(event.number, Prompt("You write kernels.", f"prompt {event.number}"))
+            run.write_reply(event)
+        elif isinstance(event, Attempted):
+            run.kernel_path(event.attempt.candidate)
+    return run
