@@ -14,7 +14,9 @@ import pytest
 import tilesmith
 
 SOURCE = Path(tilesmith.__file__).parent
-MODULES = sorted(SOURCE.rglob("*.py"))
+TEXTS = SOURCE / "playbook" / "exemplars"
+"""Kernels to be shown, never imported."""
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if TEXTS not in path.parents or path.name == "__init__.py")
 HEAVY = {"torch", "triton", "numpy", "greenlet", "ml_dtypes"}
 
 

@@ -147,19 +147,20 @@ def _now(shown: LiveWatcher) -> list[str]:
 def test_many_threads_and_no_deadlock() -> None:
     """Frames are drawn all the time, so that drawing and printing wait for each other if they ever do."""
     console = terminal()
-    with LiveWatcher(console, Dials(), time.monotonic, frames_per_second=2000) as shown:
+    shown = LiveWatcher(console, Dials(), time.monotonic, frames_per_second=2000).__enter__()
 
-        def call(first: int) -> None:
-            for number in range(first, first + 25):
-                shown.doing(Doing("call", number, "seed", characters=number))
-                shown.happened(called(number, Phase.SEED))
+    def call(first: int) -> None:
+        for number in range(first, first + 25):
+            shown.doing(Doing("call", number, "seed", characters=number))
+            shown.happened(called(number, Phase.SEED))
 
-        threads = [threading.Thread(target=call, args=(first,), daemon=True) for first in range(1, 201, 25)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=30)
-        assert not any(thread.is_alive() for thread in threads)
+    threads = [threading.Thread(target=call, args=(first,), daemon=True) for first in range(1, 201, 25)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert not any(thread.is_alive() for thread in threads)  # before leaving, which would wait for them for ever
+    shown.__exit__()
     text = visible(written(console))
     assert all(f"call {number}  seed  1,000 + 200 tokens" in text for number in range(1, 201))
     assert f"{200 * 1200:,} tokens" in text

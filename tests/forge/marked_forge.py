@@ -1,7 +1,7 @@
 """The forge with the real loop, journal and LLM client, but kernels that carry their verdict: quick to kill.
 
-    python marked_forge.py RUNS BASE_URL        begins a run
-    python marked_forge.py --resume RUN         goes on with it
+python marked_forge.py RUNS BASE_URL        begins a run
+python marked_forge.py --resume RUN         goes on with it
 """
 
 from __future__ import annotations

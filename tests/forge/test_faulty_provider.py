@@ -110,7 +110,10 @@ STOPPING = {
 @pytest.mark.parametrize("name", STOPPING)
 def test_the_run_stops_in_the_providers_words_and_can_go_on(story: Path, tmp_path: Path, name: str) -> None:
     script, words = STOPPING[name]
-    with ScriptedServer(Script(story, key=script.key, faults=script.faults)) as server, new_run(tmp_path, DIALS) as run:
+    with (
+        ScriptedServer(Script(story, key=script.key, faults=script.faults)) as server,
+        new_run(tmp_path, DIALS) as run,
+    ):
         with pytest.raises(AuthorError, match=words) as raised:
             forged(run, server)
         assert CANARY not in str(raised.value)

@@ -110,7 +110,9 @@ Moment = tuple[float, set[str]]
 """When a kill came, and which replies were on disk by then."""
 
 
-def _killed_at_random(commands: Iterator[list[str]], runs: Path, dice: random.Random, seconds: float) -> list[Moment]:
+def _killed_at_random(
+    commands: Iterator[list[str]], runs: Path, dice: random.Random, seconds: float
+) -> list[Moment]:
     """Start, kill, start again, until it ends by itself."""
     moments: list[Moment] = []
     for command in commands:

@@ -95,7 +95,7 @@ EVENTS: tuple[Event, ...] = (
     ),
     Refused(3, Phase.SEED, "cut off by the token limit"),
     called(4, Phase.REPAIR),
-    Refused(4, Phase.REPAIR, "no python code block in the reply"),
+    Refused(4, Phase.REPAIR, "no python code block in the reply", 1),
     called(5, Phase.ANALYSE, (4_886, 0)),
     Analysed(5, 2, None, "not a JSON object"),
     called(6, Phase.ANALYSE, (4_345, 0), retries=2),

@@ -23,7 +23,7 @@ from tilesmith.forge.dials import dials_for
 from tilesmith.forge.judging import JudgeEvaluator
 from tilesmith.forge.running import run_forge
 from tilesmith.llm.choosing import LlmOptions, choose_endpoint
-from tilesmith.llm.prices import dollars, parse_price
+from tilesmith.llm.prices import dollars, parse_price, price_source
 from tilesmith.records import Finished, Usage, to_json
 from tilesmith.runs import RunFolder, Status
 from tilesmith.runs.listing import find_run
@@ -70,7 +70,8 @@ def _author(options: Options, faces: Faces) -> AuthorChoice:
 def _forge(run: RunFolder, commission: Commission, faces: Faces) -> int:
     console = Console(stderr=faces.as_json)
     plain = faces.as_json or not console.is_terminal
-    console.print(f"run     {run.path}", f"author  {commission.author.name}: {commission.author.why}", sep="\n")
+    for line in _opening(run, commission):
+        _say(line, run, console)
     evaluator = JudgeEvaluator(commission.task, commission.check)
     try:
         with watcher(console, plain, commission.dials) as shown:
@@ -84,9 +85,18 @@ def _forge(run: RunFolder, commission: Commission, faces: Faces) -> int:
     return 0 if finished.best is not None else 1
 
 
+def _opening(run: RunFolder, commission: Commission) -> list[str]:
+    lines = [f"run     {run.path}", f"author  {commission.author.name} ({commission.author.why})"]
+    endpoint, own = commission.author.endpoint, commission.author.price
+    if endpoint is not None and own is None:
+        known = dollars(endpoint, Usage(1000, 1000)) is not None
+        lines.append(f"prices  {price_source()}" if known else f"prices  unknown for {endpoint.model} (--price IN,OUT)")
+    return lines
+
+
 def _say(line: str, run: RunFolder, console: Console) -> None:
     run.log(line)
-    console.print(line, markup=False, highlight=False)
+    console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces) -> None:
@@ -105,4 +115,4 @@ def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces
         del document["event"]
         print(json.dumps(document, indent=2))
     elif best is not None:
-        console.print(f"best    {best}", highlight=False)
+        console.print(f"best    {best}", markup=False, highlight=False, soft_wrap=True)

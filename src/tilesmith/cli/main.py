@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-COMMANDS = ("check", "doctor", "lint", "runs")
+COMMANDS = ("forge", "check", "lint", "runs", "doctor")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 

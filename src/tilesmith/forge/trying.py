@@ -32,7 +32,7 @@ def judged(bench: Bench, request: Request, source: str) -> Told:
     try:
         attempt = bench.judge(request, source)
     except NotJudgedHere as reason:
-        yield Refused(request.number, request.phase, f"this kernel was not judged: {reason}")
+        yield refused(request, f"this kernel was not judged: {reason}")
         return None
     yield Attempted(attempt)
     return attempt
@@ -65,6 +65,11 @@ def held_to_plan(bench: Bench, attempt: Attempt) -> Generator[Event, None, Attem
     return revised if revised and revised.evaluation.passed else attempt
 
 
+def refused(request: Request, problem: str) -> Refused:
+    base = request.base.candidate.number if request.base else None
+    return Refused(request.number, request.phase, problem, base)
+
+
 def is_repairable(attempt: Attempt) -> bool:
     """A cheat is not repaired: it is dropped."""
     verdict = attempt.evaluation.verdict
@@ -74,11 +79,11 @@ def is_repairable(attempt: Attempt) -> bool:
 def read_kernel(request: Request, reply: Reply) -> Generator[Event, None, str | UnusableReply | None]:
     """The kernel in a reply; else what is wrong with it; None when asking again makes no sense."""
     if reply.stop is Stop.DECLINED:
-        yield Refused(request.number, request.phase, reply.text)
+        yield refused(request, reply.text)
         return None
     try:
         return kernel_in(reply.text)
     except UnusableReply as problem:
         was_cut = reply.stop is Stop.LENGTH
-        yield Refused(request.number, request.phase, "cut off by the token limit" if was_cut else str(problem))
+        yield refused(request, "cut off by the token limit" if was_cut else str(problem))
         return UnusableReply(BE_BRIEF) if was_cut else problem

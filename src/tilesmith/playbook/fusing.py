@@ -16,7 +16,7 @@ from tilesmith.playbook.steps import LEAF, Step
 from tilesmith.playbook.symbols import Dim, Unmatched
 from tilesmith.tasks.graph import Graph, reference
 
-_MOST_NAMED = 3
+_MOST_NAMED, _MOST_TOLD = 3, 8
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,10 @@ class Fused:
         """After what it computes: `sigmoid_mul`."""
         kinds = telling_operators(self.graph)
         return "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
+
+    @property
+    def title(self) -> str:
+        return ", ".join(telling_operators(self.graph)[:_MOST_TOLD])
 
     @cached_property
     def leaves(self) -> tuple[Step, ...]:
@@ -91,7 +95,10 @@ class Fused:
         return [*lines, "    )", f"    return {results}"]
 
     def product(self, dim: Dim) -> str:
-        return " * ".join(f"{leaf}.shape[{axis}]" for leaf, axis in dim) or "1"
+        """A product of sizes, read off the tensors at hand."""
+        ranks = {step.name: step.form.rank for step in self.leaves}
+        axes = ((leaf, -1 if axis == ranks.get(leaf, 0) - 1 else axis) for leaf, axis in dim)
+        return " * ".join(f"{leaf}.shape[{axis}]" for leaf, axis in axes) or "1"
 
     def forward(self) -> tuple[str, ...]:
         """The body of ModelNew.forward."""
@@ -140,7 +147,7 @@ class Fused:
             return repr(outputs["value"])
         if set(outputs) == {"tuple"}:
             items = [self._nest(item, by_node) for item in outputs["tuple"]]
-            return f"({', '.join(items)},)" if len(items) == 1 else ", ".join(items)
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         return "{" + ", ".join(f"{key!r}: {self._nest(item, by_node)}" for key, item in outputs.items()) + "}"
 
 

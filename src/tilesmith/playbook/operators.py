@@ -71,7 +71,7 @@ def refuse_unknown(graph: Graph) -> None:
     unknown = list(dict.fromkeys(node.op for node in nodes if not is_known(node)))
     if unknown:
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-        raise Unmatched(f"does not know {', '.join(unknown[:_MOST_NAMED])}{more}")
+        raise Unmatched(f"uses {', '.join(unknown[:_MOST_NAMED])}{more}, which no recipe knows")
     for node in nodes:
         if is_inplace(node) and reference(node.args[0]) in leaves | views:
             raise Unmatched(f"writes into a tensor that others may see ({node.op})")

@@ -46,7 +46,7 @@ class Placer:
 
     def __init__(self, symbols: Symbols, whole: Place, rows: Sequence[Dim], columns: Sequence[Dim]) -> None:
         self.symbols, self._whole = symbols, whole
-        self._rows, self._columns = rows, columns
+        self.rows, self.columns = tuple(rows), tuple(columns)
         self.values: list[Value] = []
         """In an order in which they can be computed."""
         self.sizes: dict[str, Dim] = {}
@@ -58,11 +58,11 @@ class Placer:
         dims = step.form.dims
         for columns in range(len(dims) + 1):
             split = len(dims) - columns
-            if not self.symbols.same(dims[:split], self._rows):
+            if not self.symbols.same(dims[:split], self.rows):
                 continue
-            if self.symbols.same(dims[split:], self._columns):
+            if self.symbols.same(dims[split:], self.columns):
                 return self.place(step, Place(self._whole.lead, self._whole.trail, columns))
-            if self._rows and not any(dims[split:]):
+            if self.rows and not any(dims[split:]):
                 return self.place(step, Place(self._whole.lead, None, columns))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
@@ -89,7 +89,7 @@ class Placer:
 
     def size(self, dims: Sequence[Dim]) -> str:
         """The name of a product of dimensions as a size known to the kernel."""
-        if self._rows and self.symbols.same(dims, self._columns):
+        if self.rows and self.symbols.same(dims, self.columns):
             return "N"
         flat = self.symbols.canonical(tuple(axis for dim in dims for axis in dim))
         sole = len({leaf for leaf, _ in self.symbols.sizes}) == 1 or len({leaf for leaf, _ in flat}) == 1
@@ -118,7 +118,7 @@ class Placer:
     def _reduced(self, step: Step, operand: Step, place: Place) -> Value:
         dims, count = operand.form.dims, step.options["count"]
         split = len(dims) - count
-        fits = self.symbols.same(dims[split:], self._columns) and self.symbols.same(dims[:split], self._rows)
+        fits = self.symbols.same(dims[split:], self.columns) and self.symbols.same(dims[:split], self.rows)
         if not fits or place.lead != self._whole.lead:
             raise Unmatched("reduces over rows of different lengths")
         return self.place(operand, Place(self._whole.lead, self._whole.trail, count))

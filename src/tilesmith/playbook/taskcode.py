@@ -8,9 +8,10 @@ from __future__ import annotations
 import ast
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeGuard
 
 from tilesmith.playbook.symbols import Unmatched
 from tilesmith.tasks.source import TaskSource, parse_task
@@ -59,7 +60,7 @@ class _Reader:
             raise Unmatched("has no forward with plain arguments")
         kept = [node for node in self._kept() if not _is_docstring(node)]
         annotations = [forward.args, *([forward.returns] if forward.returns else [])]
-        wanted = _names([*kept, *self._class.bases, *self._class.decorator_list, *annotations])
+        wanted = _free_names([*kept, *self._class.bases, *self._class.decorator_list, *annotations])
         imports, definitions = self._needed(wanted)
         bases = ", ".join(ast.unparse(base) for base in (*self._class.bases, *self._class.keywords))
         body = "\n\n".join(self._renamed(self._text(node)) for node in kept)
@@ -96,12 +97,13 @@ class _Reader:
             for position, node in enumerate(statements):
                 if position not in chosen and node is not self._class and _defined(node) & (wanted | {"*"}):
                     chosen.add(position)
-                    wanted |= _names([node])
+                    wanted |= _free_names([node])
                     grown = True
         nodes = [statements[position] for position in sorted(chosen)]
-        imports = [line for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for line in _kept_import(node, wanted)]
-        rest = [node for node in nodes if not isinstance(node, ast.Import | ast.ImportFrom)]
-        return tuple(imports), tuple(self._renamed(self._text(node)) for node in rest)
+        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
+        lines = tuple(line for node in imports for line in _kept_import(node, wanted))
+        rest = [node for node in nodes if node not in imports]
+        return lines, tuple(self._renamed(self._text(node)) for node in rest)
 
     def _text(self, node: ast.stmt) -> str:
         decorators = getattr(node, "decorator_list", [])
@@ -124,8 +126,23 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
-def _names(nodes: list[ast.AST] | list[ast.stmt]) -> set[str]:
-    return {one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)}
+def _free_names(nodes: Sequence[ast.AST]) -> set[str]:
+    """Names that the nodes take from outside: neither parameters nor variables of their own functions."""
+    found: set[str] = set()
+    for node in nodes:
+        inside = _free_names(list(ast.iter_child_nodes(node)))
+        if isinstance(node, ast.Name):
+            inside.add(node.id)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            inside -= {argument.arg for argument in ast.walk(node.args) if isinstance(argument, ast.arg)}
+            body = node.body if isinstance(node.body, list) else []
+            inside -= {one.id for part in body for one in ast.walk(part) if _is_stored(one)}
+        found |= inside
+    return found
+
+
+def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
 def _defined(node: ast.stmt) -> set[str]:
@@ -133,8 +150,7 @@ def _defined(node: ast.stmt) -> set[str]:
         return {(alias.asname or alias.name.split(".")[0]) for alias in node.names}
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return {node.name}
-    stored = (one for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store))
-    return {one.id for one in stored}
+    return {one.id for one in ast.walk(node) if _is_stored(one)}
 
 
 def _kept_import(node: ast.Import | ast.ImportFrom, wanted: set[str]) -> Iterator[str]:

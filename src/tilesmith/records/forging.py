@@ -216,11 +216,13 @@ class Analysed:
 
 @dataclass(frozen=True)
 class Refused:
-    """A reply without a kernel in it."""
+    """A reply without a kernel in it, or with one that could not be judged."""
 
     call: int
     phase: Phase
     problem: str
+    base: int | None = None
+    """Number of the candidate it was to improve or mend."""
     event: str = "refused"
 
 

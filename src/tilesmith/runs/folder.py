@@ -16,6 +16,7 @@ import fcntl
 import hashlib
 import itertools
 import re
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -113,11 +114,14 @@ def open_run(path: Path) -> Iterator[RunFolder]:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process is writing to this run now."""
+    """Whether a process is writing to this run now. Only looks."""
     try:
-        _locked(path).close()
-    except RunError:
+        with (path / "events.jsonl").open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
         return True
+    except OSError:
+        return False
     return False
 
 
@@ -144,9 +148,12 @@ def _locked(path: Path) -> BinaryIO:
         file = (path / "events.jsonl").open("ab")
     except OSError as error:
         raise RunError(f"{path}: cannot be written: {error.strerror}") from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        file.close()
-        raise RunError(f"{path}: another tilesmith is writing to this run; wait for it or stop it") from None
-    return file
+    for wait_s in (0.05, 0.2, None):  # somebody who only looks holds it for a moment
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return file
+        except OSError:
+            if wait_s is not None:
+                time.sleep(wait_s)
+    file.close()
+    raise RunError(f"{path}: another tilesmith is writing to this run; wait for it or stop it")

@@ -52,7 +52,7 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / "run.json"
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-        version = data["format_version"]
+        version = int(data["format_version"])
     except FileNotFoundError:
         raise RunError(f"{folder}: not a run (it has no run.json); `tilesmith runs` lists them") from None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -61,5 +61,5 @@ def read_manifest(folder: Path) -> Manifest:
         raise RunError(f"{path}: written by a newer tilesmith (format {version}); update tilesmith to read it")
     try:
         return from_json(Manifest, data)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, AttributeError) as error:
         raise RunError(f"{path}: is damaged: {error}") from None

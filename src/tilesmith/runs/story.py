@@ -165,26 +165,10 @@ class Story:
         match event:
             case Attempted(attempt=attempt):
                 return attempt.candidate.parent
-            case Analysed(base=about) | Confirmed(candidate=about):
+            case Analysed(base=about) | Refused(base=about) | Confirmed(candidate=about):
                 return about
-            case Refused(phase=phase):
-                return self._place_of_refusal(phase)
             case Decision(about=about):
                 return self._place_of_decision(about)
-        return None
-
-    def _place_of_refusal(self, phase: Phase) -> int | None:
-        """A reply does not say what it should have improved; its phase says where that most likely stands."""
-        match phase:
-            case Phase.REPAIR | Phase.REVISE:
-                wanted = (
-                    one for one in reversed(self.attempts) if one.evaluation.passed is (phase is Phase.REVISE)
-                )
-                return next((one.candidate.number for one in wanted), None)
-            case Phase.OPTIMISE:
-                return self._analysed_last()
-            case Phase.STAGE:
-                return self._best_number()
         return None
 
     def _place_of_decision(self, about: str) -> int | None:

@@ -1,0 +1,14 @@
+"""A request in words. Same request, same text; nothing is asked of the world but the package's own files."""
+
+from __future__ import annotations
+
+from tilesmith.llm.prompts.facts import facts_of
+from tilesmith.llm.prompts.rendering import rendered
+from tilesmith.records import Prompt, Request
+
+__all__ = ["write_prompt"]
+
+
+def write_prompt(request: Request) -> Prompt:
+    """What every author is sent: who it is, and what is wanted now."""
+    return Prompt(system=rendered("system", {}), user=rendered(request.phase.value, facts_of(request)))

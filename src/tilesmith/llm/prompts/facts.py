@@ -1,0 +1,135 @@
+"""What a template is told: names it can print, cut to sizes that a prompt can bear."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tilesmith.llm.prompts.kinds import kinds_of
+from tilesmith.llm.prompts.measured import Measured, measured
+from tilesmith.llm.prompts.teaching import choose_exemplar, choose_lessons
+from tilesmith.llm.prompts.wording import clip, one_line
+from tilesmith.records import Attempt, Evaluation, Phase, Request, Survey
+
+LONGEST_TASK = 24_000
+LONGEST_KERNEL = 48_000
+LONGEST_REASON = 3_000
+LONGEST_PROSE = 3_000
+MOST_FINDINGS = 16
+MOST_TRIES = 5
+MOST_OPS = 24
+MOST_INPUTS = 16
+WITH_EXEMPLAR = (Phase.SEED, Phase.OPTIMISE, Phase.REVISE)
+_LINE = re.compile(r"\bline (\d{1,6})\b")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A line of the source that something was said about."""
+
+    line: int
+    code: str
+    said: str
+
+
+@dataclass(frozen=True)
+class Base:
+    """The attempt a request is about."""
+
+    source: str
+    evaluation: Evaluation
+    reason: str
+    marks: tuple[Mark, ...]
+    remarks: tuple[str, ...]
+    """Findings that point at no line."""
+    measured: Measured
+
+
+@dataclass(frozen=True)
+class Try:
+    """An earlier attempt in one line."""
+
+    what: str
+    outcome: str
+
+
+def facts_of(request: Request) -> dict[str, Any]:
+    """Everything any template may name; StrictUndefined catches the rest."""
+    taught = choose_lessons(request)
+    return {
+        "request": request,
+        "survey": request.survey,
+        "task_source": clip(request.survey.source, LONGEST_TASK),
+        "inputs": ((request.survey.graph or {}).get("inputs") or [])[:MOST_INPUTS],
+        "ops": _ops(request.survey),
+        "kinds": kinds_of(request.survey),
+        "peak_tflops": _peak(request.survey),
+        "base": _base(request.base, request.survey) if request.base else None,
+        "history": [_tried(attempt) for attempt in request.history[-MOST_TRIES:]],
+        "analysis": request.analysis,
+        "lessons": taught.lessons,
+        "further": taught.further,
+        "exemplar": choose_exemplar(request) if request.phase in WITH_EXEMPLAR else None,
+        "prose": LONGEST_PROSE,
+    }
+
+
+def _ops(survey: Survey) -> list[tuple[str, int]]:
+    counted = (survey.profile.get("ops") or {}).items()
+    return [(name.removeprefix("aten."), number) for name, number in counted][:MOST_OPS]
+
+
+def _peak(survey: Survey) -> float | None:
+    """The GPU's peak for the task's dtype; float32 products may run on tensor cores as tf32 or split bf16."""
+    if survey.gpu is None:
+        return None
+    peaks = {
+        "float32": "tf32_tflops",
+        "float16": "fp16_tflops",
+        "bfloat16": "bf16_tflops",
+        "float64": "fp64_tflops",
+    }
+    dtype = survey.profile.get("dtype") or "float32"
+    return survey.gpu.get(peaks.get(dtype, "fp32_tflops")) or survey.gpu.get("fp32_tflops")
+
+
+def _base(attempt: Attempt, survey: Survey) -> Base:
+    source, evaluation = attempt.candidate.source, attempt.evaluation
+    lines = source.splitlines()
+    findings = evaluation.findings[:MOST_FINDINGS]
+    marks = [
+        Mark(f.line, _code(lines, f.line), f"{f.severity.value} {f.id}: {one_line(f.message, 400)}")
+        for f in findings
+        if f.line and f.line <= len(lines)
+    ]
+    return Base(
+        source=clip(source, LONGEST_KERNEL),
+        evaluation=evaluation,
+        reason=clip(evaluation.reason, LONGEST_REASON, tail=LONGEST_REASON // 3),
+        marks=(*marks, *_named_in(evaluation.reason, lines, {mark.line for mark in marks})),
+        remarks=tuple(f"{f.severity.value} {f.id}: {one_line(f.message, 400)}" for f in findings if not f.line),
+        measured=measured(evaluation, survey),
+    )
+
+
+def _named_in(reason: str, lines: list[str], known: set[int]) -> list[Mark]:
+    """Lines that the error text itself points at."""
+    if len(lines) < 2:
+        return []
+    named = dict.fromkeys(int(number) for number in _LINE.findall(reason[: 2 * LONGEST_REASON]))
+    fresh = [line for line in named if 0 < line <= len(lines) and line not in known and lines[line - 1].strip()]
+    return [Mark(line, _code(lines, line), "named in the error") for line in fresh[:6]]
+
+
+def _code(lines: list[str], line: int) -> str:
+    return one_line(lines[line - 1].replace("`", "'"), 160)
+
+
+def _tried(attempt: Attempt) -> Try:
+    """What failed how, or what was gained by it."""
+    evaluation, candidate = attempt.evaluation, attempt.candidate
+    what = f"attempt {candidate.number} ({candidate.stage or candidate.phase.value}, {evaluation.kernel_type})"
+    score = "" if attempt.score is None else f" at {attempt.score:.3g}x the best baseline"
+    why = one_line(evaluation.reason if not evaluation.passed else attempt.why, 300)
+    return Try(what, f"{evaluation.verdict.value}{score}: {why}")

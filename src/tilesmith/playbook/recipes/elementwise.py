@@ -1,0 +1,126 @@
+"""Pointwise operators of any number, fused into one kernel over the flat output.
+
+PyTorch runs a chain of k operators as k kernels that each read and write the whole tensor. One kernel reads the
+inputs once and writes the outputs once, so the speedup is about the ratio of bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tilesmith.playbook.explaining import analyse
+from tilesmith.playbook.fusing import Fused, fuse
+from tilesmith.playbook.kernels import Tile, on_one_tile
+from tilesmith.playbook.lowering import Lowering, outputs_of
+from tilesmith.playbook.page import KernelParts, Page, render, wrapped
+from tilesmith.playbook.placing import Place, Placer
+from tilesmith.playbook.recipe import Declined, Tuning
+from tilesmith.playbook.steps import REDUCTIONS, Step
+from tilesmith.playbook.symbols import Unmatched
+from tilesmith.playbook.taskcode import TaskCode, read_task_code
+from tilesmith.records import Analysis, Survey
+from tilesmith.tasks.graph import Graph
+
+_SIZES = ((1024, 4), (2048, 8), (512, 4), (4096, 8), (2048, 4), (1024, 8), (8192, 16))
+"""Elements and warps per program: eight elements a thread keep enough loads in flight."""
+_LARGEST_BLOCK, _MOST_WARPS = 16384, 32
+
+
+class Elementwise:
+    name = "elementwise"
+
+    def match(self, survey: Survey, graph: Graph) -> ElementwiseMatch | Declined:
+        try:
+            low = Lowering(graph)
+            steps = [step for step in low.values.values() if isinstance(step, Step)]
+            if any(step.op in REDUCTIONS or step.row_lengths for step in steps):
+                return Declined("the task reduces, so its elements are not independent")
+            outputs = outputs_of(graph)
+            columns = low.step(outputs[0]).form.dims if outputs else ()
+            placer = Placer(low.symbols, Place(None, "offs", len(columns)), (), columns)
+            fused = fuse(low, placer)
+            body = on_one_tile(placer, Tile(None, "offs", False), fused.outputs)
+            return ElementwiseMatch(survey, fused, tuple(body), read_task_code(survey.task, survey.source))
+        except Unmatched as reason:
+            return Declined(f"the task {reason}")
+
+
+@dataclass(frozen=True)
+class ElementwiseMatch:
+    survey: Survey
+    fused: Fused
+    body: tuple[str, ...]
+    code: TaskCode
+
+    @property
+    def tunings(self) -> tuple[Tuning, ...]:
+        return tuple(_tuning(block, warps) for block, warps in _SIZES)
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        if stage == "memory":
+            return tuple(tuning.changed("NUM_WARPS", n) for n in _near(tuning["NUM_WARPS"], _MOST_WARPS))
+        larger, smaller = _near(tuning["BLOCK"], _LARGEST_BLOCK)
+        order = (larger, smaller) if stage == "grid" else (smaller, larger)
+        return tuple(tuning.changed("BLOCK", block) for block in order)
+
+    def strategy(self, tuning: Tuning) -> str:
+        return (
+            f"One program per {tuning['BLOCK']} elements of the flat output, {tuning['NUM_WARPS']} warps: "
+            "every input is read once, every intermediate stays in registers."
+        )
+
+    def analysis(self) -> Analysis:
+        plan = (
+            "Compute the whole expression for a block of the flat output: load each input once (a broadcast one by "
+            "index arithmetic), keep every intermediate in registers in float32, cast at the store; then try "
+            "larger blocks and other numbers of warps."
+        )
+        return analyse(self.survey, self.fused, "elementwise", plan, "a smaller block with fewer warps")
+
+    def write(self, tuning: Tuning) -> str:
+        fused = self.fused
+        wide = self._needs_wide_offsets
+        first = "tl.program_id(0).to(tl.int64)" if wide else "tl.program_id(0)"
+        kernel = KernelParts(
+            name=fused.name,
+            pointers=fused.pointers,
+            sizes=("numel", *(f"{name}: tl.constexpr" for name in fused.placer.sizes)),
+            scalars=tuple(number.name for number in fused.scalars),
+            meta=("BLOCK: tl.constexpr",),
+            body=(f"offs = {first} * BLOCK + tl.arange(0, BLOCK)", "mask = offs < numel", *self.body),
+            helpers=(),
+            launcher=tuple(self._launcher(wide)),
+        )
+        summary = (
+            f"{fused.title} in one kernel.",
+            "",
+            *fused.formulas(),
+            "",
+            *wrapped(f"Shapes in the task: {fused.shapes()}."),
+            *wrapped(self.strategy(tuning)),
+        )
+        return render(Page(summary, tuning, kernel, self.code, fused.forward()))
+
+    def _launcher(self, wide: bool) -> list[str]:
+        fused = self.fused
+        result = fused.outputs[0].pointer.removesuffix("_ptr")
+        bound = [] if wide else ['    assert numel < 2**31 - BLOCK, "offsets are 32-bit"']
+        launch = fused.launch(
+            "(triton.cdiv(numel, BLOCK),)", ["numel"], ["BLOCK=BLOCK", "num_warps=NUM_WARPS"]
+        )
+        count = [f"    numel = {result}.numel()", *bound]
+        return [fused.signature(), *fused.preparation(), *fused.allocations(), *count, *launch]
+
+    @property
+    def _needs_wide_offsets(self) -> bool:
+        return any(prod(output.value.step.form.shape) >= 2**31 - _LARGEST_BLOCK for output in self.fused.outputs)
+
+
+def _tuning(block: int, warps: int) -> Tuning:
+    return Tuning((("BLOCK", block), ("NUM_WARPS", warps)))
+
+
+def _near(value: int, most: int) -> tuple[int, int]:
+    """Twice and half, within bounds."""
+    return min(2 * value, most), max(value // 2, 1)

@@ -1,0 +1,212 @@
+"""Reductions over the last dimensions with any pointwise work around them: one pass over each row.
+
+Softmax, the normalizations, row sums and maxima. Where a row fits on chip, it is read once and everything else
+happens in registers; a longer one is read in blocks, once per reduction that waits for another and once to write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilesmith.playbook.explaining import analyse
+from tilesmith.playbook.fusing import Fused, fuse
+from tilesmith.playbook.kernels import Tile, in_blocks, on_one_tile
+from tilesmith.playbook.lowering import Lowering
+from tilesmith.playbook.page import KernelParts, Page, render, wrapped
+from tilesmith.playbook.placing import Place, Placer, Value
+from tilesmith.playbook.recipe import Declined, Tuning
+from tilesmith.playbook.steps import REDUCTIONS, Step
+from tilesmith.playbook.symbols import Dim, Unmatched
+from tilesmith.playbook.taskcode import TaskCode, read_task_code
+from tilesmith.records import Analysis, Survey
+from tilesmith.tasks.graph import Graph
+
+ON_CHIP = 16384
+"""The longest row (as a power of two) held in registers: 64 KB in float32."""
+_MOST_ON_CHIP = 65536
+_TILE_ELEMENTS = 2048
+"""What a program should have to do: short rows share one."""
+_MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS = 32, 16384, 64
+
+
+class Rows:
+    name = "rows"
+
+    def match(self, survey: Survey, graph: Graph) -> RowsMatch | Declined:
+        try:
+            low = Lowering(graph)
+            first = _first_reduction(low)
+            if first is None:
+                return Declined("the task reduces nothing")
+            match = RowsMatch(survey, graph, first.options["length"], read_task_code(survey.task, survey.source))
+            match.write(match.tunings[0])
+        except Unmatched as reason:
+            return Declined(f"the task {reason}")
+        return match
+
+
+def _first_reduction(low: Lowering) -> Step | None:
+    waiting = [step for value in low.values.values() for step in (value if isinstance(value, tuple) else (value,))]
+    seen: set[Step] = set()
+    while waiting:
+        step = waiting.pop(0)
+        if step.op in REDUCTIONS:
+            return step
+        if step not in seen:
+            seen.add(step)
+            waiting += [one for one in step.operands if isinstance(one, Step)]
+    return None
+
+
+@dataclass(frozen=True)
+class RowsMatch:
+    survey: Survey
+    graph: Graph
+    length: int
+    code: TaskCode
+
+    @cached_property
+    def tunings(self) -> tuple[Tuning, ...]:
+        block = _power_of_two(self.length)
+        if block > ON_CHIP:
+            return tuple(_blocked(size, warps) for size, warps in ((4096, 8), (8192, 16), (2048, 8), (16384, 16)))
+        rows = min(max(_TILE_ELEMENTS // block, 1), 16)
+        warps = min(max(rows * block // 512, 1), 16)
+        whole = [_whole(rows, warps), _whole(rows, min(2 * warps, _MOST_WARPS)), _whole(rows, max(warps // 2, 1))]
+        whole += [_whole(2 * rows, warps), _whole(max(rows // 2, 1), warps)]
+        whole += [_blocked(2048, 8)] if block > 2048 else []
+        return tuple(dict.fromkeys(whole))
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": ("BLOCK_N", _LARGEST_BLOCK)}.get(
+            stage, ("ROWS", _MOST_ROWS)
+        )
+        if knob not in tuning:
+            return ()
+        values = dict.fromkeys((min(2 * tuning[knob], most), max(tuning[knob] // 2, 1)))
+        return tuple(tuning.changed(knob, value) for value in values)
+
+    def strategy(self, tuning: Tuning) -> str:
+        if "BLOCK_N" in tuning:
+            return (
+                f"One program of {tuning['NUM_WARPS']} warps per row, which it reads in blocks of "
+                f"{tuning['BLOCK_N']}: once for every reduction that waits for another, and once to write."
+            )
+        rows = "row" if tuning["ROWS"] == 1 else f"{tuning['ROWS']} rows"
+        return (
+            f"One program of {tuning['NUM_WARPS']} warps per {rows}, the whole row on chip: "
+            "every input is read once, every intermediate stays in registers."
+        )
+
+    def analysis(self) -> Analysis:
+        tuning = self.tunings[0]
+        plan = (
+            f"{self.strategy(tuning)} Sums run over centred or shifted values in float32; lanes beyond the row hold "
+            "the neutral element. Then try other numbers of rows and warps per program."
+        )
+        fused = self._fused(_tile(tuning))
+        kernel_type = "normalization" if any(value.is_wide for value in _stored(fused)) else "reduction"
+        return analyse(self.survey, fused, kernel_type, plan, "read the row in blocks instead of holding it on chip")
+
+    def write(self, tuning: Tuning) -> str:
+        tile = _tile(tuning)
+        fused = self._fused(tile)
+        kernel = KernelParts(
+            name=fused.name,
+            pointers=fused.pointers,
+            sizes=(*(("M",) if tile.lead == "rows" else ()), "N", *(f"{n}: tl.constexpr" for n in fused.placer.sizes)),
+            scalars=tuple(number.name for number in fused.scalars),
+            meta=_meta(tuning),
+            body=tuple(_body(fused, tile, tuning)),
+            helpers=fused.helpers,
+            launcher=tuple(self._launcher(fused, tuning)),
+        )
+        summary = (
+            f"{fused.title} over rows in one kernel.",
+            "",
+            *fused.formulas(),
+            "",
+            *wrapped(f"Shapes in the task: {fused.shapes()}."),
+            *wrapped(self.strategy(tuning)),
+        )
+        return render(Page(summary, tuning, kernel, self.code, fused.forward()))
+
+    def _fused(self, tile: Tile) -> Fused:
+        low = Lowering(self.graph)
+        step = _first_reduction(low)
+        assert step is not None
+        dims, count = step.operands[0].form.dims, step.options["count"]
+        cut = len(dims) - count
+        placer = Placer(low.symbols, Place(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
+        return fuse(low, placer)
+
+    def _launcher(self, fused: Fused, tuning: Tuning) -> list[str]:
+        rows, columns = fused.placer.rows, fused.placer.columns
+        sizes = [f"    N = {fused.product(_flat(columns))}", f"    M = {_row_count(fused, rows, columns)}"]
+        if "BLOCK_N" in tuning:
+            return self._assembled(fused, sizes, "(M,)", ["N"], ["BLOCK_N=BLOCK_N", "num_warps=NUM_WARPS"])
+        sizes += [f'    assert N <= {_MOST_ON_CHIP}, "a row must fit in the registers of one program"']
+        constants = ["BLOCK_N=triton.next_power_of_2(N)", "num_warps=NUM_WARPS"]
+        if tuning["ROWS"] == 1:
+            return self._assembled(fused, sizes, "(M,)", ["N"], constants)
+        return self._assembled(fused, sizes, "(triton.cdiv(M, ROWS),)", ["M", "N"], ["ROWS=ROWS", *constants])
+
+    def _assembled(
+        self, fused: Fused, sizes: list[str], grid: str, given: list[str], constants: list[str]
+    ) -> list[str]:
+        launch = fused.launch(grid, given, constants)
+        return [fused.signature(), *fused.preparation(), *sizes, *fused.allocations(), *launch]
+
+
+def _whole(rows: int, warps: int) -> Tuning:
+    return Tuning((("ROWS", rows), ("NUM_WARPS", warps)))
+
+
+def _blocked(block: int, warps: int) -> Tuning:
+    return Tuning((("BLOCK_N", block), ("NUM_WARPS", warps)))
+
+
+def _tile(tuning: Tuning) -> Tile:
+    return Tile("rows" if "ROWS" in tuning and tuning["ROWS"] > 1 else "row", "cols", True)
+
+
+def _meta(tuning: Tuning) -> tuple[str, ...]:
+    several = "ROWS" in tuning and tuning["ROWS"] > 1
+    return (*(("ROWS: tl.constexpr",) if several else ()), "BLOCK_N: tl.constexpr")
+
+
+def _body(fused: Fused, tile: Tile, tuning: Tuning) -> list[str]:
+    if "BLOCK_N" in tuning:
+        return ["row = tl.program_id(0).to(tl.int64)", *in_blocks(fused.placer, tile, fused.outputs)]
+    if tile.lead == "rows":
+        head = [
+            "rows = (tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS))[:, None]",
+            "cols = tl.arange(0, BLOCK_N)[None, :]",
+            "mask_m = rows < M",
+            "mask_n = cols < N",
+            "mask = mask_m & mask_n",
+        ]
+    else:
+        head = ["row = tl.program_id(0).to(tl.int64)", "cols = tl.arange(0, BLOCK_N)", "mask = cols < N"]
+    return [*head, *on_one_tile(fused.placer, tile, fused.outputs)]
+
+
+def _row_count(fused: Fused, rows: tuple[Dim, ...], columns: tuple[Dim, ...]) -> str:
+    symbols = fused.low.symbols
+    for leaf in fused.leaves:
+        if symbols.same(leaf.form.dims, (*rows, *columns)):
+            return f"{leaf.name}.numel() // N"
+    return fused.product(_flat(rows))
+
+
+def _flat(dims: tuple[Dim, ...]) -> Dim:
+    return tuple(axis for dim in dims for axis in dim)
+
+
+def _stored(fused: Fused) -> list[Value]:
+    return [output.value for output in fused.outputs]
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << (number - 1).bit_length()

@@ -1,0 +1,32 @@
+"""Reads a tuning back out of a written file, where it stands as constants at the top."""
+
+from __future__ import annotations
+
+import ast
+
+from tilesmith.playbook.recipe import Match, Tuning
+
+
+def tuning_of(match: Match, source: str) -> Tuning | None:
+    """The tuning that `match` writes this very text for; None if somebody else wrote it."""
+    constants = _constants(source)
+    for names in dict.fromkeys(tuple(name for name, _ in tuning.values) for tuning in match.tunings):
+        if all(name in constants for name in names):
+            tuning = Tuning(tuple((name, constants[name]) for name in names))
+            if match.write(tuning) == source:
+                return tuning
+    return None
+
+
+def _constants(source: str) -> dict[str, int]:
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return {}
+    found: dict[str, int] = {}
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            value = node.value.value if isinstance(node.value, ast.Constant) else None
+            if type(value) is int:
+                found[node.targets[0].id] = value
+    return found

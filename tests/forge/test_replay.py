@@ -1,0 +1,85 @@
+"""A recorded run told again: no network, the same folder bit for bit."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+from folders import snapshot
+from marked_kernels import MarkedEvaluator, Onlooker, analysis, forged, kernel, new_run
+
+from tilesmith.authors.replay import ReplayAuthor
+from tilesmith.errors import AuthorError, RunError
+from tilesmith.forge.dials import Dials
+from tilesmith.forge.running import run_forge
+from tilesmith.runs import RunFolder
+
+DIALS = Dials(seeds=2, rounds=1, repairs=1)
+REPLIES = {
+    "seed": [kernel("passed 0.4", "a"), kernel("passed 0.6", "b")],
+    "analyse": [analysis("high")],
+    "optimise": [kernel("wrong_values", "c"), kernel("passed 1.4", "d")],
+    "repair": [kernel("wrong_values", "e")],
+    "stage grid": [kernel("passed 1.6", "f")],
+    "stage block": ["no kernel", "nor here"],
+    "stage memory": [kernel("passed 1.2", "g")],
+}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Path:
+    return forged(tmp_path, REPLIES, DIALS).run.path
+
+
+def replayed(recorded: Path, folder: Path, evaluator: MarkedEvaluator) -> Path:
+    folder.mkdir()
+    with new_run(folder, DIALS) as run:
+        run_forge(run, ReplayAuthor(recorded), evaluator, DIALS, Onlooker())
+    return run.path
+
+
+def test_the_replayed_folder_is_the_recorded_one(recorded: Path, tmp_path: Path) -> None:
+    again = snapshot(replayed(recorded, tmp_path / "again", MarkedEvaluator()))
+    first = snapshot(recorded)
+    for folder in (again, first):
+        folder["run"].pop("task_path")
+    assert again == first
+    for name in ("kernels", "llm"):
+        for file in (recorded / name).iterdir():
+            twin = next((tmp_path / "again").rglob(f"{name}/{file.name}"))
+            assert twin.read_bytes() == file.read_bytes()
+
+
+def test_a_replay_whose_verdicts_differ_says_so(recorded: Path, tmp_path: Path) -> None:
+    class Strict(MarkedEvaluator):
+        def _evaluation(self, marks: str):  # type: ignore[no-untyped-def]
+            return super()._evaluation("wrong_values")
+
+    with pytest.raises(AuthorError, match=r"has no answer to request 3 \(repair\)"):
+        replayed(recorded, tmp_path / "again", Strict())
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="not a run"):
+        ReplayAuthor(tmp_path)
+
+
+def test_resuming_a_finished_run_asks_and_judges_nothing(recorded: Path) -> None:
+    before = snapshot(recorded)
+    evaluator = MarkedEvaluator()
+    with contextlib.closing(RunFolder(recorded)) as run:
+        finished = run_forge(run, ReplayAuthor(recorded), evaluator, DIALS, Onlooker())
+    assert evaluator.judged == []
+    assert finished.score == 1.6
+    assert snapshot(recorded) == before
+
+
+def test_events_are_appended_never_rewritten(recorded: Path) -> None:
+    journal = recorded / "events.jsonl"
+    before = journal.read_bytes()
+    with contextlib.closing(RunFolder(recorded)) as run:
+        run_forge(run, ReplayAuthor(recorded), MarkedEvaluator(), DIALS, Onlooker())
+    assert journal.read_bytes() == before
+    assert [json.loads(line)["event"] for line in before.splitlines()][-1] == "finished"

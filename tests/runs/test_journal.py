@@ -1,0 +1,110 @@
+"""The journal survives whatever a kill leaves behind, and nobody writes over anybody."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tilesmith.errors import RunError
+from tilesmith.records import Called, Decision, Phase, Reply, Usage
+from tilesmith.runs import Manifest, RunFolder, create_run
+from tilesmith.runs.folder import is_held
+from tilesmith.runs.journal import Journal, read_events
+from tilesmith.runs.manifest import read_manifest
+
+MANIFEST = Manifest("relu", "/relu.py", "0" * 64, "playbook", "2026-01-02T03:04:05+00:00", {})
+
+
+def test_an_event_is_written_once(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "events.jsonl")
+    assert journal.append(Decision("stop", "enough")) is True
+    assert journal.append(Decision("stop", "something else")) is False
+    assert read_events(tmp_path / "events.jsonl") == [Decision("stop", "enough")]
+
+
+@given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"])), cut=st.integers(1, 200))
+def test_a_torn_last_line_is_dropped(tmp_path_factory: pytest.TempPathFactory, text: str, cut: int) -> None:
+    path = tmp_path_factory.mktemp("torn") / "events.jsonl"
+    journal = Journal(path)
+    journal.append(Decision("one", text))
+    whole = path.read_bytes()
+    journal.append(Called(1, Phase.SEED, "0", Reply(text, "model", usage=Usage(1, 2, dollars=None))))
+    journal.close()
+    torn = path.read_bytes()
+    path.write_bytes(torn[: max(len(whole), len(torn) - cut)])
+    again = Journal(path)
+    assert list(again) == [Decision("one", text)]
+    again.append(Decision("two", "after"))
+    assert read_events(path) == [Decision("one", text), Decision("two", "after")]
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"event": "decision", "about": "a", "why": "b"}\nnot JSON\n')
+    with pytest.raises(RunError, match=r"events.jsonl:2: not an event"):
+        Journal(path)
+
+
+def test_a_newer_field_is_no_problem(tmp_path: Path) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text('{"event": "decision", "about": "a", "why": "b", "mood": "good"}\n')
+    assert list(Journal(path)) == [Decision("a", "b")]
+
+
+def test_two_runs_of_one_day_get_two_folders(tmp_path: Path) -> None:
+    runs = [create_run(tmp_path, MANIFEST, "x = 1\n") for _ in range(3)]
+    assert [run.path.name for run in runs] == [f"2026-01-02-relu-{number}" for number in (1, 2, 3)]
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from tilesmith.runs import RunFolder
+run = RunFolder(Path(sys.argv[1]))
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
+    with contextlib.closing(create_run(tmp_path, MANIFEST, "x = 1\n")) as run:
+        path = run.path
+    assert not is_held(path)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], **pipes) as other:
+        assert other.stdout.readline() == b"held\n"
+        assert is_held(path)
+        with pytest.raises(RunError, match="another tilesmith"):
+            RunFolder(path)
+        other.communicate(b"")
+    assert not is_held(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "not a run"),
+        ("{", "cannot be read"),
+        ('{"format_version": 99}', "newer tilesmith"),
+        ('{"format_version": 1, "task": "relu"}', "is damaged"),
+        ("[]", "cannot be read"),
+    ],
+)
+def test_what_is_no_run_is_said_in_one_line(tmp_path: Path, content: str | None, message: str) -> None:
+    if content is not None:
+        (tmp_path / "run.json").write_text(content)
+    with pytest.raises(RunError, match=message) as raised:
+        read_manifest(tmp_path)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot make the run's folder"):
+        create_run(tmp_path / "file", MANIFEST, "x = 1\n")
