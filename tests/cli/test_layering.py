@@ -66,6 +66,22 @@ def test_the_nouns_stand_alone(path: Path) -> None:
     assert uses(path, "judge", "worker", "cli", "lint", "tasks") == []
 
 
+ABOVE = {
+    "playbook": ("judge", "worker", "llm", "runs", "authors", "forge", "cli"),
+    "llm": ("judge", "worker", "runs", "authors", "forge", "cli"),
+    "runs": ("judge", "worker", "llm", "authors", "forge", "cli"),
+    "authors": ("judge", "worker", "forge", "cli"),
+    "forge": ("worker", "cli"),
+}
+"""Of the layers that write kernels: what each may not know."""
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if layer(p) in ABOVE], ids=ids)
+def test_imports_point_down(path: Path) -> None:
+    assert uses(path, *ABOVE[layer(path)]) == []
+    assert [name for name in imported(path) if name.split(".")[0] in ("typer", "rich")] == []
+
+
 @pytest.mark.parametrize("path", [p for p in MODULES if layer(p) == "judge"], ids=ids)
 def test_the_judge_has_no_face(path: Path) -> None:
     assert uses(path, "cli") == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,9 +15,10 @@ from tilesmith.playbook.placing import Placer, Value
 from tilesmith.playbook.scalars import Named
 from tilesmith.playbook.steps import LEAF, Step
 from tilesmith.playbook.symbols import Dim, Unmatched
-from tilesmith.tasks.graph import Graph, reference
+from tilesmith.playbook.taskcode import TaskCode
+from tilesmith.tasks.graph import Graph, Parameter, reference
 
-_MOST_NAMED, _MOST_TOLD = 3, 8
+_MOST_NAMED, _MOST_TOLD, _LONGEST_LINE = 3, 8, 110
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,8 @@ class Fused:
     low: Lowering
     placer: Placer
     outputs: tuple[Stored, ...]
+    taken: frozenset[str]
+    """Names that the task's own code and `forward` give to other things."""
 
     @property
     def graph(self) -> Graph:
@@ -35,7 +39,8 @@ class Fused:
     def name(self) -> str:
         """After what it computes: `sigmoid_mul`."""
         kinds = telling_operators(self.graph)
-        return "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
+        name = "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
+        return f"fused_{name}" if name in self.taken else name
 
     @property
     def title(self) -> str:
@@ -65,26 +70,28 @@ class Fused:
     def pointers(self) -> tuple[str, ...]:
         return (*(f"{step.name}_ptr" for step in self.leaves), *(output.pointer for output in self.outputs))
 
-    def signature(self) -> str:
+    def signature(self) -> list[str]:
         tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
         numbers = [f"{number.name}: float" for number in self.scalars]
         results = "torch.Tensor" if len(self.outputs) == 1 else "tuple[torch.Tensor, ...]"
-        return f"def {self.name}({', '.join(tensors + numbers)}) -> {results}:"
+        line = f"def {self.name}({', '.join(tensors + numbers)}) -> {results}:"
+        if len(line) <= _LONGEST_LINE:
+            return [line]
+        return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
     def preparation(self) -> list[str]:
         """Inputs may come with any strides; parameters are as the constructor made them."""
         given = {leaf.name for leaf in self.graph.inputs}
-        names = [
-            step.name for name, step in self.low.values.items() if name in given and step in self.leaves
-        ]
+        given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
+        names = [step.name for name, step in self.low.values.items() if name in given and step in self.leaves]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [f"    {', '.join(names)} = {made}"] if names else []
 
     def allocations(self) -> list[str]:
-        return [f"    {output.pointer.removesuffix('_ptr')} = {self._empty(output.value.step)}" for output in self.outputs]
+        return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]
 
     def launch(self, grid: str, sizes: Sequence[str], constants: Sequence[str]) -> list[str]:
-        results = ", ".join(output.pointer.removesuffix("_ptr") for output in self.outputs)
+        results = ", ".join(output.name for output in self.outputs)
         extra = [f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items()]
         inputs = ", ".join(step.name for step in self.leaves)
         groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
@@ -105,19 +112,22 @@ class Fused:
         call = f"{self.name}({', '.join([*map(self._given, self.leaves), *(str(n.host) for n in self.scalars)])})"
         if reference(self.graph.outputs) is not None:
             return (f"return {call}",)
-        names = [output.pointer.removesuffix("_ptr") for output in self.outputs]
+        names = [output.name for output in self.outputs]
         by_node = dict(zip(outputs_of(self.graph), names, strict=True))
-        return f"{', '.join(names)} = {call}", f"return {self._nest(self.graph.outputs, by_node)}"
+        nest = self._nest(self.graph.outputs, by_node)
+        if nest == f"({', '.join(names)})":
+            return (f"return {call}",)
+        return f"{', '.join(names)} = {call}", f"return {nest}"
 
     def formulas(self) -> list[str]:
         names = outputs_of(self.graph)
         pairs = zip(names, self.outputs, strict=True)
-        return [f"    {output.pointer.removesuffix('_ptr')} = {formula(self.low, name)}" for name, output in pairs]
+        return [f"    {output.name} = {formula(self.low, name)}" for name, output in pairs]
 
     def shapes(self) -> str:
         """`x (4096, 8000) float32`, for the docstring."""
         tensors = [(step.name, step) for step in self.leaves]
-        tensors += [(output.pointer.removesuffix("_ptr"), output.value.step) for output in self.outputs]
+        tensors += [(output.name, output.step) for output in self.outputs]
         return "; ".join(f"{name} {step.form.shape} {step.dtype}" for name, step in tensors)
 
     def _empty(self, step: Step) -> str:
@@ -130,7 +140,8 @@ class Fused:
         sizes = "".join(f"{self.product(dim)}, " for dim in dims)
         near = self.leaves[0]
         dtype = f"{near.name}.dtype" if near.dtype == step.dtype else f"torch.{step.dtype}"
-        return f"torch.empty(({sizes.rstrip() if len(dims) == 1 else sizes[:-2]}), dtype={dtype}, device={near.name}.device)"
+        shape = sizes.rstrip() if len(dims) == 1 else sizes[:-2]
+        return f"torch.empty(({shape}), dtype={dtype}, device={near.name}.device)"
 
     def _given(self, leaf: Step) -> str:
         """What `forward` passes for a leaf: an argument, or a parameter of the model."""
@@ -148,18 +159,26 @@ class Fused:
         if set(outputs) == {"tuple"}:
             items = [self._nest(item, by_node) for item in outputs["tuple"]]
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-        return "{" + ", ".join(f"{key!r}: {self._nest(item, by_node)}" for key, item in outputs.items()) + "}"
+        return (
+            "{"
+            + ", ".join(f"{json.dumps(key)}: {self._nest(item, by_node)}" for key, item in outputs.items())
+            + "}"
+        )
 
 
-def fuse(low: Lowering, placer: Placer) -> Fused:
+def fuse(low: Lowering, placer: Placer, code: TaskCode) -> Fused:
     """Places every output; what cannot be placed is not this recipe's."""
     names = outputs_of(low.graph)
     if not names:
         raise Unmatched("returns its inputs as they are")
-    placed = [placer.output(low.step(name)) for name in names]
     wanted = ["y"] if len(names) == 1 else [f"y{position}" for position in range(len(names))]
-    stored = tuple(Stored(value, f"{low.free_name(name)}_ptr") for name, value in zip(wanted, placed, strict=True))
-    fused = Fused(low, placer, stored)
+    steps = [low.step(name) for name in names]
+    called = [f"{low.free_name(name)}_ptr" for name in wanted]
+    stored = [Stored(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
+    taken = (
+        code.names | {given.argument for given in low.graph.inputs} | {"torch", "triton", "nn", "tl", "libdevice"}
+    )
+    fused = Fused(low, placer, tuple(stored), taken)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
     for leaf in fused.leaves:
@@ -178,9 +197,16 @@ def host_name(graph: Graph, name: str) -> str:
     return "self" + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in attribute.split("."))
 
 
+def _is_contiguous(owned: Parameter) -> bool:
+    step = 1
+    for size, stride in zip(reversed(owned.shape), reversed(owned.stride), strict=True):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
 def _numbers(value: Value) -> Iterator[Named]:
     for one in (*value.operands, *value.step.options.values()):
         if isinstance(one, Named):
             yield one
-
-

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilesmith.playbook.expressions import expression, masked, neutral
 from tilesmith.playbook.placing import Placer, Value
 from tilesmith.playbook.scalars import text
-from tilesmith.playbook.steps import LEAF, REDUCTIONS
+from tilesmith.playbook.steps import LEAF, REDUCTIONS, Step
 
 COMBINERS = {
     "amax": ("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)"),
@@ -49,10 +49,15 @@ class Tile:
 
 @dataclass(frozen=True)
 class Stored:
-    """An output: the variable that holds it and the pointer it goes to."""
+    """An output: the variable that holds it, the pointer it goes to, and the step it is, reshapes included."""
 
     value: Value
     pointer: str
+    step: Step
+
+    @property
+    def name(self) -> str:
+        return self.pointer.removesuffix("_ptr")
 
 
 def fills(values: Iterable[Value]) -> dict[str, float]:
@@ -62,9 +67,10 @@ def fills(values: Iterable[Value]) -> dict[str, float]:
         if value.step.op == LEAF and value.is_wide:
             chosen[value.name] = neutral("sum", value.step.computed_in)
     for value in values:
-        operand = value.operands[0] if value.operands else None
-        if value.step.op in REDUCTIONS and operand.name in chosen and value.step.op not in ("sum", "prod"):
-            chosen[operand.name] = neutral(value.step.op, operand.step.computed_in)
+        if value.step.op in REDUCTIONS and value.step.op not in ("sum", "prod"):
+            operand: Value = value.operands[0]
+            if operand.name in chosen:
+                chosen[operand.name] = neutral(value.step.op, operand.step.computed_in)
     return chosen
 
 

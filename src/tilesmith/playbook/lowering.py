@@ -71,7 +71,12 @@ class Lowering:
         return value
 
     def number(self, value: float) -> float:
-        """The number, under the name of the attribute it comes from where there is one."""
+        """The number, under the name of the attribute it comes from where there is one.
+
+        Triton takes a Python float as float32, so a task in float64 gets its numbers written out.
+        """
+        if any(leaf.dtype == "float64" for leaf in self.graph.leaves):
+            return value
         known = attribute_of(value, self.graph.scalars)
         if known is None or known.host is None:
             return value
@@ -129,7 +134,7 @@ class Lowering:
 
 def outputs_of(graph: Graph) -> tuple[str, ...]:
     """The nodes that the task returns, each once, inputs left out."""
-    leaves = {leaf.name for leaf in (*graph.inputs, *graph.parameters)}
+    leaves = {leaf.name for leaf in graph.leaves}
     return tuple(dict.fromkeys(name for name in references(graph.outputs) if name not in leaves))
 
 

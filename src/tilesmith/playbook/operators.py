@@ -16,13 +16,15 @@ VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "vie
 SYNONYMS = {
     "multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs", "fix": "trunc",
     "clip": "clamp", "arctan": "atan", "arcsin": "asin", "arccos": "acos", "greater": "gt", "less": "lt",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
 }  # fmt: skip
 EXTREMES = {"max": "maximum", "min": "minimum"}
 """With two tensors these compare; with one they reduce."""
 RANDOM = {"dropout", "feature_dropout", "alpha_dropout"}
 RESERVED = {
     "row", "rows", "cols", "offs", "mask", "mask_m", "mask_n", "start", "numel", "M", "N", "BLOCK", "BLOCK_N",
-    "ROWS", "NUM_WARPS", "torch", "triton", "tl", "nn", "libdevice", "self", "lambda", "in", "is", "if",
+    "ROWS", "NUM_WARPS", "torch", "triton", "tl", "nn", "libdevice", "self", "larger", "smaller", "product",
+    "range", "float", "max", "min", "sum",
 }  # fmt: skip
 _MOST_NAMED = 6
 
@@ -65,7 +67,7 @@ def needed(graph: Graph) -> list[Node]:
 
 def refuse_unknown(graph: Graph) -> None:
     """Says in one line which operators stand in the way."""
-    leaves = {leaf.name for leaf in (*graph.inputs, *graph.parameters)}
+    leaves = {leaf.name for leaf in graph.leaves}
     views = {node.name for node in graph.nodes if packet(node) in VIEWS | {"expand", "alias", "detach"}}
     nodes = needed(graph)
     unknown = list(dict.fromkeys(node.op for node in nodes if not is_known(node)))

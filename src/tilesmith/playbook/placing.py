@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tilesmith.playbook.steps import LEAF, REDUCTIONS, VIEW, Step
+from tilesmith.playbook.steps import REDUCTIONS, VIEW, Step
 from tilesmith.playbook.symbols import Dim, Symbols, Unmatched
 
 
@@ -50,7 +50,7 @@ class Placer:
         self.values: list[Value] = []
         """In an order in which they can be computed."""
         self.sizes: dict[str, Dim] = {}
-        self._placed: dict[tuple[Step, Place], Value] = {}
+        self._placed: dict[tuple[Step, str | None, str | None], Value] = {}
         self._names: set[str] = set()
 
     def output(self, step: Step) -> Value:
@@ -67,7 +67,7 @@ class Placer:
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: Step, place: Place) -> Value:
-        key = (step, place)
+        key = (step, place.lead, place.trail)
         if key not in self._placed:
             operands = tuple(self._operand(step, one, place) for one in step.operands)
             is_reduction = step.op in REDUCTIONS
@@ -131,7 +131,7 @@ class Placer:
             cut = len(dims) - columns
             if self.symbols.same(dims[:cut], lead) and self.symbols.same(dims[cut:], trail):
                 return Place(place.lead, place.trail, columns)
-        raise Unmatched("a reshape moves elements from one row to another")
+        raise Unmatched("moves elements from one row to another in a reshape")
 
     def _broadcast(self, step: Step, operand: Step, place: Place) -> Place:
         missing = step.form.rank - operand.form.rank
@@ -169,7 +169,3 @@ class Placer:
 def _factor(index: str) -> str:
     """An index that may be multiplied and divided."""
     return f"({index})" if " + " in index else index
-
-
-def leaves_of(values: Sequence[Value]) -> list[Value]:
-    return [value for value in values if value.step.op == LEAF]

@@ -46,7 +46,7 @@ def _div(a: Any, b: Any, rounding_mode: Any = None) -> str:
 
 def _pow(a: Any, b: Any) -> str:
     if isinstance(a, str) and not isinstance(b, str):
-        known = {2: f"{a} * {a}", 3: f"{a} * {a} * {a}", 4: f"({a} * {a}) * ({a} * {a})", 1: a}
+        known: dict[float, str] = {2: f"{a} * {a}", 3: f"{a} * {a} * {a}", 4: f"({a} * {a}) * ({a} * {a})", 1: a}
         known |= {0.5: f"tl.sqrt_rn({a})", -0.5: f"tl.rsqrt({a})", -1: f"1.0 / {a}", -2: f"1.0 / ({a} * {a})"}
         if b in known:
             return known[b]

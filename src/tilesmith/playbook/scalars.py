@@ -12,12 +12,13 @@ from typing import Any
 
 PLAIN = (0, 1, 2, 3, -1, 0.5)
 """Numbers that mean themselves."""
-_FORMS: tuple[tuple[str, Callable[[float], float]], ...] = (
-    ("self.{0}", lambda v: v),
-    ("self.{0} ** 0.5", lambda v: math.sqrt(v)),
-    ("self.{0} ** -0.5", lambda v: 1 / math.sqrt(v)),
-    ("1 / self.{0}", lambda v: 1 / v),
+_FORMS: tuple[tuple[str, str, Callable[[float], float]], ...] = (
+    ("self.{0}", "{0}", lambda v: v),
+    ("self.{0} ** 0.5", "root_{0}", lambda v: math.sqrt(v)),
+    ("self.{0} ** -0.5", "inverse_root_{0}", lambda v: 1 / math.sqrt(v)),
+    ("1 / self.{0}", "inverse_{0}", lambda v: 1 / v),
 )
+"""What the host computes from an attribute, and what the kernel calls it."""
 
 
 class Named(float):
@@ -48,11 +49,11 @@ def attribute_of(value: float, scalars: Mapping[str, Any]) -> Named | None:
     """The attribute a number comes from, if there is exactly one."""
     if value in PLAIN or isinstance(value, Named):
         return None
-    for form, compute in _FORMS:
+    for form, called, compute in _FORMS:
         direct = form == "self.{0}"
         found = [name for name, own in scalars.items() if _gives(compute, own, value, direct)]
         if len(found) == 1 and all(part.isidentifier() for part in found[0].split(".")):
-            return Named(value, found[0].split(".")[-1], form.format(found[0]))
+            return Named(value, called.format(found[0].split(".")[-1]), form.format(found[0]))
         if found:
             return None
     return None

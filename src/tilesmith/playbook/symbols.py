@@ -61,7 +61,7 @@ class Symbols:
             while prod(self.sizes[axis] for axis in taken) < size and axes:
                 taken.append(axes.pop(0))
             if prod(self.sizes[axis] for axis in taken) != size:
-                raise Unmatched(f"a reshape to {tuple(shape)} splits a dimension")
+                raise Unmatched(f"splits a dimension in a reshape to {tuple(shape)}")
             dims.append(tuple(taken))
         return Form(tuple(shape), tuple(dims))
 

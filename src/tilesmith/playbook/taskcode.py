@@ -35,11 +35,20 @@ class TaskCode:
     """`self, x: torch.Tensor`"""
     returns: str
     """` -> torch.Tensor`, or empty."""
+    names: frozenset[str]
+    """What the repeated parts define at module level."""
 
 
 def read_task_code(name: str, text: str) -> TaskCode:
     source = parse_task(Path(f"{name}.py"), text)
     return _Reader(source).read()
+
+
+def refuse_constants(code: TaskCode, names: Sequence[str]) -> None:
+    """The constants of a tuning must not hide the task's own."""
+    for name in names:
+        if name in code.names:
+            raise Unmatched(f"has a constant of its own called {name}")
 
 
 class _Reader:
@@ -61,11 +70,14 @@ class _Reader:
         kept = [node for node in self._kept() if not _is_docstring(node)]
         annotations = [forward.args, *([forward.returns] if forward.returns else [])]
         wanted = _free_names([*kept, *self._class.bases, *self._class.decorator_list, *annotations])
-        imports, definitions = self._needed(wanted)
+        needed = self._needed(wanted)
+        imports = tuple(line for node in needed if _is_import(node) for line in _kept_import(node, wanted))
+        definitions = tuple(self._renamed(self._text(node)) for node in needed if not _is_import(node))
+        names = frozenset(name for node in needed for name in _defined(node))
         bases = ", ".join(ast.unparse(base) for base in (*self._class.bases, *self._class.keywords))
         body = "\n\n".join(self._renamed(self._text(node)) for node in kept)
         returns = f" -> {ast.unparse(forward.returns)}" if forward.returns else ""
-        return TaskCode(imports, definitions, bases, body, ast.unparse(forward.args), returns)
+        return TaskCode(imports, definitions, bases, body, ast.unparse(forward.args), returns, names)
 
     def _method(self, name: str) -> ast.FunctionDef | None:
         found = [node for node in self._class.body if isinstance(node, ast.FunctionDef) and node.name == name]
@@ -87,8 +99,8 @@ class _Reader:
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name in called
         ]
 
-    def _needed(self, wanted: set[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Statements of the module that define `wanted` names, and what those need in turn."""
+    def _needed(self, wanted: set[str]) -> list[ast.stmt]:
+        """Statements of the module that define `wanted` names, and what those need in turn: `wanted` grows."""
         chosen: set[int] = set()
         statements = self._tree.body
         grown = True
@@ -99,11 +111,7 @@ class _Reader:
                     chosen.add(position)
                     wanted |= _free_names([node])
                     grown = True
-        nodes = [statements[position] for position in sorted(chosen)]
-        imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-        lines = tuple(line for node in imports for line in _kept_import(node, wanted))
-        rest = [node for node in nodes if node not in imports]
-        return lines, tuple(self._renamed(self._text(node)) for node in rest)
+        return [statements[position] for position in sorted(chosen)]
 
     def _text(self, node: ast.stmt) -> str:
         decorators = getattr(node, "decorator_list", [])
@@ -120,6 +128,10 @@ class _Reader:
             line, start = lines[node.lineno - 1], node.col_offset + indent
             lines[node.lineno - 1] = line[:start] + NEW_NAME + line[start + len(self._model) :]
         return "\n".join(lines)
+
+
+def _is_import(node: ast.stmt) -> TypeGuard[ast.Import | ast.ImportFrom]:
+    return isinstance(node, ast.Import | ast.ImportFrom)
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -146,7 +158,7 @@ def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
 
 
 def _defined(node: ast.stmt) -> set[str]:
-    if isinstance(node, ast.Import | ast.ImportFrom):
+    if _is_import(node):
         return {(alias.asname or alias.name.split(".")[0]) for alias in node.names}
     if isinstance(node, ast.ClassDef | ast.FunctionDef):
         return {node.name}

@@ -78,6 +78,11 @@ class Graph:
     training: bool = True
     """The mode it was traced in; a model with dropout is traced in evaluation mode, as it is judged."""
 
+    @property
+    def leaves(self) -> tuple[Input | Parameter, ...]:
+        """Everything the nodes can refer to that is not a node."""
+        return (*self.inputs, *self.parameters)
+
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:
     return to_json(graph)

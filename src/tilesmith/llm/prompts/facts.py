@@ -21,6 +21,12 @@ MOST_TRIES = 5
 MOST_OPS = 24
 MOST_INPUTS = 16
 WITH_EXEMPLAR = (Phase.SEED, Phase.OPTIMISE, Phase.REVISE)
+PEAKS = {
+    "float32": "tf32_tflops",
+    "float16": "fp16_tflops",
+    "bfloat16": "bf16_tflops",
+    "float64": "fp64_tflops",
+}
 _LINE = re.compile(r"\bline (\d{1,6})\b")
 
 
@@ -43,6 +49,8 @@ class Base:
     marks: tuple[Mark, ...]
     remarks: tuple[str, ...]
     """Findings that point at no line."""
+    found: frozenset[str]
+    """Ids of all findings."""
     measured: Measured
 
 
@@ -84,14 +92,8 @@ def _peak(survey: Survey) -> float | None:
     """The GPU's peak for the task's dtype; float32 products may run on tensor cores as tf32 or split bf16."""
     if survey.gpu is None:
         return None
-    peaks = {
-        "float32": "tf32_tflops",
-        "float16": "fp16_tflops",
-        "bfloat16": "bf16_tflops",
-        "float64": "fp64_tflops",
-    }
-    dtype = survey.profile.get("dtype") or "float32"
-    return survey.gpu.get(peaks.get(dtype, "fp32_tflops")) or survey.gpu.get("fp32_tflops")
+    peak = PEAKS.get(survey.profile.get("dtype") or "float32", "fp32_tflops")
+    return survey.gpu.get(peak) or survey.gpu.get("fp32_tflops")
 
 
 def _base(attempt: Attempt, survey: Survey) -> Base:
@@ -109,6 +111,7 @@ def _base(attempt: Attempt, survey: Survey) -> Base:
         reason=clip(evaluation.reason, LONGEST_REASON, tail=LONGEST_REASON // 3),
         marks=(*marks, *_named_in(evaluation.reason, lines, {mark.line for mark in marks})),
         remarks=tuple(f"{f.severity.value} {f.id}: {one_line(f.message, 400)}" for f in findings if not f.line),
+        found=frozenset(f.id for f in evaluation.findings),
         measured=measured(evaluation, survey),
     )
 

@@ -38,7 +38,6 @@ OPS: Mapping[str, frozenset[str]] = {
 }
 """Kinds by how much they decide about a kernel; whatever is in none of them is elementwise."""
 KINDS = (*OPS, "elementwise")
-_CONTRACTIONS = OPS["gemm"]
 _SOFTMAXES = frozenset({"_softmax", "softmax"})
 
 
@@ -53,9 +52,8 @@ def kinds_of(survey: Survey) -> tuple[str, ...]:
     """Most telling first; a task that only moves or maps elements is elementwise."""
     ops = ops_of(survey)
     found = {kind for kind, members in OPS.items() for op in ops if op in members}
-    products = sum(
-        n for op, n in (survey.profile.get("ops") or {}).items() if op.removeprefix("aten.") in _CONTRACTIONS
-    )
+    counted = (survey.profile.get("ops") or {}).items()
+    products = sum(number for op, number in counted if op.removeprefix("aten.") in OPS["gemm"])
     if any("scaled_dot_product" in op for op in ops) or (products >= 2 and _SOFTMAXES & set(ops)):
         found.add("attention")
     return tuple(kind for kind in OPS if kind in found) or ("elementwise",)

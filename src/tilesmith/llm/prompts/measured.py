@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from tilesmith.llm.prompts.wording import factor, milliseconds, percent
 from tilesmith.records import Evaluation, KernelResources, Speedup, Survey, Timing
 
 MANY_LAUNCHES = 8
-LAUNCH_BOUND = 1.5
-"""A call that takes so many times its device time waits for the host."""
+MOST_KERNELS = 12
+MOST_SAID = 8
 NEAR_THE_ROOF = 0.7
 FULL_OF_REGISTERS = 200
 
@@ -53,8 +54,8 @@ def measured(evaluation: Evaluation, survey: Survey) -> Measured:
         bound=roof.get("bound"),
         launches=evaluation.launches,
         triton_time_share=evaluation.triton_time_share,
-        resources=evaluation.resources[:12],
-        says=tuple(_observations(evaluation, survey, share, roof.get("bound"))),
+        resources=evaluation.resources[:MOST_KERNELS],
+        says=tuple(islice(_observations(evaluation, survey, share, roof.get("bound")), MOST_SAID)),
     )
 
 
@@ -73,9 +74,9 @@ def _observations(evaluation: Evaluation, survey: Survey, share: float | None, b
     if share is not None:
         yield _about_roof(share, bound)
     if evaluation.launches is not None and evaluation.launches >= MANY_LAUNCHES:
-        yield f"{evaluation.launches} launches per call: fuse them, or move the loop that makes them into the kernel."
+        yield f"{evaluation.launches} launches per call: fuse them, or move the loop around them into the kernel."
     if evaluation.triton_time_share is not None and evaluation.triton_time_share < 0.5:
-        yield f"Triton kernels take {percent(evaluation.triton_time_share)} of the device time; PyTorch takes the rest."
+        yield f"Triton kernels take {percent(evaluation.triton_time_share)} of the device time, PyTorch the rest."
     yield from _about_resources(evaluation, survey)
 
 
@@ -84,12 +85,6 @@ def _about_time(timing: Timing) -> Iterator[str]:
     if slower:
         worst = min(slower, key=lambda contest: contest.speedup.value if contest.speedup else 1.0)
         yield f"It loses to {worst.name}, which takes {milliseconds(worst.ms)}."
-    call = timing.call_ms.get("candidate")
-    if call is not None and call.p50 > LAUNCH_BOUND * timing.candidate_ms.p50:
-        yield (
-            f"A call takes {milliseconds(call.p50)} by the host's clock but {milliseconds(timing.candidate_ms.p50)} on "
-            "the device: launches and Python dominate, so fewer launches and less host code help most."
-        )
 
 
 def _about_roof(share: float, bound: str | None) -> str:
@@ -102,8 +97,8 @@ def _about_roof(share: float, bound: str | None) -> str:
             "written out, rows read twice), uncoalesced accesses, too few bytes in flight, or idle multiprocessors."
         )
     return (
-        f"It is at {percent(share)} of the arithmetic roofline: look for products off the tensor cores, tiles too small "
-        "to reuse what they load, steps that wait for one another, or idle multiprocessors."
+        f"It is at {percent(share)} of the arithmetic roofline: look for products off the tensor cores, tiles too "
+        "small to reuse what they load, steps that wait for one another, or idle multiprocessors."
     )
 
 
@@ -111,7 +106,7 @@ def _about_resources(evaluation: Evaluation, survey: Survey) -> Iterator[str]:
     for kernel in evaluation.resources:
         if kernel.spills:
             yield (
-                f"{kernel.kernel} spills registers ({kernel.spills} at {kernel.registers} registers a thread): smaller "
+                f"{kernel.kernel} spills {kernel.spills} bytes at {kernel.registers} registers a thread: smaller "
                 "tiles, fewer values alive at once, or more warps."
             )
         elif kernel.registers and kernel.registers >= FULL_OF_REGISTERS:

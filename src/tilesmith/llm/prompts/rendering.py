@@ -44,4 +44,4 @@ def environment() -> Environment:
 
 def rendered(name: str, facts: Mapping[str, Any]) -> str:
     """The template `name` filled in."""
-    return environment().get_template(f"{name}.md.j2").render(facts).strip() + "\n"
+    return wording.tidied(environment().get_template(f"{name}.md.j2").render(facts))

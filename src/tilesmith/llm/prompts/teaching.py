@@ -107,7 +107,4 @@ def _nearness(exemplar: Exemplar, survey: Survey, planned: str) -> tuple[int, ..
     """Shared operators by kind, the most telling kind first, so that one convolution outweighs ten additions."""
     shared = [kind_of_op(op) for op in ops_of(survey) if op in exemplar.ops]
     is_planned = any(kind_of_op(op) == planned for op in exemplar.ops)
-    return (
-        int(is_planned and planned not in ("elementwise", "reduction")),
-        *(shared.count(kind) for kind in KINDS),
-    )
+    return (int(is_planned), *(shared.count(kind) for kind in KINDS))

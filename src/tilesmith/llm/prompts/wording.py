@@ -33,11 +33,11 @@ def percent(share: float) -> str:
 
 
 def factor(value: float) -> str:
-    return f"{value:.3g}x"
+    return f"{number(value)}x"
 
 
 def number(value: float) -> str:
-    return f"{value:.3g}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"
 
 
 def shape(sizes: Sequence[int] | None) -> str:
@@ -64,3 +64,22 @@ def fenced(text: str, language: str = "") -> str:
     fence = "`" * (longest + 1)
     body = text.strip("\n")
     return f"{fence}{language}\n{body}\n{fence}"
+
+
+def tidied(text: str) -> str:
+    """One blank line at most, and one before each heading; code blocks stay as they are."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.strip().split("\n"):
+        if fence:
+            fence = "" if line == fence else fence
+            lines.append(line)
+            continue
+        line = line.rstrip()
+        if line.startswith("#") and lines and lines[-1]:
+            lines.append("")
+        if line or (lines and lines[-1]):
+            lines.append(line)
+        if line.startswith("```"):
+            fence = "`" * (len(line) - len(line.lstrip("`")))
+    return "\n".join(lines).rstrip("\n") + "\n"

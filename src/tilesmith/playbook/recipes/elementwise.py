@@ -18,7 +18,7 @@ from tilesmith.playbook.placing import Place, Placer
 from tilesmith.playbook.recipe import Declined, Tuning
 from tilesmith.playbook.steps import REDUCTIONS, Step
 from tilesmith.playbook.symbols import Unmatched
-from tilesmith.playbook.taskcode import TaskCode, read_task_code
+from tilesmith.playbook.taskcode import TaskCode, read_task_code, refuse_constants
 from tilesmith.records import Analysis, Survey
 from tilesmith.tasks.graph import Graph
 
@@ -32,6 +32,8 @@ class Elementwise:
 
     def match(self, survey: Survey, graph: Graph) -> ElementwiseMatch | Declined:
         try:
+            code = read_task_code(survey.task, survey.source)
+            refuse_constants(code, ("BLOCK", "NUM_WARPS"))
             low = Lowering(graph)
             steps = [step for step in low.values.values() if isinstance(step, Step)]
             if any(step.op in REDUCTIONS or step.row_lengths for step in steps):
@@ -39,9 +41,9 @@ class Elementwise:
             outputs = outputs_of(graph)
             columns = low.step(outputs[0]).form.dims if outputs else ()
             placer = Placer(low.symbols, Place(None, "offs", len(columns)), (), columns)
-            fused = fuse(low, placer)
+            fused = fuse(low, placer, code)
             body = on_one_tile(placer, Tile(None, "offs", False), fused.outputs)
-            return ElementwiseMatch(survey, fused, tuple(body), read_task_code(survey.task, survey.source))
+            return ElementwiseMatch(survey, fused, tuple(body), code)
         except Unmatched as reason:
             return Declined(f"the task {reason}")
 
@@ -82,13 +84,14 @@ class ElementwiseMatch:
         fused = self.fused
         wide = self._needs_wide_offsets
         first = "tl.program_id(0).to(tl.int64)" if wide else "tl.program_id(0)"
+        why = "  # more elements than 32 bits can count" if wide else ""
         kernel = KernelParts(
             name=fused.name,
             pointers=fused.pointers,
             sizes=("numel", *(f"{name}: tl.constexpr" for name in fused.placer.sizes)),
             scalars=tuple(number.name for number in fused.scalars),
             meta=("BLOCK: tl.constexpr",),
-            body=(f"offs = {first} * BLOCK + tl.arange(0, BLOCK)", "mask = offs < numel", *self.body),
+            body=(f"offs = {first} * BLOCK + tl.arange(0, BLOCK){why}", "mask = offs < numel", *self.body),
             helpers=(),
             launcher=tuple(self._launcher(wide)),
         )
@@ -104,17 +107,15 @@ class ElementwiseMatch:
 
     def _launcher(self, wide: bool) -> list[str]:
         fused = self.fused
-        result = fused.outputs[0].pointer.removesuffix("_ptr")
+        result = fused.outputs[0].name
         bound = [] if wide else ['    assert numel < 2**31 - BLOCK, "offsets are 32-bit"']
-        launch = fused.launch(
-            "(triton.cdiv(numel, BLOCK),)", ["numel"], ["BLOCK=BLOCK", "num_warps=NUM_WARPS"]
-        )
+        launch = fused.launch("(triton.cdiv(numel, BLOCK),)", ["numel"], ["BLOCK=BLOCK", "num_warps=NUM_WARPS"])
         count = [f"    numel = {result}.numel()", *bound]
-        return [fused.signature(), *fused.preparation(), *fused.allocations(), *count, *launch]
+        return [*fused.signature(), *fused.preparation(), *fused.allocations(), *count, *launch]
 
     @property
     def _needs_wide_offsets(self) -> bool:
-        return any(prod(output.value.step.form.shape) >= 2**31 - _LARGEST_BLOCK for output in self.fused.outputs)
+        return any(prod(output.step.form.shape) >= 2**31 - _LARGEST_BLOCK for output in self.fused.outputs)
 
 
 def _tuning(block: int, warps: int) -> Tuning:

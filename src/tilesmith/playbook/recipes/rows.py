@@ -18,7 +18,7 @@ from tilesmith.playbook.placing import Place, Placer, Value
 from tilesmith.playbook.recipe import Declined, Tuning
 from tilesmith.playbook.steps import REDUCTIONS, Step
 from tilesmith.playbook.symbols import Dim, Unmatched
-from tilesmith.playbook.taskcode import TaskCode, read_task_code
+from tilesmith.playbook.taskcode import TaskCode, read_task_code, refuse_constants
 from tilesmith.records import Analysis, Survey
 from tilesmith.tasks.graph import Graph
 
@@ -27,6 +27,7 @@ ON_CHIP = 16384
 _MOST_ON_CHIP = 65536
 _TILE_ELEMENTS = 2048
 """What a program should have to do: short rows share one."""
+_ROW = "row = tl.program_id(0).to(tl.int64)  # M * N may pass 2**31"
 _MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS = 32, 16384, 64
 
 
@@ -35,11 +36,13 @@ class Rows:
 
     def match(self, survey: Survey, graph: Graph) -> RowsMatch | Declined:
         try:
+            code = read_task_code(survey.task, survey.source)
+            refuse_constants(code, ("ROWS", "BLOCK_N", "NUM_WARPS"))
             low = Lowering(graph)
             first = _first_reduction(low)
             if first is None:
                 return Declined("the task reduces nothing")
-            match = RowsMatch(survey, graph, first.options["length"], read_task_code(survey.task, survey.source))
+            match = RowsMatch(survey, graph, first.options["length"], code)
             match.write(match.tunings[0])
         except Unmatched as reason:
             return Declined(f"the task {reason}")
@@ -107,7 +110,9 @@ class RowsMatch:
         )
         fused = self._fused(_tile(tuning))
         kernel_type = "normalization" if any(value.is_wide for value in _stored(fused)) else "reduction"
-        return analyse(self.survey, fused, kernel_type, plan, "read the row in blocks instead of holding it on chip")
+        return analyse(
+            self.survey, fused, kernel_type, plan, "read the row in blocks instead of holding it on chip"
+        )
 
     def write(self, tuning: Tuning) -> str:
         tile = _tile(tuning)
@@ -115,7 +120,11 @@ class RowsMatch:
         kernel = KernelParts(
             name=fused.name,
             pointers=fused.pointers,
-            sizes=(*(("M",) if tile.lead == "rows" else ()), "N", *(f"{n}: tl.constexpr" for n in fused.placer.sizes)),
+            sizes=(
+                *(("M",) if tile.lead == "rows" else ()),
+                "N",
+                *(f"{n}: tl.constexpr" for n in fused.placer.sizes),
+            ),
             scalars=tuple(number.name for number in fused.scalars),
             meta=_meta(tuning),
             body=tuple(_body(fused, tile, tuning)),
@@ -139,7 +148,7 @@ class RowsMatch:
         dims, count = step.operands[0].form.dims, step.options["count"]
         cut = len(dims) - count
         placer = Placer(low.symbols, Place(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
-        return fuse(low, placer)
+        return fuse(low, placer, self.code)
 
     def _launcher(self, fused: Fused, tuning: Tuning) -> list[str]:
         rows, columns = fused.placer.rows, fused.placer.columns
@@ -156,7 +165,7 @@ class RowsMatch:
         self, fused: Fused, sizes: list[str], grid: str, given: list[str], constants: list[str]
     ) -> list[str]:
         launch = fused.launch(grid, given, constants)
-        return [fused.signature(), *fused.preparation(), *sizes, *fused.allocations(), *launch]
+        return [*fused.signature(), *fused.preparation(), *sizes, *fused.allocations(), *launch]
 
 
 def _whole(rows: int, warps: int) -> Tuning:
@@ -178,7 +187,7 @@ def _meta(tuning: Tuning) -> tuple[str, ...]:
 
 def _body(fused: Fused, tile: Tile, tuning: Tuning) -> list[str]:
     if "BLOCK_N" in tuning:
-        return ["row = tl.program_id(0).to(tl.int64)", *in_blocks(fused.placer, tile, fused.outputs)]
+        return [_ROW, *in_blocks(fused.placer, tile, fused.outputs)]
     if tile.lead == "rows":
         head = [
             "rows = (tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS))[:, None]",
@@ -188,7 +197,7 @@ def _body(fused: Fused, tile: Tile, tuning: Tuning) -> list[str]:
             "mask = mask_m & mask_n",
         ]
     else:
-        head = ["row = tl.program_id(0).to(tl.int64)", "cols = tl.arange(0, BLOCK_N)", "mask = cols < N"]
+        head = [_ROW, "cols = tl.arange(0, BLOCK_N)", "mask = cols < N"]
     return [*head, *on_one_tile(fused.placer, tile, fused.outputs)]
 
 

@@ -1,0 +1,133 @@
+"""The playbook as an author: answers every request from its recipes, offline and always the same.
+
+It keeps nothing between requests: what it has tried is read off the request (the base, the history), because a
+tuning stands as constants in every file that a recipe writes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+
+from tilesmith.authors.protocol import Heard
+from tilesmith.playbook import find_match
+from tilesmith.playbook.recipe import Declined, Match, Tuning
+from tilesmith.playbook.tuning import tuning_of
+from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop
+
+NAME = "playbook"
+_AT_THE_FLOOR = 1.05
+"""A kernel this close to the roofline has nothing left to gain."""
+_USUAL_SEEDS = 3
+"""These were most likely seeds already, so an optimisation begins behind them."""
+
+_Answer = Reply | Declined
+
+
+class PlaybookAuthor:
+    """Implements `Author` with recipes in place of a model."""
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+        """The reply to `request`; the prompt says the same in words and is not needed."""
+        match = find_match(request.survey)
+        found = match if isinstance(match, Declined) else _ANSWERS[request.phase](request, match)
+        reply = Reply(found.reason, NAME, Stop.DECLINED) if isinstance(found, Declined) else found
+        heard(len(reply.text))
+        return reply
+
+
+def _seed(request: Request, match: Match) -> _Answer:
+    """Seed k is the k-th best guess."""
+    if request.seed > len(match.tunings):
+        return Declined(f"this recipe has {len(match.tunings)} variants, and seed {request.seed} would repeat one")
+    return _kernel(match, match.tunings[request.seed - 1])
+
+
+def _analyse(request: Request, match: Match) -> _Answer:
+    found = match.analysis()
+    fields = {
+        "bottleneck": found.bottleneck,
+        "optimisation_method": found.method,
+        "modification_plan": found.plan,
+        "expected_speedup": found.expected_speedup,
+        "implementation_complexity": found.complexity,
+        "kernel_type": found.kernel_type,
+        "fallback_strategy": found.fallback,
+    }
+    return Reply(f"```json\n{json.dumps(fields, indent=2)}\n```", NAME)
+
+
+def _optimise(request: Request, match: Match) -> _Answer:
+    """A variant that was not among the seeds; the number of the request picks one, so every round tries another."""
+    if (why := _nothing_to_gain(request)) is not None:
+        return Declined(why)
+    base = _tuning(request, match)
+    if base is None:
+        return _kernel(match, match.tunings[0])
+    near = [tuning for stage in STAGES for tuning in match.variations(base, stage)]
+    fresh = _untried(request, match, [*match.tunings[_USUAL_SEEDS:], *near])
+    fresh = [tuning for tuning in fresh if tuning not in match.tunings[:_USUAL_SEEDS]] or fresh
+    if not fresh:
+        return Declined("this recipe has no variant left to try")
+    return _kernel(match, fresh[request.number // 2 % len(fresh)])
+
+
+def _stage(request: Request, match: Match) -> _Answer:
+    if (why := _nothing_to_gain(request)) is not None:
+        return Declined(why)
+    base = _tuning(request, match)
+    if base is None:
+        return Declined("the kernel was not written by a recipe, so there is no tuning to vary")
+    fresh = _untried(request, match, match.variations(base, request.stage or ""))
+    if not fresh:
+        return Declined(f"the kernel has nothing that the {request.stage} stage could change")
+    return _kernel(match, fresh[0])
+
+
+def _repair(request: Request, match: Match) -> _Answer:
+    """A kernel of ours that fails may fail for its size: the next tuning may do."""
+    if _tuning(request, match) is None:
+        return Declined("the kernel was not written by a recipe, which cannot mend the work of others")
+    fresh = _untried(request, match, match.tunings)
+    return _kernel(match, fresh[0]) if fresh else Declined("every variant of this recipe failed")
+
+
+def _revise(request: Request, match: Match) -> _Answer:
+    return Declined("this is the plan of the recipe: it has no other")
+
+
+_ANSWERS: dict[Phase, Callable[[Request, Match], _Answer]] = {
+    Phase.SEED: _seed,
+    Phase.ANALYSE: _analyse,
+    Phase.OPTIMISE: _optimise,
+    Phase.STAGE: _stage,
+    Phase.REPAIR: _repair,
+    Phase.REVISE: _revise,
+}
+
+
+def _kernel(match: Match, tuning: Tuning) -> Reply:
+    return Reply(f"{match.strategy(tuning)}\n\n```python\n{match.write(tuning)}```\n", NAME)
+
+
+def _tuning(request: Request, match: Match) -> Tuning | None:
+    return tuning_of(match, request.base.candidate.source) if request.base else None
+
+
+def _untried(request: Request, match: Match, options: Sequence[Tuning]) -> list[Tuning]:
+    """Each option once, without those that the base and the history had."""
+    attempts = [*request.history, *([request.base] if request.base else [])]
+    tried = {tuning_of(match, attempt.candidate.source) for attempt in attempts}
+    return [tuning for tuning in dict.fromkeys(options) if tuning not in tried]
+
+
+def _nothing_to_gain(request: Request) -> str | None:
+    timing = request.base.evaluation.timing if request.base else None
+    floor = (request.survey.roofline or {}).get("floor_ms")
+    if timing is None or not floor or timing.candidate_ms.p50 > _AT_THE_FLOOR * floor:
+        return None
+    return f"the kernel takes {timing.candidate_ms.p50:.3g} ms and the memory needs {floor:.3g} ms: nothing to gain"
