@@ -1,4 +1,4 @@
-"""Every way a provider can fail, in the middle of a run: the run either gets over it or stops so that it can go on."""
+"""Every way a provider can fail in the middle of a run: the run gets over it, or stops so that it can go on."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from marked_kernels import MarkedEvaluator, Onlooker, analysis, kernel, new_run
-from telling import CANARY
-
 from scripted_server import ScriptedServer
 from scripting import Fault, Script, storm
+from telling import CANARY
+
 from tilesmith.authors.llm import LlmAuthor
 from tilesmith.errors import AuthorError
 from tilesmith.forge.dials import Dials

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from folders import calls_on_disk, only_run, snapshot, verdicts_on_disk
 from marked_kernels import analysis, kernel
-from telling import CANARY, STORIES, environment, forge_command
-
 from scripted_server import Entry, ScriptedServer
 from scripting import Script
+from telling import CANARY, STORIES, environment, forge_command
+
 from tilesmith.runs.manifest import read_manifest
 
 PROGRAM = [sys.executable, str(Path(__file__).parent / "marked_forge.py")]

@@ -45,10 +45,14 @@ def choose_author(wanted: str, llm: Choice, recorded: Path | None) -> AuthorChoi
     if wanted == "replay" or recorded is not None:
         raise UsageError("to replay a run, name its folder: --replay RUN (and no other author)")
     if wanted == "llm" and llm.endpoint is None:
-        raise UsageError(f"no LLM is configured: {llm.hint or 'name one with --model, see  tilesmith forge --help'}")
+        raise UsageError(
+            f"no LLM is configured: {llm.hint or 'name one with --model, see  tilesmith forge --help'}"
+        )
     if wanted == "playbook" or llm.endpoint is None:
         asked = wanted == "playbook"
-        return AuthorChoice("playbook", "as asked" if asked else llm.hint or "no LLM is configured (--model names one)")
+        return AuthorChoice(
+            "playbook", "as asked" if asked else llm.hint or "no LLM is configured (--model names one)"
+        )
     return AuthorChoice("llm", "as configured", endpoint=llm.endpoint)
 
 

@@ -12,8 +12,8 @@ from tilesmith.errors import UsageError
 
 _CHECK = CheckConfig()
 _HELP = """
-Turn a PyTorch module into a Triton kernel: seeds, analysis, optimisation, repair, tuning, confirmation. Everything is
-kept in a run folder; the best verified kernel is its best.py.
+Turn a PyTorch module into a Triton kernel: seeds, analysis, optimisation, repair, tuning, confirmation. Everything
+is kept in a run folder; the best verified kernel is its best.py.
 
     tilesmith forge examples/softmax.py
 
@@ -23,8 +23,8 @@ kept in a run folder; the best verified kernel is its best.py.
 
     tilesmith forge --resume last
 
-Without a model the playbook writes the kernel: no network, no key. Keys come from the environment only (OPENAI_API_KEY,
-ANTHROPIC_API_KEY, GEMINI_API_KEY; TILESMITH_API_KEY for --base-url).
+Without a model the playbook writes the kernel: no network, no key. Keys come from the environment only
+(OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY; TILESMITH_API_KEY for --base-url).
 
 Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault.
 """
@@ -38,7 +38,9 @@ def register(app: typer.Typer) -> None:
 def forge(
     context: typer.Context,
     task: Path | None = typer.Argument(None, help="Python file with Model, get_inputs and get_init_inputs."),
-    resume: str | None = typer.Option(None, help="Go on with a run that was stopped or killed: its folder, or last."),
+    resume: str | None = typer.Option(
+        None, help="Go on with a run that was stopped or killed: its folder, or last."
+    ),
     runs: Path | None = typer.Option(None, help="Folder the run is made in; TILESMITH_RUNS, else ./runs."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
     author: str = typer.Option("auto", help="auto, llm, playbook or replay.", rich_help_panel=_LLM),

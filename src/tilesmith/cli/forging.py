@@ -48,7 +48,9 @@ def _demand_price(commission: Commission) -> None:
     if commission.dials.max_cost is None or endpoint is None:
         return
     if dollars(endpoint, Usage(1000, 1000), commission.author.price) is None:
-        raise UsageError(f"--max-cost: the price of {endpoint.model} is unknown; add --price IN,OUT, or use --max-tokens")
+        raise UsageError(
+            f"--max-cost: the price of {endpoint.model} is unknown; add --price IN,OUT, or use --max-tokens"
+        )
 
 
 def resume_run(name: str, faces: Faces) -> int:
@@ -90,7 +92,9 @@ def _opening(run: RunFolder, commission: Commission) -> list[str]:
     endpoint, own = commission.author.endpoint, commission.author.price
     if endpoint is not None and own is None:
         known = dollars(endpoint, Usage(1000, 1000)) is not None
-        lines.append(f"prices  {price_source()}" if known else f"prices  unknown for {endpoint.model} (--price IN,OUT)")
+        lines.append(
+            f"prices  {price_source()}" if known else f"prices  unknown for {endpoint.model} (--price IN,OUT)"
+        )
     return lines
 
 

@@ -1,13 +1,13 @@
 """What a run has spent, and whether the next call may be made.
 
-Every decision rests on recorded calls and verdicts alone, so a resumed or replayed run decides the same. A call is not
-made when it would probably go over a limit: as much as the dearest call so far is set aside for it.
+Every decision rests on recorded calls and verdicts alone, so a resumed or replayed run decides the same. A call is
+not made when it would probably go over a limit: as much as the dearest call so far is set aside for it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tilesmith.forge.dials import Dials
 from tilesmith.records import Reply, Request, Usage
@@ -25,7 +25,7 @@ class Spending:
     """The sum of all calls and verdicts so far."""
 
     calls: int = 0
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     dearest_tokens: int = 0
     dearest_dollars: float = 0.0
     seconds: float = 0.0

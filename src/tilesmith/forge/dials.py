@@ -85,4 +85,6 @@ def dials_for(effort: str, **chosen: Any) -> Dials:
     if effort not in EFFORTS:
         raise UsageError(f"unknown effort '{effort}': use {', '.join(EFFORTS)}")
     known = {one.name for one in fields(Dials)}
-    return replace(EFFORTS[effort], **{name: chosen[name] for name in known & chosen.keys() if chosen[name] is not None})
+    return replace(
+        EFFORTS[effort], **{name: chosen[name] for name in known & chosen.keys() if chosen[name] is not None}
+    )

@@ -15,7 +15,7 @@ UNSEEN = 104_729
 
 
 class JudgeEvaluator:
-    """Judges candidates of one task, one at a time. A run whose verdicts are all on record never starts a process."""
+    """Judges candidates of one task, one at a time. A run whose verdicts are all on record starts no process."""
 
     def __init__(self, task: Path, config: CheckConfig) -> None:
         self._task, self._config = task, config

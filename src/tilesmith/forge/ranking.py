@@ -1,8 +1,8 @@
 """Which of two kernels is better, and why.
 
 Timed kernels compare by their speedup over the best baseline, each measured against its own baselines in the same
-minute. Where nothing can be timed, a right kernel is better when a reading of it finds fewer mistakes of plan, then by
-fewer launches, then by fewer spilled registers. What is not better than the best does not replace it.
+minute. Where nothing can be timed, a right kernel is better when a reading of it finds fewer mistakes of plan, then
+by fewer launches, then by fewer spilled registers. What is not better than the best does not replace it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ PLAN_FINDINGS = frozenset(
         "small-launch-count",
         "no-tensor-core",
         "decoy-kernel",
-        "torch-does-the-work",
     }
 )
 """Findings that say a kernel is not what an expert would have planned, though it may be right."""

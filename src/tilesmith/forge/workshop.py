@@ -119,7 +119,9 @@ class Workshop:
             return Judged(recorded.evaluation, recorded.seconds)
         return self._timed(lambda gate: self._evaluator.confirm(kernel, gate), "confirm", candidate)
 
-    def _timed(self, judge: Callable[[Callable[[str], None]], Evaluation], what: str, candidate: Candidate) -> Judged:
+    def _timed(
+        self, judge: Callable[[Callable[[str], None]], Evaluation], what: str, candidate: Candidate
+    ) -> Judged:
         began = time.monotonic()
         told = Doing(what, candidate.number, candidate.phase)
         evaluation = judge(lambda gate: self._watcher.doing(replace(told, detail=gate)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import json
+import keyword
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -159,11 +161,8 @@ class Fused:
         if set(outputs) == {"tuple"}:
             items = [self._nest(item, by_node) for item in outputs["tuple"]]
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-        return (
-            "{"
-            + ", ".join(f"{json.dumps(key)}: {self._nest(item, by_node)}" for key, item in outputs.items())
-            + "}"
-        )
+        pairs = (f"{json.dumps(key)}: {self._nest(item, by_node)}" for key, item in outputs.items())
+        return "{" + ", ".join(pairs) + "}"
 
 
 def fuse(low: Lowering, placer: Placer, code: TaskCode) -> Fused:
@@ -175,9 +174,8 @@ def fuse(low: Lowering, placer: Placer, code: TaskCode) -> Fused:
     steps = [low.step(name) for name in names]
     called = [f"{low.free_name(name)}_ptr" for name in wanted]
     stored = [Stored(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
-    taken = (
-        code.names | {given.argument for given in low.graph.inputs} | {"torch", "triton", "nn", "tl", "libdevice"}
-    )
+    arguments = {given.argument for given in low.graph.inputs}
+    taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
     fused = Fused(low, placer, tuple(stored), taken)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")

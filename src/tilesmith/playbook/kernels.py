@@ -78,7 +78,7 @@ def on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[Stored]) -> list[s
     """Every value once, in order, then the stores."""
     filled = fills(placer.values) if tile.pads else {}
     lines = [_computed(placer, tile, value, filled) for value in placer.values]
-    return lines + [_store(placer, tile, output) for output in outputs]
+    return _explained(lines + [_store(placer, tile, output) for output in outputs], tile)
 
 
 def _computed(placer: Placer, tile: Tile, value: Value, filled: dict[str, float]) -> str:
@@ -134,7 +134,15 @@ def in_blocks(placer: Placer, tile: Tile, outputs: Sequence[Stored]) -> list[str
     if wide:
         lines += _pass(placer, tile, [output.value for output in wide], filled)
         lines += [f"    {_store(placer, tile, output)}" for output in wide]
-    return lines + [_store(placer, tile, output) for output in outputs if not output.value.is_wide]
+    lines += [_store(placer, tile, output) for output in outputs if not output.value.is_wide]
+    return _explained(lines, tile)
+
+
+def _explained(lines: list[str], tile: Tile) -> list[str]:
+    """The first mask inside a reduction says why it is there."""
+    masked_sum = next((line for line in lines if f"tl.where({tile.columns_mask}, " in line), None)
+    reason = "  # lanes beyond the row must not count"
+    return [f"{line}{reason}" if line is masked_sum else line for line in lines]
 
 
 def _pass(placer: Placer, tile: Tile, wanted: Sequence[Value], filled: dict[str, float]) -> list[str]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tilesmith.playbook.steps import REDUCTIONS, VIEW, Step
+from tilesmith.playbook.steps import LEAF, REDUCTIONS, VIEW, Step
 from tilesmith.playbook.symbols import Dim, Symbols, Unmatched
 
 
@@ -51,6 +51,7 @@ class Placer:
         """In an order in which they can be computed."""
         self.sizes: dict[str, Dim] = {}
         self._placed: dict[tuple[Step, str | None, str | None], Value] = {}
+        self._alike: dict[tuple[Any, ...], Value] = {}
         self._names: set[str] = set()
 
     def output(self, step: Step) -> Value:
@@ -75,9 +76,19 @@ class Placer:
             if step.op == VIEW:
                 self._placed[key] = operands[0]
             else:
-                self._placed[key] = Value(self._name(step), step, place, operands, level)
-                self.values.append(self._placed[key])
+                self._placed[key] = self._once(Value(self._name(step), step, place, operands, level))
         return self._placed[key]
+
+    def _once(self, value: Value) -> Value:
+        """The value, or an earlier one that is computed alike: people write `x - mean` twice."""
+        step, place = value.step, value.place
+        operands = tuple(one if isinstance(one, Value) else repr(one) for one in value.operands)
+        recipe = (step.op, operands, repr(step.options), step.dtype, place.lead, place.trail)
+        if step.op == LEAF or recipe not in self._alike:
+            self._alike[recipe] = value
+            self.values.append(value)
+            return value
+        return self._alike[recipe]
 
     def address(self, value: Value) -> str | None:
         """Where a leaf's elements lie, counted from its pointer; None for its only element."""

@@ -1,12 +1,12 @@
 """One run's folder.
 
-    run.json           what was asked, and how the run stands
-    task.py            the task as it was when the run began
-    events.jsonl       the truth; everything below can be made again from it
-    kernels/NNNN.py    every candidate
-    llm/NNNN.*.md      every prompt and reply
-    best.py            the best verified kernel so far
-    log.txt            what a person saw
+run.json           what was asked, and how the run stands
+task.py            the task as it was when the run began
+events.jsonl       the truth; everything below can be made again from it
+kernels/NNNN.py    every candidate
+llm/NNNN.*.md      every prompt and reply
+best.py            the best verified kernel so far
+log.txt            what a person saw
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tilesmith.records import Called, Candidate, Event, Prompt
 from tilesmith.runs.journal import Journal
 from tilesmith.runs.lines import line_for
 from tilesmith.runs.manifest import Manifest, Status, read_manifest, write_manifest
-from tilesmith.runs.writing import write_whole
+from tilesmith.runs.writing import sweep, write_derived, write_whole
 
 
 class RunFolder:
@@ -40,6 +40,7 @@ class RunFolder:
         self.journal = Journal(path / "events.jsonl")
         for name in ("kernels", "llm"):
             (path / name).mkdir(exist_ok=True)
+        sweep(path)
         self._write_again()
         self._log = (path / "log.txt").open("a", encoding="utf-8")
 
@@ -55,21 +56,17 @@ class RunFolder:
                 self.log(line)
 
     def kernel_path(self, candidate: Candidate) -> Path:
-        """The candidate's file, written if it is not there yet."""
+        """The candidate's file, which is there when this returns."""
         path = self.path / "kernels" / f"{candidate.number:04}.py"
-        if not path.exists():
-            write_whole(path, candidate.source)
+        write_derived(path, candidate.source)
         return path
 
     def write_prompt(self, number: int, prompt: Prompt) -> None:
-        path = self.path / "llm" / f"{number:04}.prompt.md"
-        if not path.exists():
-            write_whole(path, f"{prompt.system.rstrip()}\n\n---\n\n{prompt.user}")
+        text = f"{prompt.system.rstrip()}\n\n---\n\n{prompt.user}"
+        write_derived(self.path / "llm" / f"{number:04}.prompt.md", text)
 
     def write_reply(self, called: Called) -> None:
-        path = self.path / "llm" / f"{called.number:04}.reply.md"
-        if not path.exists():
-            write_whole(path, called.reply.text)
+        write_derived(self.path / "llm" / f"{called.number:04}.reply.md", called.reply.text)
 
     def write_best(self, text: str) -> None:
         write_whole(self.path / "best.py", text)

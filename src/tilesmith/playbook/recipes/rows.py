@@ -25,6 +25,8 @@ from tilesmith.tasks.graph import Graph
 ON_CHIP = 16384
 """The longest row (as a power of two) held in registers: 64 KB in float32."""
 _MOST_ON_CHIP = 65536
+_BLOCKS = ((4096, 8), (8192, 16), (2048, 8), (16384, 16))
+"""Elements and warps per program for rows that do not fit."""
 _TILE_ELEMENTS = 2048
 """What a program should have to do: short rows share one."""
 _ROW = "row = tl.program_id(0).to(tl.int64)  # M * N may pass 2**31"
@@ -43,6 +45,8 @@ class Rows:
             if first is None:
                 return Declined("the task reduces nothing")
             match = RowsMatch(survey, graph, first.options["length"], code)
+            if not match.tunings:
+                return Declined(f"the task picks places in rows of {match.length}, longer than fit on chip")
             match.write(match.tunings[0])
         except Unmatched as reason:
             return Declined(f"the task {reason}")
@@ -73,13 +77,19 @@ class RowsMatch:
     def tunings(self) -> tuple[Tuning, ...]:
         block = _power_of_two(self.length)
         if block > ON_CHIP:
-            return tuple(_blocked(size, warps) for size, warps in ((4096, 8), (8192, 16), (2048, 8), (16384, 16)))
+            return tuple(_blocked(size, warps) for size, warps in _BLOCKS) if self._may_block else ()
         rows = min(max(_TILE_ELEMENTS // block, 1), 16)
         warps = min(max(rows * block // 512, 1), 16)
         whole = [_whole(rows, warps), _whole(rows, min(2 * warps, _MOST_WARPS)), _whole(rows, max(warps // 2, 1))]
         whole += [_whole(2 * rows, warps), _whole(max(rows // 2, 1), warps)]
-        whole += [_blocked(2048, 8)] if block > 2048 else []
+        whole += [_blocked(2048, 8)] if block > 2048 and self._may_block else []
         return tuple(dict.fromkeys(whole))
+
+    @cached_property
+    def _may_block(self) -> bool:
+        """Where an extreme lies is not known from the lanes of one block."""
+        values = self._fused(Tile("row", "cols", True)).placer.values
+        return not any(value.step.op in ("argmax", "argmin") for value in values)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": ("BLOCK_N", _LARGEST_BLOCK)}.get(
@@ -105,8 +115,8 @@ class RowsMatch:
     def analysis(self) -> Analysis:
         tuning = self.tunings[0]
         plan = (
-            f"{self.strategy(tuning)} Sums run over centred or shifted values in float32; lanes beyond the row hold "
-            "the neutral element. Then try other numbers of rows and warps per program."
+            f"{self.strategy(tuning)} Sums run over centred or shifted values in float32; lanes beyond the row "
+            "hold the neutral element. Then try other numbers of rows and warps per program."
         )
         fused = self._fused(_tile(tuning))
         kernel_type = "normalization" if any(value.is_wide for value in _stored(fused)) else "reduction"
