@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "llm"))
-
 from scripted_server import Entry, ScriptedServer
 from scripting import Fault, Script
 

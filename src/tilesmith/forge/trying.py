@@ -39,7 +39,7 @@ def judged(bench: Bench, request: Request, source: str) -> Told:
 
 
 def mended(bench: Bench, attempt: Attempt, tries: int) -> Generator[Event, None, Attempt]:
-    """Repaired until it passes or the tries are used up; each try starts from the newest text and knows the others."""
+    """Repaired until it passes or the tries are used up; each starts from the newest text and knows the others."""
     history: tuple[Attempt, ...] = ()
     while len(history) < tries and is_repairable(attempt):
         analysis = bench.analyses.get(attempt.candidate.number)

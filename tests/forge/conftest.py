@@ -1,0 +1,8 @@
+"""The scripted server lives with the tests of the LLM client."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "llm"))
