@@ -224,7 +224,8 @@ def attempt(evaluation: Evaluation, number: int = 3, source: str = KERNEL, phase
 def requests() -> dict[str, Request]:
     softmax, gru = softmax_survey(), gru_survey()
     timed = attempt(TIMED)
-    optimise = Request(5, Phase.OPTIMISE, softmax, base=timed, analysis=PLAN)
+    idea = attempt(INACCURATE, 2, phase=Phase.OPTIMISE)
+    optimise = Request(5, Phase.OPTIMISE, softmax, base=timed, analysis=PLAN, history=(idea,))
     stage = Request(9, Phase.STAGE, softmax, base=timed, stage="block")
     looped = attempt(HOST_LOOPED, source=HOST_LOOP)
     return {
@@ -233,7 +234,7 @@ def requests() -> dict[str, Request]:
         "seed_convolution": Request(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),
         "seed_untraced": Request(1, Phase.SEED, untraced_survey()),
         "seed_complaint": Request(4, Phase.SEED, softmax, complaint="The reply has no `class ModelNew`."),
-        "analyse": Request(5, Phase.ANALYSE, softmax, base=timed, history=(attempt(INACCURATE, 2),)),
+        "analyse": Request(5, Phase.ANALYSE, softmax, base=timed, history=(idea,)),
         "analyse_untimed": Request(5, Phase.ANALYSE, softmax_survey("cpu"), base=attempt(UNTIMED)),
         "analyse_failed": Request(5, Phase.ANALYSE, softmax_survey("cpu"), base=attempt(INACCURATE)),
         "optimise": optimise,

@@ -61,7 +61,7 @@ ELEMENTWISE = {
         "return self.act(x)", FLAT, owner("self.act = nn.LeakyReLU(slope)", arguments="slope"), "0.1"
     ),
     "silu_gate": task("return F.silu(a) * b", PAIR),
-    "powers": task("return x.pow(2) + torch.pow(x.abs() + 0.1, 1.7) - x**3 + (x * x + 1) ** -0.5", FLAT),
+    "powers": task("return x.pow(2) + torch.pow(x.abs() + 0.1, 1.7) - x**3 + (x * x + 1) ** -0.5, 2**x", FLAT),
     "transcendental": task("return torch.exp(-x * x) + torch.log(x.abs() + 1) * torch.sin(x) - torch.cos(x)", FLAT),
     "roots": task("return torch.sqrt(x.abs()) + torch.rsqrt(x * x + 0.5) + torch.reciprocal(2 + x.abs())", FLAT),
     "erf_square_neg": task("return torch.erf(x) + torch.square(x) - x.neg()", FLAT),
@@ -204,6 +204,11 @@ DECLINED = {
     "transposed": (task("return x.t() * 2", FLAT), "aten.t.default"),
     "split_heads": (task("return F.softmax(x.view(300, 11, 47), -1)", FLAT), "splits a dimension"),
     "random": (task("return x + torch.rand_like(x)", FLAT), "aten.rand_like.default"),
+    "far_too_long": (task("for _ in range(300):\n    x = x * 2 + 1\nreturn x", FLAT), "at most 120"),
+    "boolean_sum": (task("return (x > 0) + (x < -1)", FLAT), "arithmetic on booleans"),
+    "boolean_maximum": (task("return (x > 0).amax(-1)", FLAT), "the amax of booleans"),
+    "rounded_to_digits": (task("return torch.round(x, decimals=2)", FLAT), "calls round in a way"),
+    "floor_division": (task("return a // 3", INTEGERS), "no recipe knows"),
     "in_place_on_input": (task("return x.mul_(2)", FLAT), "writes into a tensor that others may see"),
     "identity": (task("return x", FLAT), "returns its inputs"),
     "variadic": (

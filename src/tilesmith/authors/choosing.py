@@ -51,7 +51,7 @@ def choose_author(wanted: str, llm: Choice, recorded: Path | None) -> AuthorChoi
     if wanted == "playbook" or llm.endpoint is None:
         asked = wanted == "playbook"
         return AuthorChoice(
-            "playbook", "as asked" if asked else llm.hint or "no LLM is configured (--model names one)"
+            "playbook", "as asked" if asked else llm.hint or "no LLM is configured; --model names one"
         )
     return AuthorChoice("llm", "as configured", endpoint=llm.endpoint)
 

@@ -88,7 +88,7 @@ def _forge(run: RunFolder, commission: Commission, faces: Faces) -> int:
 
 
 def _opening(run: RunFolder, commission: Commission) -> list[str]:
-    lines = [f"run     {run.path}", f"author  {commission.author.name} ({commission.author.why})"]
+    lines = [f"run     {run.path}", f"author  {commission.author.name}: {commission.author.why}"]
     endpoint, own = commission.author.endpoint, commission.author.price
     if endpoint is not None and own is None:
         known = dollars(endpoint, Usage(1000, 1000)) is not None

@@ -12,7 +12,7 @@ TIMES_ASKED = 2
 
 
 def analyse(bench: Bench, base: Attempt) -> Generator[Event, None, Analysis | None]:
-    request = bench.request(Phase.ANALYSE, base=base, history=_dropped(bench))
+    request = bench.request(Phase.ANALYSE, base=base)
     for _ in range(TIMES_ASKED):
         reply = bench.ask(request)
         about = request.number, base.candidate.number
@@ -29,7 +29,3 @@ def analyse(bench: Bench, base: Attempt) -> Generator[Event, None, Analysis | No
         return analysis
     return None
 
-
-def _dropped(bench: Bench) -> tuple[Attempt, ...]:
-    """Ideas that were carried out and did not help: so that they are not had again."""
-    return tuple(a for a in bench.attempts if a.candidate.phase is Phase.OPTIMISE and not a.kept)

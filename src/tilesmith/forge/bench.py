@@ -33,6 +33,7 @@ class Bench:
 
     def request(self, phase: Phase, **fields: Any) -> Request:
         self._requests += 1
+        fields = {"history": self._others(fields.get("base")), **fields}
         limit = self.dials.max_output_tokens
         return Request(self._requests, phase, self.survey, max_output_tokens=limit, **fields)
 
@@ -76,6 +77,9 @@ class Bench:
         target = self.dials.target_speedup
         if target is not None and self.best and self.best.score is not None and self.best.score >= target:
             raise EnoughDone(f"the target is met: {self.best.score:.2f}x of {target:.2f}x")
+
+    def _others(self, base: Attempt | None) -> tuple[Attempt, ...]:
+        return tuple(attempt for attempt in self.attempts if attempt is not base)
 
     def _remember_analysis(self, number: int, parent: int | None, request: Request) -> None:
         """A fallback is not the plan that was analysed; anything else descends from its parent's plan."""

@@ -91,8 +91,8 @@ def _by_reading(evaluation: Evaluation, best: Evaluation) -> tuple[bool, str]:
     ):
         if new != old:
             comparison = "fewer" if new < old else "more"
-            return new < old, f"{comparison} {what} than the best so far: {new} after {old}; not timed"
-    return False, "right, but nothing to be seen that is better than the best so far; not timed"
+            return new < old, f"{comparison} {what} than the best so far: {new} after {old} (nothing is timed here)"
+    return False, "right, but not visibly better than the best so far (nothing is timed here)"
 
 
 def _spills(evaluation: Evaluation) -> int:

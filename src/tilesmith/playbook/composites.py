@@ -40,6 +40,8 @@ def _trailing(step: Step, dims: Any) -> int:
 
 def reduced(low: Lowering, kind: str, step: Step, count: int, **how: Any) -> Step:
     """A reduction over the last `count` dimensions; `how` may give name, dtype and keep."""
+    if step.dtype == "bool" and kind != "sum":
+        raise Unmatched(f"takes the {kind} of booleans")
     shape, dims = step.form.shape, step.form.dims
     lead = len(shape) - count
     tail = count if how.get("keep", True) else 0

@@ -8,6 +8,7 @@ from tilesmith.playbook.placing import Value
 from tilesmith.playbook.pointwise import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.scalars import text
 from tilesmith.playbook.steps import CAST, widest
+from tilesmith.playbook.symbols import Unmatched
 
 _MASKS = {"where": 0, "masked_fill": 1}
 """Which operand is a condition, and keeps its type."""
@@ -31,7 +32,10 @@ def expression(value: Value) -> str:
         wanted = widest([one.step.computed_in for one in value.operands if isinstance(one, Value)])
     kept = _MASKS.get(step.op) if step.op not in LOGICAL else None
     operands = [_operand(one, None if position == kept else wanted) for position, one in enumerate(value.operands)]
-    found = POINTWISE[step.op](*operands, **step.options)
+    try:
+        found = POINTWISE[step.op](*operands, **step.options)
+    except TypeError:  # an overload with arguments of its own
+        raise Unmatched(f"calls {step.op} in a way that no recipe knows") from None
     return found.replace("tl.sqrt_rn(", "tl.sqrt(") if wanted == "tl.float64" else found
 
 

@@ -13,6 +13,10 @@ from tilesmith.playbook.symbols import Symbols, Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
 ROW_SIZE = "N"
+_MOST_STEPS = 120
+"""Beyond that a kernel runs out of registers and a reader out of patience."""
+_OF_BOOLEANS = (*COMPARISONS, *LOGICAL, "where", "masked_fill", "mul")
+"""Pointwise operators whose result may be boolean."""
 _LONG_ROW = 16
 """A number this large that equals the length of a row is the length of the row."""
 
@@ -33,10 +37,13 @@ class Lowering:
         for owned in graph.parameters:
             self._leaf(owned.name, owned.attribute.split(".")[-1] or owned.name, owned.shape, owned.dtype)
         operators.refuse_unknown(graph)
+        leaves = len(self._names)
         for node in operators.needed(graph):
             self.values[node.name] = self._lowered(node)
             if operators.is_inplace(node):
                 self.values[str(reference(node.args[0]))] = self.values[node.name]
+        if len(self._names) - leaves > _MOST_STEPS:
+            raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
 
     def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
         called = self.free_name(short)
@@ -117,6 +124,8 @@ class Lowering:
         options = {key: self.operand(value) for key, value in node.kwargs.items()}
         if op in LOGICAL and any(step.dtype != "bool" for step in steps):
             raise Unmatched(f"does bit operations on {steps[0].dtype}")
+        if node.dtype == "bool" and op not in _OF_BOOLEANS:
+            raise Unmatched(f"does arithmetic on booleans ({node.op})")
         if op not in COMPARISONS:
             operands = [self._as_size(operand, steps) for operand in operands]
         step = self.pointwise(op, operands, node.name, node.dtype, **options)

@@ -50,7 +50,7 @@ def _pow(a: Any, b: Any) -> str:
         known |= {0.5: f"tl.sqrt_rn({a})", -0.5: f"tl.rsqrt({a})", -1: f"1.0 / {a}", -2: f"1.0 / ({a} * {a})"}
         if b in known:
             return known[b]
-        b = float(b) if isinstance(b, int) else b
+    a, b = (float(one) if type(one) is int else one for one in (a, b))
     return f"libdevice.pow({text(a)}, {text(b)})"
 
 

@@ -117,7 +117,7 @@ class Request:
     base: Attempt | None = None
     """The attempt to analyse, improve, tune or mend."""
     history: tuple[Attempt, ...] = ()
-    """Earlier failed tries at the same thing, oldest first."""
+    """A repair: the failed tries before it, oldest first. Any other phase: everything tried before but the base."""
     analysis: Analysis | None = None
     use_fallback: bool = False
     """Carry out the analysis' fallback, because its plan failed."""

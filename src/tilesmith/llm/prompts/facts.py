@@ -20,6 +20,7 @@ MOST_FINDINGS = 16
 MOST_TRIES = 5
 MOST_OPS = 24
 MOST_INPUTS = 16
+IDEAS = (Phase.OPTIMISE, Phase.REVISE, Phase.STAGE)
 WITH_EXEMPLAR = (Phase.SEED, Phase.OPTIMISE, Phase.REVISE)
 PEAKS = {
     "float32": "tf32_tflops",
@@ -74,7 +75,7 @@ def facts_of(request: Request) -> dict[str, Any]:
         "kinds": kinds_of(request.survey),
         "peak_tflops": _peak(request.survey),
         "base": _base(request.base, request.survey) if request.base else None,
-        "history": [_tried(attempt) for attempt in request.history[-MOST_TRIES:]],
+        "history": [_tried(attempt) for attempt in _worth_telling(request)[-MOST_TRIES:]],
         "analysis": request.analysis,
         "lessons": taught.lessons,
         "further": taught.further,
@@ -127,6 +128,13 @@ def _named_in(reason: str, lines: list[str], known: set[int]) -> list[Mark]:
 
 def _code(lines: list[str], line: int) -> str:
     return one_line(lines[line - 1].replace("`", "'"), 160)
+
+
+def _worth_telling(request: Request) -> list[Attempt]:
+    """To mend: every try. To find ideas: those that were had and brought nothing."""
+    if request.phase is Phase.REPAIR:
+        return list(request.history)
+    return [one for one in request.history if one.candidate.phase in IDEAS and not one.kept]
 
 
 def _tried(attempt: Attempt) -> Try:
