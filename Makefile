@@ -5,8 +5,9 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test check-style gpu-test setup clean
 
-demo: setup  ## judge an example kernel and show what came out
-	$(BIN)/tilesmith check examples/softmax.py examples/kernels/softmax.py
+demo: setup  ## forge an example kernel without a GPU or a key and show what came out
+	$(BIN)/tilesmith forge examples/softmax.py
+	$(BIN)/tilesmith runs show last
 
 test: setup check-style  ## every test that needs no GPU
 	$(BIN)/python -m pytest tests -m "not gpu" -n 2 --dist worksteal

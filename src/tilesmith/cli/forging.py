@@ -22,6 +22,7 @@ from tilesmith.forge.commission import Commission, begin, recommission
 from tilesmith.forge.dials import dials_for
 from tilesmith.forge.judging import JudgeEvaluator
 from tilesmith.forge.running import run_forge
+from tilesmith.judge.devices import choose_device
 from tilesmith.llm.choosing import LlmOptions, choose_endpoint
 from tilesmith.llm.prices import dollars, parse_price, price_source
 from tilesmith.records import Finished, Usage, to_json
@@ -38,6 +39,7 @@ def forge_new(task: Path, options: Options, faces: Faces) -> int:
     check = replace(check, timeout_s=options["timeout"])
     dials = dials_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
     commission = Commission(task, author, check, dials)
+    choose_device(check.device)  # before there is a folder
     _demand_price(commission)
     with contextlib.closing(begin(commission, faces.runs)) as run:
         return _forge(run, commission, faces)
