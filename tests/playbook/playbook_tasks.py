@@ -204,7 +204,7 @@ DECLINED = {
     "transposed": (task("return x.t() * 2", FLAT), "aten.t.default"),
     "split_heads": (task("return F.softmax(x.view(300, 11, 47), -1)", FLAT), "splits a dimension"),
     "random": (task("return x + torch.rand_like(x)", FLAT), "aten.rand_like.default"),
-    "far_too_long": (task("for _ in range(300):\n    x = x * 2 + 1\nreturn x", FLAT), "at most 120"),
+    "far_too_long": (task("for _ in range(300):\n    x = x * 0.9 + 0.1\nreturn x", FLAT), "at most 120"),
     "boolean_sum": (task("return (x > 0) + (x < -1)", FLAT), "arithmetic on booleans"),
     "boolean_maximum": (task("return (x > 0).amax(-1)", FLAT), "the amax of booleans"),
     "rounded_to_digits": (task("return torch.round(x, decimals=2)", FLAT), "calls round in a way"),

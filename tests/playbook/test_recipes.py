@@ -126,6 +126,4 @@ def test_a_kernel_that_was_changed_by_hand_is_nobodys_tuning(judge: Judge, tmp_p
     source = match.write(match.tunings[0])
     assert tuning_of(match, source.replace("tl.exp(", "tl.exp2(")) is None
     assert tuning_of(match, "not python (") is None
-    assert tuning_of(match, source.replace("NUM_WARPS = 4", "NUM_WARPS = 2")) == match.tunings[0].changed(
-        "NUM_WARPS", 2
-    )
+    assert tuning_of(match, source.rstrip()) == match.tunings[0]

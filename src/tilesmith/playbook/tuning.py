@@ -13,7 +13,7 @@ def tuning_of(match: Match, source: str) -> Tuning | None:
     for names in dict.fromkeys(tuple(name for name, _ in tuning.values) for tuning in match.tunings):
         if all(name in constants for name in names):
             tuning = Tuning(tuple((name, constants[name]) for name in names))
-            if match.write(tuning) == source:
+            if match.write(tuning).strip() == source.strip():
                 return tuning
     return None
 
