@@ -103,6 +103,7 @@ ELEMENTWISE = {
         "return x * self.scale", FLAT, owner("self.scale = nn.Parameter(torch.tensor(size))"), "1.5"
     ),
     "scaled_by_root": task("return x / math.sqrt(self.width)", FLAT, owner("self.width = size"), "517"),
+    "number_argument": task("return x * s + s", "x = torch.randn(200, 100)\ns = 3.14"),
     "strided_input": task("return x * 2", "x = torch.randn(200, 100).t()"),
     "named_like_ours": task("return mul * 2 + y", "mul = torch.randn(30, 40)\ny = torch.randn(30, 40)"),
 }
@@ -209,6 +210,10 @@ DECLINED = {
     "boolean_maximum": (task("return (x > 0).amax(-1)", FLAT), "the amax of booleans"),
     "rounded_to_digits": (task("return torch.round(x, decimals=2)", FLAT), "calls round in a way"),
     "floor_division": (task("return a // 3", INTEGERS), "no recipe knows"),
+    "flag_argument": (
+        task("return x * 2 if s else x", "x = torch.randn(20, 10)\ns = True"),
+        "takes s, a plain value",
+    ),
     "in_place_on_input": (task("return x.mul_(2)", FLAT), "writes into a tensor that others may see"),
     "identity": (task("return x", FLAT), "returns its inputs"),
     "variadic": (

@@ -121,6 +121,16 @@ def matched_source(judge: Judge, task: Path) -> str:
     return match.write(match.tunings[0])
 
 
+def test_a_number_is_taken_from_where_the_task_has_it(judge: Judge, tmp_path: Path) -> None:
+    sources = {
+        name: matched_source(judge, written(tmp_path, name, ELEMENTWISE[name]))
+        for name in ("number_argument", "leaky_relu_module", "scaled_by_root")
+    }
+    assert "return mul_add(x, s)" in sources["number_argument"]
+    assert "self.act.negative_slope" in sources["leaky_relu_module"]
+    assert "self.width ** 0.5" in sources["scaled_by_root"]
+
+
 def test_a_kernel_that_was_changed_by_hand_is_nobodys_tuning(judge: Judge, tmp_path: Path) -> None:
     match = matched(judge, written(tmp_path, "softmax", ROWS["softmax"]))
     source = match.write(match.tunings[0])

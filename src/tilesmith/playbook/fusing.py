@@ -188,7 +188,7 @@ def host_name(graph: Graph, name: str) -> str:
     """An input or a parameter as `forward` finds it: `x`, `pair[0]`, `self.layers[2].weight`."""
     for given in graph.inputs:
         if given.name == name:
-            return given.argument + "".join(f"[{step!r}]" for step in given.path)
+            return given.expression
     attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
     if not attribute:
         raise Unmatched("makes a constant tensor in forward")

@@ -16,7 +16,7 @@ COMBINERS = {
     "prod": ("product", "a * b"),
 }
 """Reductions that need a function of their own: PyTorch's maximum is NaN as soon as one element is."""
-_UPDATES = {"sum": "{a} + {b}", "prod": "{a} * {b}", "max": "tl.maximum({a}, {b})", "min": "tl.minimum({a}, {b})"}
+_UPDATES = {"sum": "{a} + {b}", "prod": "{a} * {b}", "max": "tl.maximum({a}, {b})"}
 
 
 @dataclass(frozen=True)

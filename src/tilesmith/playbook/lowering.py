@@ -7,10 +7,10 @@ from typing import Any
 
 from tilesmith.playbook import composites, operators
 from tilesmith.playbook.pointwise import COMPARISONS, LOGICAL, POINTWISE
-from tilesmith.playbook.scalars import Named, attribute_of
+from tilesmith.playbook.scalars import PLAIN, Named, attribute_of
 from tilesmith.playbook.steps import CAST, LEAF, VIEW, Step
 from tilesmith.playbook.symbols import Symbols, Unmatched
-from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
+from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
 
 ROW_SIZE = "N"
 _MOST_STEPS = 120
@@ -42,6 +42,9 @@ class Lowering:
             self.values[node.name] = self._lowered(node)
             if operators.is_inplace(node):
                 self.values[str(reference(node.args[0]))] = self.values[node.name]
+        for plain in self._plain_inputs():
+            if plain.expression not in self._scalar_names:
+                raise Unmatched(f"takes {plain.name}, a plain value whose use its operators do not show")
         if len(self._names) - leaves > _MOST_STEPS:
             raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
 
@@ -84,12 +87,21 @@ class Lowering:
         """
         if any(leaf.dtype == "float64" for leaf in self.graph.leaves):
             return value
-        known = attribute_of(value, self.graph.scalars)
+        known = self._given(value) or attribute_of(value, self.graph.scalars)
         if known is None or known.host is None:
             return value
         if known.host not in self._scalar_names:
             self._scalar_names[known.host] = Named(value, self.free_name(known.name), known.host)
         return self._scalar_names[known.host]
+
+    def _given(self, value: float) -> Named | None:
+        """The argument of `forward` that is this number."""
+        found = [one for one in self._plain_inputs() if type(one.value) is float and one.value == value]
+        sole = len(found) == 1 and value not in PLAIN
+        return Named(value, found[0].name, found[0].expression) if sole else None
+
+    def _plain_inputs(self) -> list[Input]:
+        return [one for one in self.graph.inputs if one.shape is None]
 
     def view(self, step: Step, node: Node) -> Step:
         shape = node.shape or ()

@@ -9,8 +9,8 @@ from typing import Any
 from tilesmith.playbook.symbols import Form, Unmatched
 
 LEAF, VIEW, CAST = "leaf", "view", "cast"
-REDUCTIONS = ("sum", "max", "min", "prod", "argmax", "argmin", "amax", "amin")
-"""`max` and `min` may ignore NaN, because what follows brings it back; `amax` and `amin` may not."""
+REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")
+"""`max`, the one inside a softmax, may ignore NaN, because the sum brings it back; `amax` and `amin` may not."""
 
 COMPUTED_IN = {
     "float16": "tl.float32",

@@ -37,6 +37,13 @@ class Input:
     """Null for a plain value, which is then a literal in the graph."""
     stride: tuple[int, ...] | None
     dtype: str | None
+    value: Any = None
+    """Of a plain value: the number, string or boolean itself."""
+
+    @property
+    def expression(self) -> str:
+        """As `forward` finds it: `x`, `pair[0]`."""
+        return self.argument + "".join(f"[{step!r}]" for step in self.path)
 
 
 @dataclass(frozen=True)

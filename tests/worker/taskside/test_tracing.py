@@ -88,7 +88,8 @@ def test_nested_arguments_and_results(tmp_path: Path) -> None:
         ("options_bias", "options", ("bias",)),
         ("factor", "factor", ()),
     ]
-    assert graph.inputs[3].shape is None
+    assert (graph.inputs[3].shape, graph.inputs[3].value) == (None, 2.5)
+    assert graph.inputs[2].expression == "options['bias']"
     assert graph.outputs == {
         "total": {"node": "add"},
         "rest": [{"node": "mul"}, {"value": None}],

@@ -24,9 +24,10 @@ def inputs_of(model: nn.Module, arguments: list[Any]) -> Iterator[tuple[Input, t
     for argument, value in zip(_argument_names(model, len(arguments)), arguments, strict=True):
         for path, item in _leaves(value, ()):
             name = "_".join([argument, *(str(step) for step in path)])
-            is_tensor = isinstance(item, torch.Tensor)
-            known = form(item) if is_tensor else (None, None, None)
-            yield Input(name, argument, path, *known), item if is_tensor else None
+            if isinstance(item, torch.Tensor):
+                yield Input(name, argument, path, *form(item)), item
+            else:
+                yield Input(name, argument, path, None, None, None, _literal(item, {})), None
 
 
 def _argument_names(model: nn.Module, count: int) -> list[str]:
