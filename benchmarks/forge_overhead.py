@@ -33,7 +33,7 @@ from tilesmith.forge.dials import Dials  # noqa: E402
 from tilesmith.forge.running import run_forge  # noqa: E402
 from tilesmith.records import Evaluation, Phase, Prompt, Reply, Request, Usage  # noqa: E402
 
-DIALS = Dials(seeds=5, rounds=12, repairs=3, seed_repairs=3, patience=12)
+DIALS = Dials(seeds=5, rounds=12, repairs=3, spare_repairs=3, patience=12)
 
 
 class InstantAuthor:

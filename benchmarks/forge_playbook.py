@@ -1,4 +1,4 @@
-"""What `tilesmith forge TASK` reaches offline: the playbook's kernels, tuned, judged and timed on this machine's GPU.
+"""What `tilesmith forge TASK` reaches offline: the playbook's kernels, tuned, judged and timed on the GPU here.
 
     PYTHONPATH=src python benchmarks/forge_playbook.py --out results.json [TASK ...]
 
@@ -60,7 +60,8 @@ def shown(result: dict[str, Any]) -> str:
     times = {name: timing[f"{name}_ms"] for name in ("candidate", "eager", "graph", "compile")}
     parts = [f"{name} {one['p50']:.4f}" for name, one in times.items() if one]
     floor = (result["confirmation"]["roofline"] or {}).get("floor_ms")
-    return f"{result['task']:<12} {result['score']:.3f}x  {'  '.join(parts)}  floor {floor:.4f} ms  {result['seconds']} s"
+    parts += [f"floor {floor:.4f} ms"] if floor else []
+    return f"{result['task']:<12} {result['score']:.3f}x  {'  '.join(parts)}  {result['seconds']} s"
 
 
 def main() -> None:

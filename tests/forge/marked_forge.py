@@ -24,7 +24,8 @@ from tilesmith.llm.providers import OWN_KEY, Endpoint
 from tilesmith.records import Evaluation
 from tilesmith.runs import RunFolder
 
-DIALS = Dials(seeds=3, rounds=2, repairs=2, patience=2)
+DIALS = Dials(seeds=4, rounds=2, repairs=2, spare_repairs=1, patience=2, max_tokens=40_500, max_cost=50)
+"""The tokens end it before the last stage."""
 
 
 class SlowEvaluator(MarkedEvaluator):
@@ -47,7 +48,7 @@ def opened(arguments: list[str]) -> RunFolder:
 
 def main() -> None:
     with contextlib.closing(opened(sys.argv[1:])) as run:
-        commission = recommission(run)
+        commission = recommission(run.path)
         print(run.path, flush=True)
         author = make_author(commission.author, lambda _: None)
         run_forge(run, author, SlowEvaluator(), commission.dials, Onlooker())

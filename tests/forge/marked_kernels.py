@@ -92,6 +92,9 @@ class ListAuthor:
             return Reply(reply, author="list", usage=usage, seconds=1.0)
         return reply
 
+    def dollars(self, usage: Usage) -> float | None:
+        return (10 * usage.input_tokens + 20 * usage.output_tokens) / 1e6
+
     @property
     def phases(self) -> list[str]:
         return [f"{one.phase} {one.stage}" if one.stage else str(one.phase) for one in self.asked]

@@ -26,6 +26,7 @@ REPLIES = {
     "seed-2": kernel("passed 0.4 low gemm time-loop-on-host", "b"),
     "seed-3": "Only prose.",
     "seed-3-again": kernel("passed 0.3", "c"),
+    "seed-4": kernel("not judged here", "n"),
     "repair-1": kernel("passed 0.2", "d"),
     "revise-1": kernel("passed 0.5", "e"),
     "analyse-1": analysis("high"),
@@ -38,7 +39,7 @@ REPLIES = {
     "optimise-3": kernel("passed 1.4", "j"),
     "stage-grid-1": kernel("passed 1.6", "k"),
     "stage-block-1": kernel("wrong_values", "l"),
-    "stage-memory-1": kernel("passed 1.7", "m"),
+    "repair-4": kernel("passed 1.5", "m"),
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,14 @@ from tilesmith.forge.running import run_forge
 from tilesmith.records import (
     Analysed,
     Attempted,
+    Called,
     Confirmed,
     Decision,
+    Finished,
+    Prompt,
     Refused,
     Reply,
+    Request,
     Stop,
     Usage,
 )
@@ -72,6 +78,15 @@ def test_repairs_are_bounded(tmp_path: Path) -> None:
     assert "no kernel passed, of 3 tried" in told.finished.why
 
 
+def test_twins_are_repaired_once(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("compile_error", "a")] * 3,
+        "repair": [kernel("compile_error", f"r{n}") for n in range(9)],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=3, rounds=0, stages="none", repairs=2))
+    assert told.author.phases.count("repair") == 2
+
+
 def test_a_cheat_is_not_repaired(tmp_path: Path) -> None:
     told = forged(tmp_path, {"seed": [kernel("cheating")]}, Dials(seeds=1, rounds=1, stages="none"))
     assert told.author.phases == ["seed"]
@@ -90,7 +105,7 @@ def test_other_failing_seeds_get_fewer_repairs_once_one_passed(tmp_path: Path) -
         "seed": [kernel("passed 1.1", "a"), kernel("compile_error", "b")],
         "repair": [kernel("compile_error", f"r{n}") for n in range(9)],
     }
-    told = forged(tmp_path, replies, Dials(seeds=2, rounds=0, stages="none", repairs=3, seed_repairs=1))
+    told = forged(tmp_path, replies, Dials(seeds=2, rounds=0, stages="none", repairs=3, spare_repairs=1))
     assert told.author.phases.count("repair") == 1
 
 
@@ -133,6 +148,23 @@ def test_a_hard_plan_that_fails_its_repairs_falls_back(tmp_path: Path) -> None:
     assert any("fallback" in event.about for event in told.of(Decision))
 
 
+def test_a_fallback_is_repaired_as_what_it_is(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 0.6", "a")],
+        "analyse": [analysis("high")],
+        "optimise": [kernel("wrong_values", "b"), kernel("compile_error", "c")],
+        "repair": [kernel("wrong_values", "d"), kernel("passed 0.9 low", "e")],
+        "stage grid": [kernel("passed 1.1", "f")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1, stages="grid", repairs=1))
+    plan, fallback = (one for one in told.author.asked if one.phase == "repair")
+    assert (plan.use_fallback, fallback.use_fallback) == (False, True)
+    assert fallback.analysis.fallback == "keep PyTorch's"
+    expected = {one.attempt.candidate.number: one.attempt.expected_speedup for one in told.of(Attempted)}
+    assert expected == {1: None, 2: 1.5, 3: 1.5, 4: None, 5: None, 6: None}
+    assert told.author.phases[-1] == "stage grid", "the fallback is plain, though the plan was not"
+
+
 def test_an_easy_plan_has_no_fallback(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 0.6", "a")],
@@ -172,6 +204,18 @@ def test_a_malformed_analysis_is_asked_for_once_more_then_done_without(tmp_path:
     assert told.author.asked[3].analysis is None
     assert [event.analysis for event in told.of(Analysed)] == [None, None]
     assert told.finished.best == 2
+
+
+def test_a_cut_off_analysis_is_asked_for_more_briefly(tmp_path: Path) -> None:
+    cut = Reply('{"bottleneck": "mem', "list", Stop.LENGTH)
+    replies = {
+        "seed": [kernel("passed 1.0", "a")],
+        "analyse": [cut, analysis()],
+        "optimise": [kernel("passed 1.5", "b")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=1, stages="none"))
+    assert "cut off" in told.author.asked[2].complaint
+    assert [one.number for one in told.author.asked] == [1, 2, 3, 4]
 
 
 def test_prose_is_asked_for_once_more(tmp_path: Path) -> None:
@@ -256,6 +300,8 @@ def test_a_persistent_kernel_with_a_wrong_grid_gets_its_grid_fixed(tmp_path: Pat
     }
     told = forged(tmp_path, replies, Dials(seeds=1, rounds=0))
     assert told.author.phases == ["seed", "revise", "stage grid"]
+    assert told.author.asked[2].lessons == ("grid-batch-only",)
+    assert not told.author.asked[2].with_care, "it takes a new body to spread over hidden units"
     assert told.finished.best == 3
 
 
@@ -267,6 +313,27 @@ def test_an_analysis_can_make_a_kernel_delicate(tmp_path: Path) -> None:
     }
     told = forged(tmp_path, replies, Dials(seeds=1, rounds=1))
     assert told.author.phases == ["seed", "analyse", "optimise"]
+
+
+def test_a_kernel_stays_delicate_after_an_easy_round(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 1.0", "a")],
+        "analyse": [analysis("high"), analysis("low")],
+        "optimise": [kernel("passed 1.5 low", "b"), kernel("passed 1.7 low", "c")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=2))
+    assert [event.about for event in told.of(Decision)] == ["stage grid", "stage block", "stage memory"]
+
+
+def test_a_failing_stage_is_mended_within_bounds(tmp_path: Path) -> None:
+    replies = {
+        "seed": [kernel("passed 1.0 low", "a")],
+        "stage grid": [kernel("compile_error", "b")],
+        "repair": [kernel("passed 1.4", "c")],
+    }
+    told = forged(tmp_path, replies, Dials(seeds=1, rounds=0, stages="grid", spare_repairs=1))
+    assert told.author.phases == ["seed", "stage grid", "repair"]
+    assert told.finished.best == 3
 
 
 def test_untimed_stages_are_left_out_unless_asked_for(tmp_path: Path) -> None:
@@ -285,27 +352,58 @@ def test_the_target_ends_the_run(tmp_path: Path) -> None:
     assert "target" in told.of(Decision)[0].why
 
 
+class GreedyAuthor(ListAuthor):
+    """Uses every token it is allowed, and as many for the prompt as there can be."""
+
+    def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+        reply = super().answer(request, prompt, heard)
+        usage = Usage(len(prompt.system + prompt.user) // 3, request.max_output_tokens)
+        return replace(reply, usage=replace(usage, dollars=self.dollars(usage)))
+
+
+ENDLESS = {
+    "seed": [kernel("passed 1.0", f"seed {n}") for n in range(5)],
+    "analyse": [analysis()] * 99,
+    "optimise": [kernel(f"passed {1 + n / 10}", f"{n}") for n in range(1, 99)],
+}
+
+
+@pytest.mark.parametrize("seeds", [1, 3, 5])
 @pytest.mark.parametrize(
-    ("limit", "word"),
-    [({"max_tokens": 4000}, "token"), ({"max_cost": 0.025}, "money"), ({"max_minutes": 0.03}, "time")],
+    "limit", [{"max_tokens": 20_000}, {"max_tokens": 200_000}, {"max_cost": 0.3}, {"max_cost": 2.0}], ids=str
 )
-def test_a_budget_stops_cleanly(tmp_path: Path, limit: dict[str, float], word: str) -> None:
-    replies = {
-        "seed": [kernel("passed 1.0", "a")],
-        "analyse": [analysis()] * 9,
-        "optimise": [kernel(f"passed {1 + n / 10}", f"{n}") for n in range(1, 9)],
-    }
-    told = forged(tmp_path, replies, Dials(seeds=1, rounds=8, stages="none", **limit))
-    assert len(told.author.asked) == 2
-    assert word in told.of(Decision)[-1].why
-    assert told.finished.best == 1
-    assert len(told.of(Confirmed)) == 1
+def test_a_budget_is_never_overdrawn(tmp_path: Path, limit: dict[str, float], seeds: int) -> None:
+    dials = Dials(seeds=seeds, rounds=50, stages="none", max_output_tokens=32_768, **limit)
+    onlooker = Onlooker()
+    with new_run(tmp_path, dials) as run:
+        run_forge(run, GreedyAuthor(ENDLESS), MarkedEvaluator(), dials, onlooker)
+    spent = sum((event.reply.usage for event in onlooker.events if isinstance(event, Called)), Usage())
+    assert spent.tokens <= limit.get("max_tokens", spent.tokens)
+    assert spent.dollars <= limit.get("max_cost", spent.dollars)
+    stop = next(event for event in onlooker.events if isinstance(event, Decision))
+    assert "does not allow the next call" in stop.why
+    assert isinstance(onlooker.events[-1], Finished)
 
 
-def test_a_limit_on_money_learns_the_price_from_the_first_seed(tmp_path: Path) -> None:
-    dear = Reply(kernel("passed 1.0"), "list", usage=Usage(10, 10, dollars=1.0))
-    told = forged(tmp_path, {"seed": [dear] * 3}, Dials(seeds=3, rounds=0, stages="none", max_cost=1.5))
-    assert len(told.author.asked) == 1
+def test_no_money_no_call(tmp_path: Path) -> None:
+    told = forged(tmp_path, ENDLESS, Dials(seeds=1, max_cost=0.0))
+    assert told.author.asked == []
+    assert told.finished.best is None
+
+
+def test_a_price_nobody_knows_pays_for_nothing(tmp_path: Path) -> None:
+    author = ListAuthor(ENDLESS)
+    author.dollars = lambda usage: None
+    dials = Dials(seeds=1, max_cost=5.0)
+    with new_run(tmp_path, dials) as run:
+        run_forge(run, author, MarkedEvaluator(), dials, Onlooker())
+    assert author.asked == []
+
+
+def test_time_is_a_budget_too(tmp_path: Path) -> None:
+    told = forged(tmp_path, ENDLESS, Dials(seeds=1, rounds=50, stages="none", max_minutes=3.5 / 60))
+    assert len(told.author.asked) == 4, "each call took a second"
+    assert "time" in told.of(Decision)[-1].why
 
 
 def test_a_winner_that_is_not_confirmed_gives_way_to_the_next(tmp_path: Path) -> None:

@@ -28,6 +28,10 @@ REPLIES = {
 }
 
 
+def replaying(recorded: Path, told: list[str] | None = None) -> ReplayAuthor:
+    return ReplayAuthor(recorded, lambda usage: 0.0, (told if told is not None else []).append)
+
+
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
     return forged(tmp_path, REPLIES, DIALS).run.path
@@ -36,7 +40,7 @@ def recorded(tmp_path: Path) -> Path:
 def replayed(recorded: Path, folder: Path, evaluator: MarkedEvaluator) -> Path:
     folder.mkdir()
     with new_run(folder, DIALS) as run:
-        run_forge(run, ReplayAuthor(recorded), evaluator, DIALS, Onlooker())
+        run_forge(run, replaying(recorded), evaluator, DIALS, Onlooker())
     return run.path
 
 
@@ -57,16 +61,28 @@ def test_a_replay_whose_verdicts_differ_says_so(recorded: Path, tmp_path: Path) 
         replayed(recorded, tmp_path / "again", Strict())
 
 
+def test_a_prompt_that_is_worded_otherwise_is_told(recorded: Path, tmp_path: Path) -> None:
+    class Slower(MarkedEvaluator):
+        def _evaluation(self, marks: str):  # type: ignore[no-untyped-def]
+            return super()._evaluation(marks.replace("0.6", "0.5"))
+
+    told: list[str] = []
+    (tmp_path / "again").mkdir()
+    with new_run(tmp_path / "again", DIALS) as run:
+        run_forge(run, replaying(recorded, told), Slower(), DIALS, Onlooker())
+    assert told[0] == f"request 3 is worded differently than in {recorded.name}"
+
+
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="not a run"):
-        ReplayAuthor(tmp_path)
+        replaying(tmp_path)
 
 
 def test_resuming_a_finished_run_asks_and_judges_nothing(recorded: Path) -> None:
     before = snapshot(recorded)
     evaluator = MarkedEvaluator()
     with contextlib.closing(RunFolder(recorded)) as run:
-        finished = run_forge(run, ReplayAuthor(recorded), evaluator, DIALS, Onlooker())
+        finished = run_forge(run, replaying(recorded), evaluator, DIALS, Onlooker())
     assert evaluator.judged == []
     assert finished.score == 1.6
     assert snapshot(recorded) == before
@@ -76,6 +92,6 @@ def test_events_are_appended_never_rewritten(recorded: Path) -> None:
     journal = recorded / "events.jsonl"
     before = journal.read_bytes()
     with contextlib.closing(RunFolder(recorded)) as run:
-        run_forge(run, ReplayAuthor(recorded), MarkedEvaluator(), DIALS, Onlooker())
+        run_forge(run, replaying(recorded), MarkedEvaluator(), DIALS, Onlooker())
     assert journal.read_bytes() == before
     assert [json.loads(line)["event"] for line in before.splitlines()][-1] == "finished"

@@ -203,6 +203,13 @@ HOST_LOOPED = Evaluation(
     findings=(Finding("time-loop-on-host", Severity.WARNING, 9, "a Python loop launches kernels for every step"),),
     launches=3072,
 )
+WRONG_GRID = replace(
+    HOST_LOOPED,
+    kernel_type="persistent_recurrent",
+    complexity="persistent",
+    findings=(Finding("grid-batch-only", Severity.WARNING, 9, "the grid spreads over the batch alone"),),
+    launches=6,
+)
 PLAN = Analysis(
     bottleneck="the row is read three times: 0.121 ms against a floor of 0.055 ms",
     method="keep the whole row in registers",
@@ -228,7 +235,11 @@ def requests() -> dict[str, Request]:
     optimise = Request(5, Phase.OPTIMISE, softmax, base=timed, analysis=PLAN, history=(idea,))
     stage = Request(9, Phase.STAGE, softmax, base=timed, stage="block")
     looped = attempt(HOST_LOOPED, source=HOST_LOOP)
+    misplaced = attempt(WRONG_GRID)
     return {
+        "stage_wrong_grid": Request(
+            9, Phase.STAGE, gru, base=misplaced, stage="grid", lessons=("grid-batch-only",)
+        ),
         "seed": Request(1, Phase.SEED, softmax, seed=1, seeds=3),
         "seed_recurrent": Request(2, Phase.SEED, gru, seed=3, seeds=3),
         "seed_convolution": Request(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilesmith.authors.protocol import Author
 from tilesmith.errors import UsageError
-from tilesmith.llm.choosing import Choice
-from tilesmith.llm.prices import Price
+from tilesmith.llm.choosing import LlmOptions, choose_endpoint
+from tilesmith.llm.prices import Price, dollars
 from tilesmith.llm.providers import Endpoint
+from tilesmith.records import Usage
 
-AUTHORS = ("auto", "llm", "playbook", "replay")
+AUTHORS = ("auto", "llm", "playbook")
 
 
 @dataclass(frozen=True)
@@ -31,29 +33,38 @@ class AuthorChoice:
     call_timeout_s: float = 1800.0
     idle_timeout_s: float = 300.0
 
+    def __post_init__(self) -> None:
+        if self.retries < 0:
+            raise UsageError(f"--retries {self.retries}: must be at least 0")
+        for option, value in (("--call-timeout", self.call_timeout_s), ("--idle-timeout", self.idle_timeout_s)):
+            if not 0 < value < math.inf:
+                raise UsageError(f"{option} {value:g}: must be a number of seconds greater than zero")
+
     @property
     def name(self) -> str:
-        return self.endpoint.name if self.endpoint else self.kind
+        who = self.endpoint.name if self.endpoint else "playbook"
+        return f"replay of {who}" if self.kind == "replay" else who
 
 
-def choose_author(wanted: str, llm: Choice, recorded: Path | None) -> AuthorChoice:
-    """auto: an LLM when one is configured, else the playbook."""
+def choose_author(wanted: str, options: LlmOptions, environment: Mapping[str, str]) -> AuthorChoice:
+    """auto: an LLM when one is configured, else the playbook, which needs no model, no key and no network."""
+    if wanted == "replay":
+        raise UsageError("to replay a run, name it: tilesmith forge --replay RUN")
     if wanted not in AUTHORS:
-        raise UsageError(f"unknown author '{wanted}': use {', '.join(AUTHORS)}")
-    if recorded is not None and wanted in ("auto", "replay"):
-        return AuthorChoice("replay", f"replays {recorded}", recorded=str(recorded.resolve()))
-    if wanted == "replay" or recorded is not None:
-        raise UsageError("to replay a run, name its folder: --replay RUN (and no other author)")
-    if wanted == "llm" and llm.endpoint is None:
-        raise UsageError(
-            f"no LLM is configured: {llm.hint or 'name one with --model, see  tilesmith forge --help'}"
-        )
-    if wanted == "playbook" or llm.endpoint is None:
-        asked = wanted == "playbook"
-        return AuthorChoice(
-            "playbook", "as asked" if asked else llm.hint or "no LLM is configured; --model names one"
-        )
-    return AuthorChoice("llm", "as configured", endpoint=llm.endpoint)
+        raise UsageError(f"unknown author '{wanted}': use {', '.join(AUTHORS)}, or --replay RUN")
+    if wanted == "playbook":
+        return AuthorChoice("playbook", "as asked")
+    llm = choose_endpoint(options, environment)
+    if llm.endpoint is not None:
+        return AuthorChoice("llm", "as configured", endpoint=llm.endpoint)
+    if wanted == "llm":
+        raise UsageError(f"no LLM is configured: {llm.hint or 'name one with --model'}")
+    return AuthorChoice("playbook", llm.hint or "no LLM is configured; --model names one")
+
+
+def replayed(choice: AuthorChoice, recorded: Path) -> AuthorChoice:
+    """The author of a recorded run, as one that repeats itself."""
+    return replace(choice, kind="replay", why=f"repeats {choice.name}", recorded=str(recorded.resolve()))
 
 
 def make_author(choice: AuthorChoice, tell: Callable[[str], None]) -> Author:
@@ -61,7 +72,7 @@ def make_author(choice: AuthorChoice, tell: Callable[[str], None]) -> Author:
     if choice.kind == "replay" and choice.recorded is not None:
         from tilesmith.authors.replay import ReplayAuthor
 
-        return ReplayAuthor(Path(choice.recorded))
+        return ReplayAuthor(Path(choice.recorded), lambda usage: _recorded_price(choice, usage), tell)
     if choice.kind == "llm" and choice.endpoint is not None:
         from tilesmith.authors.llm import LlmAuthor
         from tilesmith.llm.patience import Limits, Patience
@@ -72,3 +83,7 @@ def make_author(choice: AuthorChoice, tell: Callable[[str], None]) -> Author:
     from tilesmith.authors.playbook import PlaybookAuthor
 
     return PlaybookAuthor()
+
+
+def _recorded_price(choice: AuthorChoice, usage: Usage) -> float | None:
+    return dollars(choice.endpoint, usage, choice.price) if choice.endpoint else 0.0

@@ -10,7 +10,7 @@ from tilesmith.errors import MachineError
 from tilesmith.llm.patience import Limits, Patience
 from tilesmith.llm.prices import Price, dollars
 from tilesmith.llm.providers import Endpoint
-from tilesmith.records import Prompt, Reply, Request
+from tilesmith.records import Prompt, Reply, Request, Usage
 
 
 class LlmAuthor:
@@ -37,6 +37,9 @@ class LlmAuthor:
     @property
     def name(self) -> str:
         return self._client.endpoint.name
+
+    def dollars(self, usage: Usage) -> float | None:
+        return dollars(self._client.endpoint, usage, self._price)
 
     def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
         limits = replace(self._limits, max_output_tokens=request.max_output_tokens)

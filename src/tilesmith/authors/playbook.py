@@ -13,13 +13,11 @@ from tilesmith.authors.protocol import Heard
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.tuning import tuning_of
-from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop
+from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop, Usage
 
 NAME = "playbook"
 _AT_THE_FLOOR = 1.05
 """A kernel this close to the roofline has nothing left to gain."""
-_USUAL_SEEDS = 3
-"""These were most likely seeds already, so an optimisation begins behind them."""
 
 _Answer = Reply | Declined
 
@@ -30,6 +28,9 @@ class PlaybookAuthor:
     @property
     def name(self) -> str:
         return NAME
+
+    def dollars(self, usage: Usage) -> float | None:
+        return 0.0
 
     def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
         """The reply to `request`; the prompt says the same in words and is not needed."""
@@ -62,18 +63,15 @@ def _analyse(request: Request, match: Match) -> _Answer:
 
 
 def _optimise(request: Request, match: Match) -> _Answer:
-    """A variant that was not among the seeds; the number of the request picks one, so every round tries another."""
+    """The next variant that nobody has tried."""
     if (why := _nothing_to_gain(request)) is not None:
         return Declined(why)
     base = _tuning(request, match)
     if base is None:
         return _kernel(match, match.tunings[0])
     near = [tuning for stage in STAGES for tuning in match.variations(base, stage)]
-    fresh = _untried(request, match, [*match.tunings[_USUAL_SEEDS:], *near])
-    fresh = [tuning for tuning in fresh if tuning not in match.tunings[:_USUAL_SEEDS]] or fresh
-    if not fresh:
-        return Declined("this recipe has no variant left to try")
-    return _kernel(match, fresh[request.number // 2 % len(fresh)])
+    fresh = _untried(request, match, [*match.tunings, *near])
+    return _kernel(match, fresh[0]) if fresh else Declined("this recipe has no variant left to try")
 
 
 def _stage(request: Request, match: Match) -> _Answer:

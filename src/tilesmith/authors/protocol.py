@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from tilesmith.records import Prompt, Reply, Request
+from tilesmith.records import Prompt, Reply, Request, Usage
 
 Heard = Callable[[int], None]
 """Told, while a reply comes in, how many characters have arrived so far."""
@@ -17,6 +17,9 @@ class Author(Protocol):
     @property
     def name(self) -> str:
         """For people: `playbook`, `gpt-x at https://...`."""
+
+    def dollars(self, usage: Usage) -> float | None:
+        """What so many tokens cost; null when nobody knows."""
 
     def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
         """The reply to `prompt`, which is `request` in words."""

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from tilesmith.authors.protocol import Heard
 from tilesmith.errors import AuthorError
-from tilesmith.records import Called, Prompt, Reply, Request
+from tilesmith.records import Called, Prompt, Reply, Request, Usage
+from tilesmith.runs.digest import prompt_digest
 from tilesmith.runs.journal import read_events
 from tilesmith.runs.manifest import read_manifest
 
+Dollars = Callable[[Usage], float | None]
+
 
 class ReplayAuthor:
-    """Replies by the number of the request. Where verdicts differ from the recorded ones, so may the requests:
-    then it has no answer, and says so."""
+    """Replies by the number of the request. Usage and price are those of the recorded run, so that budgets end it
+    where they ended that one; nothing is paid. Verdicts are given anew: where they differ from the recorded ones,
+    the prompts do too, which is told, and in the end there may be a request nobody has answered."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, dollars: Dollars, tell: Callable[[str], None]) -> None:
+        self._folder, self._dollars, self._tell = folder, dollars, tell
         self._recorded = read_manifest(folder).author
         events = read_events(folder / "events.jsonl")
         self._calls = {event.number: event for event in events if isinstance(event, Called)}
@@ -25,6 +30,9 @@ class ReplayAuthor:
     def name(self) -> str:
         return f"replay of {self._folder.name} ({self._recorded})"
 
+    def dollars(self, usage: Usage) -> float | None:
+        return self._dollars(usage)
+
     def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
         called = self._calls.get(request.number)
         if called is None or called.phase is not request.phase:
@@ -32,5 +40,7 @@ class ReplayAuthor:
                 f"{self._folder}: has no answer to request {request.number} ({request.phase}): "
                 "the verdicts here differ from those of the recorded run, or it ended earlier"
             )
+        if called.prompt_sha256 != prompt_digest(prompt):
+            self._tell(f"request {request.number} is worded differently than in {self._folder.name}")
         heard(len(called.reply.text))
         return called.reply

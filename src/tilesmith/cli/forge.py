@@ -41,16 +41,16 @@ def forge(
     resume: str | None = typer.Option(
         None, help="Go on with a run that was stopped or killed: its folder, or last."
     ),
+    replay: str | None = typer.Option(None, help="Tell a run again in a new folder, with its replies: no network."),
     runs: Path | None = typer.Option(None, help="Folder the run is made in; TILESMITH_RUNS, else ./runs."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
-    author: str = typer.Option("auto", help="auto, llm, playbook or replay.", rich_help_panel=_LLM),
+    author: str = typer.Option("auto", help="auto, llm or playbook.", rich_help_panel=_LLM),
     model: str | None = typer.Option(None, help="Model, or PROVIDER/MODEL; TILESMITH_MODEL.", rich_help_panel=_LLM),
     provider: str | None = typer.Option(
         None, help="openai, anthropic, gemini, deepseek, openrouter, ollama, vllm, sglang.", rich_help_panel=_LLM
     ),
     base_url: str | None = typer.Option(None, help="Any OpenAI-compatible endpoint.", rich_help_panel=_LLM),
     price: str | None = typer.Option(None, help="Dollars per million tokens: IN,OUT.", rich_help_panel=_LLM),
-    replay: str | None = typer.Option(None, help="Take all replies from this run.", rich_help_panel=_LLM),
     retries: int | None = typer.Option(None, help="Times a failing call is tried again.", rich_help_panel=_LLM),
     call_timeout: float | None = typer.Option(None, help="Seconds a call may take.", rich_help_panel=_LLM),
     idle_timeout: float | None = typer.Option(None, help="Seconds a call may be silent.", rich_help_panel=_LLM),
@@ -58,8 +58,8 @@ def forge(
     seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_DIALS),
     rounds: int | None = typer.Option(None, help="Rounds of analysis and optimisation.", rich_help_panel=_DIALS),
     repairs: int | None = typer.Option(None, help="Tries to mend a failing kernel.", rich_help_panel=_DIALS),
-    seed_repairs: int | None = typer.Option(
-        None, help="Tries to mend a failing seed when another seed has passed.", rich_help_panel=_DIALS
+    spare_repairs: int | None = typer.Option(
+        None, help="Tries to mend a failing seed when another passed, or a failing stage.", rich_help_panel=_DIALS
     ),
     stages: str | None = typer.Option(
         None, help="auto, all, none, or some of grid,block,memory.", rich_help_panel=_DIALS
@@ -84,22 +84,29 @@ def forge(
     timeout: float = typer.Option(_CHECK.timeout_s, help="Seconds one step may take.", rich_help_panel=_JUDGE),
     timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds.", rich_help_panel=_JUDGE),
 ) -> None:
-    from tilesmith.cli.forging import forge_new, resume_run
+    from tilesmith.cli.forging import forge_new, replay_run, resume_run
 
     faces = Faces(runs_folder(runs), as_json)
     if resume is not None:
-        _nothing_else(context)
+        _nothing_else(context, "resume")
         raise typer.Exit(resume_run(resume, faces))
+    if replay is not None:
+        _nothing_else(context, "replay", *(["author"] if author == "replay" else []), "task")
+        raise typer.Exit(replay_run(replay, task, faces))
     if task is None:
         raise UsageError("name a task to forge, or --resume RUN; see  tilesmith forge --help")
     options = {name: value for name, value in context.params.items() if value is not None}
     raise typer.Exit(forge_new(task, options, faces))
 
 
-def _nothing_else(context: typer.Context) -> None:
-    """A resumed run is configured by its own folder."""
+def _nothing_else(context: typer.Context, option: str, *welcome: str) -> None:
+    """A resumed or replayed run is configured by its own folder."""
     for name in context.params:
         source = context.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE" and name not in ("resume", "runs", "as_json"):
+        if (
+            source is not None
+            and source.name == "COMMANDLINE"
+            and name not in (option, *welcome, "runs", "as_json")
+        ):
             shown = "TASK" if name == "task" else f"--{name.replace('_', '-')}"
-            raise UsageError(f"--resume goes on with what the run was begun with; leave out {shown}")
+            raise UsageError(f"--{option} takes everything from the run it names; leave out {shown}")

@@ -13,8 +13,9 @@ from typing import Any
 
 from rich.console import Console
 
-from tilesmith.authors.choosing import AuthorChoice, choose_author, make_author
+from tilesmith.authors.choosing import AuthorChoice, choose_author, make_author, replayed
 from tilesmith.cli.live import watcher
+from tilesmith.cli.printing import put
 from tilesmith.cli.runs_folder import Faces
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
@@ -23,7 +24,7 @@ from tilesmith.forge.dials import dials_for
 from tilesmith.forge.judging import JudgeEvaluator
 from tilesmith.forge.running import run_forge
 from tilesmith.judge.devices import choose_device
-from tilesmith.llm.choosing import LlmOptions, choose_endpoint
+from tilesmith.llm.choosing import LlmOptions
 from tilesmith.llm.prices import dollars, parse_price, price_source
 from tilesmith.records import Finished, Usage, to_json
 from tilesmith.runs import RunFolder, Status
@@ -34,7 +35,7 @@ Options = Mapping[str, Any]
 
 
 def forge_new(task: Path, options: Options, faces: Faces) -> int:
-    author = _author(options, faces)
+    author = _author(options)
     check = CheckConfig(**{one.name: options[one.name] for one in fields(CheckConfig) if one.name in options})
     check = replace(check, timeout_s=options["timeout"])
     dials = dials_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
@@ -57,15 +58,23 @@ def _demand_price(commission: Commission) -> None:
 
 def resume_run(name: str, faces: Faces) -> int:
     with contextlib.closing(RunFolder(find_run(faces.runs, name))) as run:
-        return _forge(run, recommission(run), faces)
+        return _forge(run, recommission(run.path), faces)
 
 
-def _author(options: Options, faces: Faces) -> AuthorChoice:
-    llm = choose_endpoint(
-        LlmOptions(options.get("model"), options.get("provider"), options.get("base_url")), os.environ
-    )
-    recorded = find_run(faces.runs, options["replay"]) if "replay" in options else None
-    chosen = choose_author(options["author"], llm, recorded)
+def replay_run(name: str, task: Path | None, faces: Faces) -> int:
+    """The same commission in a new folder, answered from the old one."""
+    recorded = find_run(faces.runs, name)
+    commission = recommission(recorded)
+    if task is not None and task.resolve() != commission.task.resolve():
+        raise UsageError(f"{recorded.name} is a run of {commission.task}, not of {task}; leave out the task")
+    commission = replace(commission, author=replayed(commission.author, recorded))
+    with contextlib.closing(begin(commission, faces.runs)) as run:
+        return _forge(run, commission, faces)
+
+
+def _author(options: Options) -> AuthorChoice:
+    llm = LlmOptions(options.get("model"), options.get("provider"), options.get("base_url"))
+    chosen = choose_author(options["author"], llm, os.environ)
     named = {"retries": "retries", "call_timeout": "call_timeout_s", "idle_timeout": "idle_timeout_s"}
     limits = {field: options[option] for option, field in named.items() if option in options}
     return replace(chosen, price=parse_price(options["price"]) if "price" in options else None, **limits)
@@ -102,7 +111,7 @@ def _opening(run: RunFolder, commission: Commission) -> list[str]:
 
 def _say(line: str, run: RunFolder, console: Console) -> None:
     run.log(line)
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
+    put(line, console)
 
 
 def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces) -> None:
@@ -119,6 +128,6 @@ def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces
             "usage_by_phase": {phase: to_json(spent.usage) for phase, spent in story.spent_by_phase.items()},
         }
         del document["event"]
-        print(json.dumps(document, indent=2))
+        put(json.dumps(document, indent=2), Console())
     elif best is not None:
-        console.print(f"best    {best}", markup=False, highlight=False, soft_wrap=True)
+        put(f"best    {best}", console)

@@ -6,7 +6,6 @@ Calls run side by side, so both may come from any thread. An event told twice, a
 
 from __future__ import annotations
 
-import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -19,6 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from tilesmith.cli.live_view import Going, Moment, picture, style_for
+from tilesmith.cli.printing import put
 from tilesmith.forge.dials import Dials
 from tilesmith.records import Attempted, Called, Confirmed, Event, Surveyed
 from tilesmith.runs.journal import key_of
@@ -76,8 +76,7 @@ class PlainWatcher:
             if key_of(event) in self._told:
                 return
             self._told.add(key_of(event))
-            with contextlib.suppress(OSError):  # nobody reads any more; the run and its record go on
-                print(line_for(event), file=self._console.file, flush=True)
+            put(line_for(event), self._console)
 
 
 @dataclass(frozen=True)

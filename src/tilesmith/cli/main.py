@@ -22,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
 COMMANDS = ("forge", "check", "lint", "runs", "doctor")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
@@ -70,16 +72,16 @@ def _command_name(error: Exception) -> str:
 def main() -> None:
     """Exit 0: done. 1: the kernel failed. 2: wrong use, bad input or our own failure, in one line."""
     try:
-        sys.exit(app(standalone_mode=False) or 0)
+        code = app(standalone_mode=False) or 0
     except TilesmithError as error:
         _fail(str(error))
     except KeyboardInterrupt:
-        print("tilesmith: interrupted", file=sys.stderr)
-        sys.exit(2)
+        code = INTERRUPTED
     except Exception as error:
         _explain_wrong_use(error)
         if os.environ.get("TILESMITH_TRACEBACK"):
             raise
-        told = f"{type(error).__name__}: {error}"
-        print(f"tilesmith: our own failure: {told} (TILESMITH_TRACEBACK=1 shows where)", file=sys.stderr)
-        sys.exit(2)
+        _fail(f"our own failure: {type(error).__name__}: {error} (TILESMITH_TRACEBACK=1 shows where)")
+    if code == INTERRUPTED:
+        _fail("interrupted")
+    sys.exit(code)

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tilesmith.forge.budget import EnoughDone, Spending, check_budget
+from tilesmith.forge.budget import EnoughDone, Spending, within_budget
 from tilesmith.forge.dials import Dials
-from tilesmith.forge.ranking import furthest, score_of, verdict_on
+from tilesmith.forge.ranking import furthest, gravest, score_of, verdict_on
 from tilesmith.forge.workshop import Workshop
 from tilesmith.records import Analysis, Attempt, Candidate, Phase, Reply, Request
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a candidate was meant to be."""
+
+    analysis: Analysis | None = None
+    use_fallback: bool = False
+    complexity: str = "low"
+    """The gravest of all plans along its line of descent; a fallback starts a new line."""
 
 
 class Bench:
@@ -22,14 +32,16 @@ class Bench:
         self.attempts: list[Attempt] = []
         self.best: Attempt | None = None
         self.spending = Spending()
-        self.analyses: dict[int, Analysis] = {}
-        """By candidate: the analysis it, or what it descends from, carried out."""
+        self._plans: dict[int, Plan] = {}
         self._requests = self._candidates = 0
 
     @property
     def base(self) -> Attempt | None:
         """What the next phase starts from: the best verified candidate, else the one that came furthest."""
         return self.best or furthest(self.attempts)
+
+    def plan_of(self, attempt: Attempt | None) -> Plan:
+        return self._plans.get(attempt.candidate.number, Plan()) if attempt else Plan()
 
     def request(self, phase: Phase, **fields: Any) -> Request:
         self._requests += 1
@@ -47,25 +59,20 @@ class Bench:
         return reply
 
     def ask_all(self, requests: Sequence[Request]) -> Iterator[Reply]:
-        """All at once; but with a limit on money the first goes alone, so that its price is known."""
-        batches = [requests]
-        if self.dials.max_cost is not None and not self.spending.calls:
-            batches = [requests[:1], requests[1:]]
-        for batch in batches:
-            allowed = check_budget(self.dials, self.spending, batch)
-            replies = []
-            for reply in self.workshop.ask(allowed):
-                replies.append(reply)
-                yield reply
-            self.spending = self.spending.after_calls(replies)
+        """All at once, each with its share of what is left of the budget."""
+        allowed = within_budget(self.dials, self.spending, requests, self.workshop.author.dollars)
+        replies = []
+        for reply in self.workshop.ask(allowed):
+            replies.append(reply)
+            yield reply
+        self.spending = self.spending.after_calls(replies)
 
     def judge(self, request: Request, source: str) -> Attempt:
         """Judge a new candidate and decide whether it is the best so far. The caller tells the world."""
         parent = request.base.candidate.number if request.base else None
         self._candidates += 1
-        number = self._candidates
-        candidate = Candidate(number, source, parent, request.number, request.phase, request.stage)
-        self._remember_analysis(number, parent, request)
+        candidate = Candidate(self._candidates, source, parent, request.number, request.phase, request.stage)
+        self._plans[candidate.number] = self._planned(request)
         twin = next((one for one in self.attempts if one.candidate.source == source), None)
         attempt = self._repeated(candidate, twin) if twin else self._judged(candidate, request)
         self.attempts.append(attempt)
@@ -81,20 +88,23 @@ class Bench:
     def _others(self, base: Attempt | None) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt is not base)
 
-    def _remember_analysis(self, number: int, parent: int | None, request: Request) -> None:
-        """A fallback is not the plan that was analysed; anything else descends from its parent's plan."""
-        analysis = request.analysis or (self.analyses.get(parent) if parent else None)
-        if analysis is not None and not request.use_fallback:
-            self.analyses[number] = analysis
+    def _planned(self, request: Request) -> Plan:
+        before = self.plan_of(request.base)
+        if request.use_fallback:
+            return Plan(request.analysis, use_fallback=True)
+        if request.analysis is None:
+            return before
+        return Plan(request.analysis, complexity=gravest(before.complexity, request.analysis.complexity))
 
     def _judged(self, candidate: Candidate, request: Request) -> Attempt:
         evaluation, seconds = self.workshop.judge(candidate)
         self.spending = self.spending.after_verdict(seconds)
         kept, why = verdict_on(evaluation, self.best, self.dials.min_gain)
-        expected = request.analysis.expected_speedup if request.analysis else None
+        planned = request.analysis if not request.use_fallback else None
+        expected = planned.expected_speedup if planned else None
         return Attempt(candidate, evaluation, score_of(evaluation), kept, why, seconds, expected)
 
     def _repeated(self, candidate: Candidate, twin: Attempt) -> Attempt:
-        why = f"the same source as kernel {twin.candidate.number}: not judged again"
         number = twin.candidate.number
+        why = f"the same source as kernel {number}: not judged again"
         return Attempt(candidate, twin.evaluation, twin.score, False, why, 0.0, same_as=number)

@@ -1,19 +1,25 @@
-"""What a run has spent, and whether the next call may be made.
+"""What a run has spent, and how much the next calls may use.
 
-Every decision rests on recorded calls and verdicts alone, so a resumed or replayed run decides the same. A call is
-not made when it would probably go over a limit: as much as the dearest call so far is set aside for it.
+Every decision rests on recorded calls and verdicts alone, so a resumed or replayed run decides the same. What is
+left is shared by the calls made at once, and each reply is limited to what its share can pay for; a call whose
+share is too small for a kernel is not made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilesmith.forge.dials import Dials
+from tilesmith.llm.prompts import write_prompt
 from tilesmith.records import Reply, Request, Usage
 
 LEAST_USEFUL_OUTPUT = 1024
 """Tokens; a kernel does not fit into less."""
+CHARACTERS_PER_TOKEN = 3
+"""Of a prompt, to be on the safe side: code has more tokens than prose."""
+
+Dollars = Callable[[Usage], float | None]
 
 
 class EnoughDone(Exception):
@@ -26,46 +32,48 @@ class Spending:
 
     calls: int = 0
     usage: Usage = field(default_factory=Usage)
-    dearest_tokens: int = 0
-    dearest_dollars: float = 0.0
     seconds: float = 0.0
 
     def after_calls(self, replies: Sequence[Reply]) -> Spending:
         """Calls made at once: their tokens add up, their time does not."""
-        usages = [reply.usage for reply in replies]
-        return Spending(
-            self.calls + len(replies),
-            sum(usages, self.usage),
-            max([self.dearest_tokens, *(usage.tokens for usage in usages)]),
-            max([self.dearest_dollars, *(usage.dollars or 0.0 for usage in usages)]),
-            self.seconds + max((reply.seconds for reply in replies), default=0.0),
-        )
+        slowest = max((reply.seconds for reply in replies), default=0.0)
+        usage = sum((reply.usage for reply in replies), self.usage)
+        return Spending(self.calls + len(replies), usage, self.seconds + slowest)
 
     def after_verdict(self, seconds: float) -> Spending:
         return replace(self, seconds=self.seconds + seconds)
 
 
-def check_budget(dials: Dials, spending: Spending, requests: Sequence[Request]) -> list[Request]:
-    """The requests, their output limited to what is left; raises EnoughDone when they do not fit."""
-    _check_time(dials, spending)
-    _check_money(dials, spending, len(requests))
-    if dials.max_tokens is None:
-        return list(requests)
-    left = dials.max_tokens - spending.usage.tokens
-    share = left // max(len(requests), 1)
-    if share < max(LEAST_USEFUL_OUTPUT, spending.dearest_tokens):
-        raise EnoughDone(f"the token budget is spent: {spending.usage.tokens:,} of {dials.max_tokens:,} used")
-    return [replace(one, max_output_tokens=min(one.max_output_tokens, share)) for one in requests]
-
-
-def _check_time(dials: Dials, spending: Spending) -> None:
+def within_budget(dials: Dials, spending: Spending, requests: Sequence[Request], dollars: Dollars) -> list[Request]:
+    """The requests with their output limited to what is left; raises EnoughDone when they do not fit."""
     if dials.max_minutes is not None and spending.seconds >= dials.max_minutes * 60:
         raise EnoughDone(f"the time is spent: {spending.seconds / 60:.1f} of {dials.max_minutes:g} minutes")
+    if dials.max_tokens is None and dials.max_cost is None:
+        return list(requests)
+    return [_limited(dials, spending, one, len(requests), dollars) for one in requests]
 
 
-def _check_money(dials: Dials, spending: Spending, calls: int) -> None:
-    if dials.max_cost is None or not calls:
-        return
-    spent = spending.usage.dollars or 0.0
-    if spent + calls * spending.dearest_dollars > dials.max_cost or (spending.calls and spent >= dials.max_cost):
-        raise EnoughDone(f"the money is spent: ${spent:.4f} of ${dials.max_cost:g}")
+def _limited(dials: Dials, spending: Spending, request: Request, calls: int, dollars: Dollars) -> Request:
+    prompt = write_prompt(request)
+    given = -(-(len(prompt.system) + len(prompt.user)) // CHARACTERS_PER_TOKEN)
+    limit = request.max_output_tokens
+    if dials.max_tokens is not None:
+        limit = min(limit, (dials.max_tokens - spending.usage.tokens) // calls - given)
+        if limit < LEAST_USEFUL_OUTPUT:
+            used = f"{spending.usage.tokens:,} of {dials.max_tokens:,} used"
+            raise EnoughDone(f"the token budget does not allow the next call: {used}")
+    if dials.max_cost is not None:
+        spent = spending.usage.dollars or 0.0
+        limit = min(limit, _affordable((dials.max_cost - spent) / calls, given, limit, dollars))
+        if limit < LEAST_USEFUL_OUTPUT:
+            raise EnoughDone(f"the money does not allow the next call: ${spent:.4f} of ${dials.max_cost:g} spent")
+    return replace(request, max_output_tokens=limit)
+
+
+def _affordable(share: float, given: int, wanted: int, dollars: Dollars) -> int:
+    """Output tokens that `share` dollars pay for, after so many input tokens. An unknown price pays for nothing."""
+    reading, both = dollars(Usage(given, 0)), dollars(Usage(given, wanted))
+    if reading is None or both is None or reading > share:
+        return 0
+    writing = both - reading
+    return wanted if writing <= share - reading else int(wanted * (share - reading) / writing)

@@ -14,7 +14,8 @@ from tilesmith.errors import RunError, TaskError
 from tilesmith.forge.dials import Dials
 from tilesmith.records import from_json, to_json
 from tilesmith.runs import Manifest, RunFolder, create_run
-from tilesmith.runs.folder import sha256
+from tilesmith.runs.digest import text_digest
+from tilesmith.runs.manifest import read_manifest
 from tilesmith.tasks.source import read_task
 
 
@@ -39,7 +40,7 @@ def begin(commission: Commission, runs: Path) -> RunFolder:
     manifest = Manifest(
         task=task.name,
         task_path=str(task.path.resolve()),
-        task_sha256=sha256(task.text),
+        task_sha256=text_digest(task.text),
         author=commission.author.name,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         configuration=configuration,
@@ -48,9 +49,9 @@ def begin(commission: Commission, runs: Path) -> RunFolder:
     return create_run(runs, manifest, task.text)
 
 
-def recommission(run: RunFolder) -> Commission:
-    """What `run` was commissioned with; its task must still be what it was."""
-    manifest = run.manifest
+def recommission(folder: Path) -> Commission:
+    """What the run in `folder` was commissioned with; its task must still be what it was."""
+    manifest = read_manifest(folder)
     try:
         commission = Commission(
             task=Path(manifest.task_path),
@@ -59,10 +60,10 @@ def recommission(run: RunFolder) -> Commission:
             dials=from_json(Dials, manifest.configuration["dials"]),
         )
     except (KeyError, TypeError) as error:
-        raise RunError(f"{run.path / 'run.json'}: its configuration is damaged: {error}") from None
-    if sha256(read_task(commission.task).text) != manifest.task_sha256:
+        raise RunError(f"{folder / 'run.json'}: its configuration is damaged: {error}") from None
+    if text_digest(read_task(commission.task).text) != manifest.task_sha256:
         raise TaskError(
-            f"{commission.task}: changed since the run began (its text then: {run.path / 'task.py'}); "
+            f"{commission.task}: changed since the run began (its text then: {folder / 'task.py'}); "
             "put it back, or start a new run"
         )
     return commission

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -19,8 +20,8 @@ class Dials:
     """Times the best kernel is analysed and improved."""
     repairs: int = 3
     """Tries to mend a failing kernel."""
-    seed_repairs: int = 1
-    """The same for a failing seed when another seed has passed."""
+    spare_repairs: int = 1
+    """The same where the run can do without it: a failing seed when another has passed, a failing stage."""
     stages: str = "auto"
     """Which tuning stages: auto, all, none, or a list such as grid,memory. auto needs a GPU to measure them."""
     patience: int = 1
@@ -42,7 +43,7 @@ class Dials:
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
             value = getattr(self, name)
-            if value is not None and value < least:
+            if value is not None and not least <= value < math.inf:
                 raise UsageError(f"--{name.replace('_', '-')} {value:g}: must be at least {least:g}")
         unknown = [stage for stage in self._named_stages if stage not in STAGES]
         if self.stages not in ("auto", "all", "none") and unknown:
@@ -63,7 +64,7 @@ _LEAST: dict[str, float] = {
     "seeds": 1,
     "rounds": 0,
     "repairs": 0,
-    "seed_repairs": 0,
+    "spare_repairs": 0,
     "patience": 1,
     "min_gain": 1.0,
     "target_speedup": 0.0,
@@ -74,9 +75,9 @@ _LEAST: dict[str, float] = {
 }
 
 EFFORTS = {
-    "quick": Dials(seeds=1, rounds=1, repairs=2, seed_repairs=0, stages="none"),
+    "quick": Dials(seeds=1, rounds=1, repairs=2, spare_repairs=0, stages="none"),
     "normal": Dials(),
-    "thorough": Dials(seeds=5, rounds=6, repairs=5, seed_repairs=3, patience=2, max_output_tokens=32_768),
+    "thorough": Dials(seeds=5, rounds=6, repairs=5, spare_repairs=3, patience=2, max_output_tokens=32_768),
 }
 
 

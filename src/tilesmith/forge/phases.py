@@ -21,7 +21,7 @@ def sow(bench: Bench) -> Generator[Event, None, None]:
     seeds = yield from _judge_as_they_come(bench, requests)
     bench.stop_if_target_met()
     for attempt in filter(is_repairable, seeds):
-        yield from mended(bench, attempt, bench.dials.seed_repairs if bench.best else bench.dials.repairs)
+        yield from mended(bench, attempt, bench.dials.spare_repairs if bench.best else bench.dials.repairs)
     if bench.best:
         yield from held_to_plan(bench, bench.best)
 

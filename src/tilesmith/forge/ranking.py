@@ -7,7 +7,7 @@ by fewer launches, then by fewer spilled registers. What is not better than the 
 
 from __future__ import annotations
 
-from tilesmith.records import Attempt, Evaluation, Severity, Verdict
+from tilesmith.records import COMPLEXITIES, Attempt, Evaluation, Severity, Verdict
 
 PLAN_FINDINGS = frozenset(
     {
@@ -51,6 +51,11 @@ def is_faster(evaluation: Evaluation) -> bool | None:
     if evaluation.timing is None:
         return None
     return all(one.low > 1 for one in evaluation.timing.speedup.values())
+
+
+def gravest(*complexities: str) -> str:
+    """Of what is said about one kernel; `unknown` says nothing."""
+    return max(complexities, key=lambda one: COMPLEXITIES.index(one) if one in COMPLEXITIES else -1)
 
 
 def plan_findings(evaluation: Evaluation) -> tuple[str, ...]:

@@ -19,10 +19,11 @@ def run_forge(run: RunFolder, author: Author, evaluator: Evaluator, dials: Dials
     finished: Finished | None = None
     try:
         for event in forge(workshop, dials):
-            workshop.tell(event)
-            _keep_best(run, event, kept)
+            is_new = workshop.tell(event)
+            _keep_best(run, event, kept, is_new)
             finished = event if isinstance(event, Finished) else finished
     except TilesmithError as error:
+        workshop.settle()
         run.stand(Status.STOPPED, str(error))
         raise
     except KeyboardInterrupt:
@@ -33,10 +34,12 @@ def run_forge(run: RunFolder, author: Author, evaluator: Evaluator, dials: Dials
     return finished
 
 
-def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt]) -> None:
+def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt], is_new: bool) -> None:
+    """Old events of a resumed run do not turn best.py back; its end is written anew, in case a kill stopped that."""
     if isinstance(event, Attempted) and event.attempt.kept:
         kept[event.attempt.candidate.number] = event.attempt
-        run.write_best(_marked(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
+        if is_new:
+            run.write_best(_marked(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
     if isinstance(event, Finished) and event.best is not None:
         run.write_best(_marked(run, kept[event.best], event.why))
     elif isinstance(event, Finished) and kept:

@@ -32,7 +32,7 @@ def judged(bench: Bench, request: Request, source: str) -> Told:
     try:
         attempt = bench.judge(request, source)
     except NotJudgedHere as reason:
-        yield refused(request, f"this kernel was not judged: {reason}")
+        yield refused(request, str(reason))
         return None
     yield Attempted(attempt)
     return attempt
@@ -42,8 +42,10 @@ def mended(bench: Bench, attempt: Attempt, tries: int) -> Generator[Event, None,
     """Repaired until it passes or the tries are used up; each starts from the newest text and knows the others."""
     history: tuple[Attempt, ...] = ()
     while len(history) < tries and is_repairable(attempt):
-        analysis = bench.analyses.get(attempt.candidate.number)
-        request = bench.request(Phase.REPAIR, base=attempt, history=history, analysis=analysis)
+        plan = bench.plan_of(attempt)
+        request = bench.request(
+            Phase.REPAIR, base=attempt, history=history, analysis=plan.analysis, use_fallback=plan.use_fallback
+        )
         history += (attempt,)
         repaired = yield from try_kernel(bench, request)
         if repaired is None or repaired.same_as is not None:
@@ -71,9 +73,9 @@ def refused(request: Request, problem: str) -> Refused:
 
 
 def is_repairable(attempt: Attempt) -> bool:
-    """A cheat is not repaired: it is dropped."""
+    """A cheat is dropped, and the twin of a kernel that failed has been repaired already."""
     verdict = attempt.evaluation.verdict
-    return verdict is not Verdict.PASSED and verdict in PROGRESS
+    return verdict is not Verdict.PASSED and verdict in PROGRESS and attempt.same_as is None
 
 
 def read_kernel(request: Request, reply: Reply) -> Generator[Event, None, str | UnusableReply | None]:

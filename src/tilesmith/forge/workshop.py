@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from tilesmith.authors.protocol import Author
+from tilesmith.errors import NotJudgedHere, RunError
 from tilesmith.llm.prompts import write_prompt
 from tilesmith.records import (
     Attempted,
@@ -24,13 +25,14 @@ from tilesmith.records import (
     Evaluation,
     Event,
     Prompt,
+    Refused,
     Reply,
     Request,
     Survey,
     Surveyed,
 )
 from tilesmith.runs import RunFolder
-from tilesmith.runs.folder import sha256
+from tilesmith.runs.digest import prompt_digest
 
 
 class Evaluator(Protocol):
@@ -74,7 +76,8 @@ class Workshop:
     """An author, an evaluator and a run folder."""
 
     def __init__(self, run: RunFolder, author: Author, evaluator: Evaluator, watcher: Watcher) -> None:
-        self.run, self._author, self._evaluator, self._watcher = run, author, evaluator, watcher
+        self.run, self.author, self._evaluator, self._watcher = run, author, evaluator, watcher
+        self._calls: list[threading.Thread] = []
 
     def survey(self) -> Survey:
         surveyed = self.run.journal.find("survey")
@@ -84,15 +87,16 @@ class Workshop:
         self.tell(surveyed)
         return surveyed.survey
 
-    def tell(self, event: Event) -> None:
-        """Onto the disk first, then to whoever looks on."""
-        self.run.record(event)
+    def tell(self, event: Event) -> bool:
+        """Onto the disk first, then to whoever looks on. Whether it is news."""
+        is_new = self.run.record(event)
         self._watcher.happened(event)
+        return is_new
 
     def ask(self, requests: Sequence[Request]) -> Iterator[Reply]:
         """Replies in the order of the requests, which are all made at once.
 
-        A reply counts only when it is on disk. When one request fails, the others are still waited for and kept.
+        A reply counts only when it is on disk. When one request fails, the others are still waited for.
         """
         boxes = [self._start(request) for request in requests]
         failed: BaseException | None = None
@@ -105,11 +109,23 @@ class Workshop:
         if failed is not None:
             raise failed
 
+    def settle(self) -> None:
+        """Wait for the calls under way: what is paid for shall be on disk."""
+        for call in self._calls:
+            call.join()
+
     def judge(self, candidate: Candidate) -> Judged:
+        """Raises NotJudgedHere where this machine cannot, or could not when the run was recorded."""
         recorded = self.run.journal.find(f"attempt {candidate.number}")
-        kernel = self.run.kernel_path(candidate)
         if isinstance(recorded, Attempted):
+            if recorded.attempt.candidate != candidate:
+                raise self._diverged(f"kernel {candidate.number}")
+            self.run.kernel_path(candidate)
             return Judged(recorded.attempt.evaluation, recorded.attempt.seconds)
+        kernel = self.run.kernel_path(candidate)
+        refused = self.run.journal.find(f"refused {candidate.call}")
+        if isinstance(refused, Refused):
+            raise NotJudgedHere(refused.problem)
         return self._timed(lambda gate: self._evaluator.evaluate(kernel, gate), "judge", candidate)
 
     def confirm(self, candidate: Candidate) -> Judged:
@@ -137,7 +153,8 @@ class Workshop:
             except BaseException as error:  # handed to the loop, which raises it
                 box.put(error)
 
-        threading.Thread(target=answer, daemon=True, name=f"request {request.number}").start()
+        self._calls.append(threading.Thread(target=answer, daemon=True, name=f"request {request.number}"))
+        self._calls[-1].start()
         return box
 
     def _answered(self, request: Request) -> Reply:
@@ -145,14 +162,20 @@ class Workshop:
         self.run.write_prompt(request.number, prompt)
         called = self.run.journal.find(f"call {request.number}")
         if not isinstance(called, Called):
-            digest = sha256(f"{prompt.system}\n\n{prompt.user}")
-            called = Called(request.number, request.phase, digest, self._ask(request, prompt))
+            reply = self._ask(request, prompt)
+            called = Called(request.number, request.phase, prompt_digest(prompt), reply)
+        if called.phase is not request.phase:
+            raise self._diverged(f"request {request.number}")
         self.tell(called)
         self.run.write_reply(called)
         return called.reply
 
+    def _diverged(self, where: str) -> RunError:
+        """Another version of tilesmith recorded this run, or somebody edited its record."""
+        return RunError(f"{self.run.path}: its record does not fit at {where}; start a new run, or use --replay")
+
     def _ask(self, request: Request, prompt: Prompt) -> Reply:
         told = Doing("call", request.number, request.phase, request.stage or "")
         self._watcher.doing(told)
-        reply = self._author.answer(request, prompt, lambda n: self._watcher.doing(replace(told, characters=n)))
+        reply = self.author.answer(request, prompt, lambda n: self._watcher.doing(replace(told, characters=n)))
         return replace(reply, text=reply.text.encode("utf-8", "replace").decode())

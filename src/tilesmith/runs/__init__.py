@@ -1,6 +1,6 @@
 """Runs on disk: a folder that only grows, that a person can read, and that survives `kill -9`."""
 
-from tilesmith.runs.folder import RunFolder, create_run, open_run
+from tilesmith.runs.folder import RunFolder, create_run
 from tilesmith.runs.manifest import Manifest, Status
 
-__all__ = ["Manifest", "RunFolder", "Status", "create_run", "open_run"]
+__all__ = ["Manifest", "RunFolder", "Status", "create_run"]

@@ -11,13 +11,10 @@ log.txt            what a person saw
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
-import hashlib
 import itertools
 import re
 import time
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -44,16 +41,12 @@ class RunFolder:
         self._write_again()
         self._log = (path / "log.txt").open("a", encoding="utf-8")
 
-    @property
-    def task_text(self) -> str:
-        return (self.path / "task.py").read_text(encoding="utf-8")
-
-    def record(self, event: Event) -> None:
-        """When this returns, the event is on disk. One that is there already is not written again."""
-        if self.journal.append(event):
-            line = line_for(event)
-            if line is not None:
-                self.log(line)
+    def record(self, event: Event) -> bool:
+        """When this returns, the event is on disk. One that is there already is not written again: then false."""
+        is_new = self.journal.append(event)
+        if is_new:
+            self.log(line_for(event))
+        return is_new
 
     def kernel_path(self, candidate: Candidate) -> Path:
         """The candidate's file, which is there when this returns."""
@@ -101,15 +94,6 @@ def create_run(parent: Path, manifest: Manifest, task_text: str) -> RunFolder:
     return RunFolder(path)
 
 
-@contextlib.contextmanager
-def open_run(path: Path) -> Iterator[RunFolder]:
-    run = RunFolder(path)
-    try:
-        yield run
-    finally:
-        run.close()
-
-
 def is_held(path: Path) -> bool:
     """Whether a process is writing to this run now. Only looks."""
     try:
@@ -120,10 +104,6 @@ def is_held(path: Path) -> bool:
     except OSError:
         return False
     return False
-
-
-def sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _fresh_folder(parent: Path, manifest: Manifest) -> Path:

@@ -1,0 +1,15 @@
+"""Fingerprints by which a run knows a text again."""
+
+from __future__ import annotations
+
+import hashlib
+
+from tilesmith.records import Prompt
+
+
+def text_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def prompt_digest(prompt: Prompt) -> str:
+    return text_digest(f"{prompt.system}\n\n{prompt.user}")
