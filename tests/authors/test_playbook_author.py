@@ -76,10 +76,15 @@ def test_an_analysis_is_the_object_a_model_would_send(survey: Survey) -> None:
     assert found["implementation_complexity"] == "low"
 
 
-def test_an_optimisation_is_neither_the_base_nor_what_the_last_round_tried(survey: Survey) -> None:
+def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Survey) -> None:
     base = attempt(first_seed(survey))
-    tries = [kernel_in(ask(Request(number, Phase.OPTIMISE, survey, base=base)).text) for number in (5, 7)]
-    assert len({base.candidate.source, *tries}) == 3
+    tried: list[Attempt] = []
+    while (reply := ask(Request(5, Phase.OPTIMISE, survey, base=base, history=tuple(tried)))).stop is Stop.END:
+        tried.append(attempt(kernel_in(reply.text), len(tried) + 2))
+        assert len(tried) < 50
+    assert len({base.candidate.source, *(one.candidate.source for one in tried)}) == len(tried) + 1
+    assert len(tried) >= 3
+    assert "no variant left" in reply.text
 
 
 @pytest.mark.parametrize("stage", STAGES)

@@ -26,8 +26,9 @@ from tilesmith.records import Reply, Stop, Usage
 REPLY = "some words " * 50
 
 
-def complete(base_url: str, limits: Limits | None = None, **environment: str) -> Reply:
-    client = Client(Endpoint("m", base_url, None, OWN_KEY), Patience(retries=0), environment)
+def complete(base_url: str, limits: Limits | None = None, retries: int = 0, **environment: str) -> Reply:
+    patience = Patience(retries=retries, sleep=lambda seconds: None)
+    client = Client(Endpoint("m", base_url, None, OWN_KEY), patience, environment)
     return client.complete(PROMPT, limits or Limits(), lambda characters: None)
 
 
@@ -149,8 +150,10 @@ def test_tokens_nobody_counted_are_estimated_and_marked(reported: dict[str, Any]
 
 
 @contextmanager
-def raw(body: bytes, content_type: str = "text/event-stream") -> Iterator[str]:
-    """A server that sends exactly these bytes."""
+def raw(body: bytes, content_type: str = "text/event-stream", then: bytes | None = None) -> Iterator[str]:
+    """A server that sends exactly these bytes; from the second request on, those of `then`."""
+    bodies = iter([body])
+    rest = body if then is None else then
 
     class Answer(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -158,7 +161,7 @@ def raw(body: bytes, content_type: str = "text/event-stream") -> Iterator[str]:
             self.send_response(200)
             self.send_header("Content-Type", content_type)
             self.end_headers()
-            self.wfile.write(body)
+            self.wfile.write(next(bodies, rest))
 
         def log_message(self, format: str, *args: Any) -> None:
             pass
@@ -232,6 +235,24 @@ def test_what_is_no_reply_is_told_in_one_line(body: bytes, content_type: str, wo
     with raw(body, content_type) as url, pytest.raises(AuthorError, match=words) as told:
         complete(url, **{OWN_KEY: CANARY})
     assert len(str(told.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("before_the_error", "lost"),
+    [
+        (event({"content": "twelve chars"}) + b"\n\n", Usage(13, 3, estimated=True)),
+        (b'data: {"usage": {"prompt_tokens": 20, "completion_tokens": 7}}\n\n', Usage(20, 7)),
+        (event({"role": "assistant", "content": ""}) + b"\n\n", Usage()),
+        (b": still there\n\n", Usage()),
+    ],
+    ids=["words", "usage", "no words", "comments"],
+)
+def test_a_try_that_failed_costs_what_was_heard_of_it(before_the_error: bytes, lost: Usage) -> None:
+    usage = b'\n\ndata: {"usage": {"prompt_tokens": 100, "completion_tokens": 50}}\n\ndata: [DONE]\n\n'
+    broken = before_the_error + b'data: {"error": {"message": "overloaded"}}\n\n'
+    with raw(broken, then=event({"content": "a"}, "stop") + usage) as url:
+        reply = complete(url, retries=1)
+    assert (reply.text, reply.retries, reply.usage) == ("a", 1, Usage(100, 50) + lost)
 
 
 def test_the_model_that_spoke_is_the_author() -> None:

@@ -18,7 +18,7 @@ from tilesmith.llm.client import Client
 from tilesmith.llm.failures import Failure
 from tilesmith.llm.patience import Limits, Patience, retry_after_s
 from tilesmith.llm.providers import OWN_KEY, Endpoint
-from tilesmith.records import Prompt, Stop, to_json
+from tilesmith.records import Prompt, Stop, Usage, to_json
 
 REPLY = "Here it is.\n```python\nclass ModelNew: ...\n```\n" * 40
 
@@ -61,17 +61,56 @@ def test_chance_takes_away_at_most_half_of_a_wait() -> None:
         ("2.5", 2.5),
         ("240", 240.0),
         (formatdate(NOON + 90, usegmt=True), 90.0),
-        (formatdate(NOON - 90, usegmt=True), 0.0),
-        ("soon", 1.0),
-        ("-4", 1.0),
-        ("nan", 1.0),
+        (formatdate(NOON - 90, usegmt=True), 0.5),
+        ("0", 0.5),
+        ("soon", 0.5),
+        ("-4", 0.5),
+        ("nan", 0.5),
     ],
 )
 def test_retry_after_is_honoured(asked: str, waited: float) -> None:
     with serve(storm(1, retry_after=asked)) as server:
-        caller = Caller(server)
+        caller = Caller(server, patience={"chance": lambda: 0.0})
         assert caller.call().text == REPLY
     assert caller.waits == [waited]
+
+
+@pytest.mark.parametrize(("asked", "latest"), [("0", 1.0), ("2", 3.0), ("17", 18.7), ("240", 264.0)])
+def test_chance_adds_a_little_to_what_was_asked(asked: str, latest: float) -> None:
+    with serve(storm(1, retry_after=asked)) as server:
+        caller = Caller(server)
+        caller.call()
+    assert caller.waits == [pytest.approx(latest)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "waits"),
+    [("0", [0.5, 1.0, 2.0, 4.0, 8.0, 16.0]), ("3", [3.0, 3.0, 3.0, 4.0, 8.0, 16.0])],
+)
+def test_a_provider_that_always_asks_for_too_little_gets_our_own_waits(asked: str, waits: list[float]) -> None:
+    with serve(storm(6, retry_after=asked)) as server:
+        caller = Caller(server, patience={"chance": lambda: 0.0})
+        assert caller.call().retries == 6
+    assert caller.waits == waits
+
+
+def test_what_was_heard_of_streams_that_were_cut_is_counted() -> None:
+    """A role and 189 pieces of 8 characters each, three times; then the whole reply."""
+    cut = Fault("cut", times=3, after_chunks=190)
+    with ScriptedServer(Script(reply="8 chars." * 200, faults=(cut,), chunk_characters=8)) as server:
+        caller = Caller(server)
+        first, second = caller.call(), caller.call()
+    assert (first.retries, second.retries) == (3, 0)
+    assert second.usage == Usage(13, 400)
+    assert first.usage == Usage(4 * 13, 3 * 378 + 400, estimated=True)
+
+
+def test_reasoning_that_was_cut_is_counted_and_silence_is_not() -> None:
+    faults = (storm(2), Fault("stall", after_chunks=1), Fault("cut", after_chunks=3))
+    with ScriptedServer(Script(reply="It is.", reasoning="hm " * 400, faults=faults)) as server:
+        reply = Caller(server, Limits(idle_timeout_s=0.3)).call()
+    assert reply.retries == 4
+    assert reply.usage == Usage(13 + 13, 302 + 100, 300 + 100, estimated=True)
 
 
 def test_milliseconds_are_read_first() -> None:

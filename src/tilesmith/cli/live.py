@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import Protocol, Self
 
 from rich.console import Console, RenderableType
 from rich.live import Live
@@ -20,19 +20,17 @@ from rich.text import Text
 from tilesmith.cli.live_view import Going, Moment, picture, style_for
 from tilesmith.cli.printing import put
 from tilesmith.forge.dials import Dials
+from tilesmith.forge.workshop import Doing, Watcher
 from tilesmith.records import Attempted, Called, Confirmed, Event, Surveyed
 from tilesmith.runs.journal import key_of
 from tilesmith.runs.lines import line_for
 from tilesmith.runs.story import Story
 
-if TYPE_CHECKING:
-    from tilesmith.forge.workshop import Doing
-
 Clock = Callable[[], float]
 
 
-class Watcher(Protocol):
-    """Someone who looks on. Entered before the run begins, left when it ended."""
+class Shown(Watcher, Protocol):
+    """A watcher that is entered before the run begins and left when it ended."""
 
     def __enter__(self) -> Self: ...
 
@@ -40,14 +38,8 @@ class Watcher(Protocol):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
-    def doing(self, doing: Doing) -> None:
-        """Something is going on now."""
 
-    def happened(self, event: Event) -> None:
-        """An event is on record."""
-
-
-def watcher(console: Console, plain: bool, dials: Dials = Dials(), clock: Clock = time.monotonic) -> Watcher:
+def watcher(console: Console, plain: bool, dials: Dials = Dials(), clock: Clock = time.monotonic) -> Shown:
     """A live view where there is a terminal that can show one, plain lines otherwise."""
     if plain or not console.is_terminal or console.is_dumb_terminal:
         return PlainWatcher(console)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from rich.console import ConsoleDimensions, Group, RenderableType
 from rich.rule import Rule
@@ -12,12 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesmith.forge.dials import Dials
+from tilesmith.forge.workshop import Doing
 from tilesmith.records import Analysed, Attempt, Attempted, Called, Confirmed, Event, Finished, Refused
 from tilesmith.runs.lines import clock_text, money_text, one_line, outcome_text, phase_text, score_text, spaced
 from tilesmith.runs.story import Story
-
-if TYPE_CHECKING:
-    from tilesmith.forge.workshop import Doing
 
 MOST_ATTEMPTS = 10
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from rich.console import Console
@@ -14,6 +15,6 @@ def put(line: str, console: Console) -> None:
         return
     try:
         print(line, file=console.file, flush=True)
-    except BrokenPipeError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, console.file.fileno())
+    except OSError:
+        with contextlib.suppress(OSError):  # else Python complains about the same pipe when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), console.file.fileno())

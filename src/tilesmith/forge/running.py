@@ -22,20 +22,24 @@ def run_forge(run: RunFolder, author: Author, evaluator: Evaluator, dials: Dials
             is_new = workshop.tell(event)
             _keep_best(run, event, kept, is_new)
             finished = event if isinstance(event, Finished) else finished
-    except TilesmithError as error:
-        workshop.settle()
-        run.stand(Status.STOPPED, str(error))
-        raise
-    except KeyboardInterrupt:
-        run.stand(Status.STOPPED, "interrupted")
+    except BaseException as error:
+        if not isinstance(error, KeyboardInterrupt):
+            workshop.settle()
+        run.stand(Status.STOPPED, _reason(error))
         raise
     assert finished is not None, "the loop always tells how it ended"
     run.stand(Status.FINISHED, finished.why)
     return finished
 
 
+def _reason(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return str(error) if isinstance(error, TilesmithError) else f"our own failure: {type(error).__name__}: {error}"
+
+
 def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt], is_new: bool) -> None:
-    """Old events of a resumed run do not turn best.py back; its end is written anew, in case a kill stopped that."""
+    """Old events of a resumed run do not turn best.py back; its end is written anew, lest a kill prevented it."""
     if isinstance(event, Attempted) and event.attempt.kept:
         kept[event.attempt.candidate.number] = event.attempt
         if is_new:

@@ -6,11 +6,12 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import openai
 
-from tilesmith.llm.counting import count_tokens
+from tilesmith.llm.counting import count_lost_tokens, count_tokens
 from tilesmith.llm.dialects import Dialect, first_dialect
 from tilesmith.llm.failures import CallFailed, Failure, hide, squeeze, status_failure, stream_failure
 from tilesmith.llm.patience import Limits, Patience, persist
@@ -22,6 +23,8 @@ from tilesmith.records import Prompt, Reply, Stop
 LATER = "resume the run later"
 LENGTH_REASONS = ("length", "max_tokens", "model_length")
 DECLINED_REASONS = ("content_filter", "refusal", "safety")
+MOST_LESSONS = 20
+"""Refusals to learn from in one try. A few are usual; a provider that always finds another fault is told of."""
 
 
 class Client:
@@ -44,31 +47,38 @@ class Client:
             hide(_text(whole.value), self._key),
             hide(whole.value.model, self._key) or self.endpoint.model,
             _stop(whole.value),
-            count_tokens(prompt, whole.value),
+            count_tokens(prompt, whole.value) + whole.lost,
             time.monotonic() - began,
             whole.retries,
         )
 
     def _ask(self, prompt: Prompt, limits: Limits, heard: Callable[[int], None]) -> Heard:
-        """One try, repeated only to leave out fields this endpoint does not understand."""
+        """One try, repeated only to ask in a way this endpoint understands."""
+        dialect, refusals = self._dialect, 0
         while True:
-            dialect = self._dialect
+            listener = Listener(heard, limits.max_characters)
             try:
-                return self._listen(dialect.arguments(self.endpoint, prompt, limits), limits, heard)
+                self._listen(listener, dialect.arguments(self.endpoint, prompt, limits), limits)
+                return listener.result()
+            except CallFailed as problem:
+                spent = count_lost_tokens(prompt, listener.result())
+                raise CallFailed(replace(problem.failure, spent=spent)) from None
             except openai.APIStatusError as refusal:
-                self._reached = True
-                refused_a_field = refusal.status_code in (400, 422) and self._learn(dialect, refusal.message)
-                if not refused_a_field:
+                self._reached, refusals = True, refusals + 1
+                learnable = refusal.status_code in (400, 422) and refusals <= MOST_LESSONS
+                better = self._learn(dialect, refusal.message, prompt, limits) if learnable else None
+                if better is None:
                     raise CallFailed(self._refused(refusal)) from None
+                dialect = better
 
-    def _learn(self, used: Dialect, refusal: str) -> bool:
-        """Whether there is another way to ask. Another thread may have found it in the meantime."""
+    def _learn(self, used: Dialect, refusal: str, prompt: Prompt, limits: Limits) -> Dialect | None:
+        """Another way to ask, if there is one. Another thread may have found it in the meantime."""
         with self._lock:
             if self._dialect != used:
-                return True
-            better = used.after(refusal)
+                return self._dialect
+            better = used.after(refusal, prompt, limits)
             self._dialect = better or used
-            return better is not None
+            return better
 
     def _refused(self, refusal: openai.APIStatusError) -> Failure:
         body = refusal.body if refusal.body else refusal.response.text
@@ -76,9 +86,8 @@ class Client:
         headers = {name.lower(): value for name, value in refusal.response.headers.items()}
         return Failure(failure.words, failure.advice, failure.worth, headers)
 
-    def _listen(self, arguments: dict[str, Any], limits: Limits, heard: Callable[[int], None]) -> Heard:
+    def _listen(self, listener: Listener, arguments: dict[str, Any], limits: Limits) -> None:
         """Send, then read to the end. What breaks after the provider said why it stopped does no harm any more."""
-        listener = Listener(heard, limits.max_characters)
         send = self._sdk.chat.completions.with_streaming_response.create
         broken = connection_errors()
         try:
@@ -96,7 +105,6 @@ class Client:
             raise CallFailed(Failure(words, "is this an OpenAI-compatible address?", worth=2)) from None
         if listener.finish is None:
             raise CallFailed(Failure("the connection was cut in the middle of the reply", LATER))
-        return listener.result()
 
     def _silence(self, problem: Exception, limits: Limits) -> Failure:
         """A connection that failed. One that never worked is probably a wrong address: not worth a long wait."""

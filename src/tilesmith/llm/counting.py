@@ -16,6 +16,12 @@ def count_tokens(prompt: Prompt, heard: Heard) -> Usage:
     return reported or _estimated(prompt, heard)
 
 
+def count_lost_tokens(prompt: Prompt, heard: Heard) -> Usage:
+    """Usage of a try that failed: nothing, unless the provider had begun to answer."""
+    begun = heard.text or heard.refusal or heard.reasoning_characters or heard.usage
+    return count_tokens(prompt, heard) if begun else Usage()
+
+
 def _reported(usage: dict[str, Any]) -> Usage | None:
     """Some providers (Gemini, xAI) leave reasoning out of `completion_tokens`: the total gives it away."""
     given, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")

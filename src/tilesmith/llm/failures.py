@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tilesmith.records import Usage
+
 WORDS_LIMIT = 300
 SHORTEST_SECRET = 8
 """Shorter ones are what people tell servers that want no key: EMPTY, none, ollama."""
@@ -24,6 +26,8 @@ class Failure:
     worth: int | None = None
     """How many retries this is worth; null leaves it to the caller's patience."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    spent: Usage = field(default_factory=Usage)
+    """What is paid for all the same: a reply that breaks off is billed as far as it came."""
 
 
 class CallFailed(Exception):

@@ -11,6 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tilesmith.errors import AuthorError
 from tilesmith.llm.failures import CallFailed, Failure
+from tilesmith.records import Usage
 
 T = TypeVar("T")
 
@@ -55,16 +56,19 @@ class Patience:
 class Persisted(NamedTuple, Generic[T]):
     value: T
     retries: int
+    lost: Usage
+    """What the tries that failed have cost together."""
 
 
 def persist(attempt: Callable[[], T], patience: Patience, who: str) -> Persisted[T]:
     """What `attempt` returns, once it does; `AuthorError` when it is no use to go on."""
-    retries = 0
+    retries, lost = 0, Usage()
     while True:
         try:
-            return Persisted(attempt(), retries)
+            return Persisted(attempt(), retries, lost)
         except CallFailed as problem:
             failure = problem.failure
+        lost += failure.spent
         wait_s = _wait_or_give_up(failure, retries, patience, who)
         patience.tell(f"{who}: {failure.words}; trying again in {wait_s:.0f} s")
         patience.sleep(wait_s)
@@ -81,7 +85,13 @@ def _wait_or_give_up(failure: Failure, retries: int, patience: Patience, who: st
         return _backoff_s(retries, patience)
     if asked_s > patience.longest_retry_after_s:
         raise AuthorError(f"{who}: {failure.words}; it asks to come back in {asked_s:.0f} s: resume the run then")
-    return asked_s
+    # A provider that asks for no wait, or always for too short a one, would have used up every try at once.
+    return max(_no_sooner_than(asked_s, patience), _backoff_s(retries, patience))
+
+
+def _no_sooner_than(asked_s: float, patience: Patience) -> float:
+    """Calls that were refused together are told the same moment: each comes a little later, by chance."""
+    return asked_s + patience.chance() * max(patience.first_wait_s, asked_s / 10)
 
 
 def _backoff_s(retries: int, patience: Patience) -> float:

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tilesmith.forge.analysis_fields import FIELDS, fields_of, read_complexity, read_speedup, read_text
-from tilesmith.forge.fences import Block, blocks_in, plain, readings
-from tilesmith.forge.loose_json import objects_in, value_of
-from tilesmith.forge.python_code import MODEL_LINE, MOST_CHARACTERS, Parser, Piece, with_what_it_needs
+from tilesmith.forge.replies.analysis_fields import FIELDS, fields_of, read_complexity, read_speedup, read_text
+from tilesmith.forge.replies.fences import Block, blocks_in, plain, readings
+from tilesmith.forge.replies.loose_json import objects_in, value_of
+from tilesmith.forge.replies.python_code import MODEL_LINE, MOST_CHARACTERS, Parser, Piece, with_what_it_needs
 from tilesmith.records import Analysis
 
 _TAG = re.compile(r"</?[A-Za-z_][\w:.-]{0,40}(?:\s[^<>\n]{0,200})?>|<!\[CDATA\[|\]\]>")
