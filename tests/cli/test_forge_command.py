@@ -51,6 +51,8 @@ MISTAKES = {
     (str(RELU), "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--max-cost", "1"): "price of m is unknown",
     (str(RELU), "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--idle-timeout", "-1"): "--idle-timeout -1",
     (str(RELU), "--price", "cheap"): "--price cheap",
+    (str(RELU), "--author", "playbook", "--model", "gpt-x"): "leave out --model",
+    (str(RELU), "--device", "cpu", "--target-speedup", "2"): "nothing is timed without a GPU",
     (str(RELU), "--precision", "half"): "unknown precision 'half'",
     ("--resume", "yesterday"): "no run 'yesterday'",
     ("--replay", "yesterday"): "no run 'yesterday'",
@@ -81,6 +83,7 @@ def forged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_playbook_needs_no_key(forged: Path) -> None:
     document = json.loads((forged / "document.json").read_text())
     assert document["best"] == 1
+    assert "not confirmed, as asked" in document["why"]
     assert document["faster"] is None, "nothing is timed without a GPU"
     assert (forged / document["best_path"]).read_text().startswith("# tilesmith, run ")
     assert document["usage"]["input_tokens"] == 0
@@ -99,6 +102,8 @@ def test_a_finished_run_resumes_to_the_same_end(forged: Path) -> None:
     done = tilesmith("forge", "--resume", "last", "--json", cwd=forged)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == json.loads((forged / "document.json").read_text())
+    assert "is finished" in done.stderr
+    assert "kernel 1 " not in done.stderr.replace("kernel 1 is right", ""), "nothing is told as if it happened now"
     assert next(forged.glob("runs/*/events.jsonl")).read_bytes() == before
 
 
@@ -116,7 +121,8 @@ def test_a_replay_is_the_same_run_in_a_new_folder(forged: Path) -> None:
 def test_a_task_that_changed_is_not_resumed(tmp_path: Path) -> None:
     task = tmp_path / "mine.py"
     task.write_text(RELU.read_text())
-    assert tilesmith("forge", task, *QUICK, cwd=tmp_path).returncode == 0
+    nobody = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--retries", "0")
+    assert tilesmith("forge", task, *QUICK, *nobody, cwd=tmp_path).returncode == 2
     task.write_text(RELU.read_text() + "\n# another day\n")
     done = tilesmith("forge", "--resume", "last", cwd=tmp_path)
     assert done.returncode == 2
@@ -152,10 +158,46 @@ def test_ctrl_c_stops_at_once_and_the_run_can_go_on(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=30)
     assert process.returncode == 2
-    assert json.loads(stdout) == {"error": "interrupted"}
-    assert b"go on with  tilesmith forge --resume runs/" in stderr
+    error = json.loads(stdout)["error"]
+    assert error.startswith("interrupted; the run is kept, go on with  tilesmith forge --resume runs/")
+    assert error.encode() in stderr
     manifest = json.loads(next(tmp_path.glob("runs/*/run.json")).read_text())
     assert (manifest["status"], manifest["why"]) == ("stopped", "interrupted")
+
+
+def test_a_wrong_address_can_be_put_right(tmp_path: Path) -> None:
+    story = TESTS / "stories" / "prose_then_kernel"
+    options = json.loads((story / "story.json").read_text())["options"]
+    wrong = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--retries", "0")
+    done = tilesmith("forge", story / "task.py", "--device", "cpu", "--no-confirm", *options, *wrong, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "is the address right" in done.stderr
+    with ScriptedServer(Script(story)) as server:
+        right = ("--base-url", server.base_url, "--model", "m", "--price", "1,2")
+        done = tilesmith("forge", "--resume", "last", *right, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "resumed after 0 calls and 0 verdicts" in done.stdout
+    assert "cost    " in done.stdout
+    manifest = json.loads(next(tmp_path.glob("runs/*/run.json")).read_text())
+    assert manifest["configuration"]["author"]["endpoint"]["base_url"] == server.base_url
+
+
+def test_a_broken_task_leaves_no_run(tmp_path: Path) -> None:
+    task = tmp_path / "broken.py"
+    task.write_text(RELU.read_text().replace("def forward(self, x", "def forward(self, not_x"))
+    done = tilesmith("forge", task, *QUICK, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "--resume" not in done.stderr
+    assert list(tmp_path.glob("runs/*")) == []
+
+
+def test_a_budget_that_allows_nothing_says_what_it_takes(tmp_path: Path) -> None:
+    llm = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--max-tokens", "1000")
+    done = tilesmith("forge", RELU, *QUICK, *llm, "--json", cwd=tmp_path)
+    assert done.returncode == 1
+    document = json.loads(done.stdout)
+    assert "it needs at least" in document["stopped_by"]
+    assert document["why"] == f"no kernel was written: {document['stopped_by']}"
 
 
 def test_a_terminal_sees_it_live(tmp_path: Path) -> None:

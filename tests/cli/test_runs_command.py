@@ -54,8 +54,8 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
 def test_runs_are_listed_newest_first_with_what_is_wrong_below(folder: Path) -> None:
     lines = printed(run(folder)).splitlines()
     assert [line.split()[0] for line in lines[1:4]] == [RELU, SOFTMAX, GRU]
-    assert lines[2].split() == [SOFTMAX, "softmax", "playbook", "interrupted", "2", "0.12x"]
-    assert lines[3].split() == [GRU, "39_GRU", "gpt-x", "finished", "5", "1.36x", "faster"]
+    assert lines[2].split() == [SOFTMAX, "softmax", "playbook", "interrupted", "2", "kernel", "2,", "0.12x"]
+    assert lines[3].split() == [GRU, "39_GRU", "gpt-x", "finished", "5", "kernel", "4,", "1.36x", "faster"]
     assert "run.json: cannot be read" in lines[4]
 
 

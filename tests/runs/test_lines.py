@@ -7,7 +7,7 @@ from tilesmith.records import Confirmed, Decision, Event, Finished, Phase, Refus
 from tilesmith.runs.lines import LONGEST, clock_text, line_for, money_text, one_line, score_text
 
 LINES = [
-    "survey  39_GRU  for NVIDIA GeForce RTX 4090  at least 0.5 ms, bound by memory",
+    "survey  39_GRU  NVIDIA GeForce RTX 4090  at least 0.5 ms, bound by memory",
     "call 1  seed  14,000 + 34 tokens  $0.0100  2.0 s",
     "call 2  seed  12,000 + 24 tokens  $0.0100  4.0 s",
     "call 3  seed  100 + 10 tokens  $0.0100  2.0 s  cut off",

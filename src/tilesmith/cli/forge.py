@@ -24,10 +24,13 @@ is kept in a run folder; the best verified kernel is its best.py.
     tilesmith forge --resume last
 
 Without a model the playbook writes the kernel: no network, no key. Keys come from the environment only
-(OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY; TILESMITH_API_KEY for --base-url).
+(OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY; TILESMITH_API_KEY for
+--base-url).
 
 Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault.
 """
+_AUTHOR_AGAIN = ("model", "provider", "base_url", "price", "retries", "call_timeout", "idle_timeout")
+"""What may be another on resume: a mistyped address must not cost a run."""
 _LLM, _DIALS, _JUDGE = "The author", "How much is tried (each overrides --effort)", "The judge"
 
 
@@ -87,15 +90,15 @@ def forge(
     from tilesmith.cli.forging import forge_new, replay_run, resume_run
 
     faces = Faces(runs_folder(runs), as_json)
+    options = {name: value for name, value in context.params.items() if value is not None}
     if resume is not None:
-        _nothing_else(context, "resume")
-        raise typer.Exit(resume_run(resume, faces))
+        _nothing_else(context, "resume", *_AUTHOR_AGAIN)
+        raise typer.Exit(resume_run(resume, options, faces))
     if replay is not None:
         _nothing_else(context, "replay", *(["author"] if author == "replay" else []), "task")
         raise typer.Exit(replay_run(replay, task, faces))
     if task is None:
         raise UsageError("name a task to forge, or --resume RUN; see  tilesmith forge --help")
-    options = {name: value for name, value in context.params.items() if value is not None}
     raise typer.Exit(forge_new(task, options, faces))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
+import shutil
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from tilesmith.cli.live import watcher
 from tilesmith.cli.printing import put
 from tilesmith.cli.runs_folder import Faces
 from tilesmith.config import CheckConfig
-from tilesmith.errors import UsageError
+from tilesmith.errors import RunError, TilesmithError, UsageError
 from tilesmith.forge.commission import Commission, begin, recommission
 from tilesmith.forge.dials import dials_for
 from tilesmith.forge.judging import JudgeEvaluator
@@ -26,10 +26,12 @@ from tilesmith.forge.running import run_forge
 from tilesmith.judge.devices import choose_device
 from tilesmith.llm.choosing import LlmOptions
 from tilesmith.llm.prices import dollars, parse_price, price_source
-from tilesmith.records import Finished, Usage, to_json
+from tilesmith.llm.providers import Endpoint
+from tilesmith.records import Attempted, Called, Finished, Usage, to_json
 from tilesmith.runs import RunFolder, Status
+from tilesmith.runs.lines import money_text
 from tilesmith.runs.listing import find_run
-from tilesmith.runs.story import tell
+from tilesmith.runs.story import Story, tell
 
 Options = Mapping[str, Any]
 
@@ -40,7 +42,8 @@ def forge_new(task: Path, options: Options, faces: Faces) -> int:
     check = replace(check, timeout_s=options["timeout"])
     dials = dials_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
     commission = Commission(task, author, check, dials)
-    choose_device(check.device)  # before there is a folder
+    if choose_device(check.device) == "cpu" and dials.target_speedup is not None:
+        raise UsageError("--target-speedup: nothing is timed without a GPU, so it could never be met")
     _demand_price(commission)
     with contextlib.closing(begin(commission, faces.runs)) as run:
         return _forge(run, commission, faces)
@@ -56,9 +59,18 @@ def _demand_price(commission: Commission) -> None:
         )
 
 
-def resume_run(name: str, faces: Faces) -> int:
+def resume_run(name: str, options: Options, faces: Faces) -> int:
+    """Goes on; with another model or more patience, if that is what it takes."""
     with contextlib.closing(RunFolder(find_run(faces.runs, name))) as run:
-        return _forge(run, recommission(run.path), faces)
+        finished = run.journal.find("finished")
+        if isinstance(finished, Finished) and run.manifest.status is Status.FINISHED:
+            console = Console(stderr=faces.as_json)
+            put(f"run     {run.path} is finished: {finished.why}; more is a new run", console)
+            return _show_end(run, finished, console, faces)
+        commission = recommission(run.path)
+        commission = replace(commission, author=_author_again(commission.author, options))
+        run.hand_over(commission.author.name, to_json(commission.author))
+        return _forge(run, commission, faces)
 
 
 def replay_run(name: str, task: Path | None, faces: Faces) -> int:
@@ -72,41 +84,80 @@ def replay_run(name: str, task: Path | None, faces: Faces) -> int:
         return _forge(run, commission, faces)
 
 
+def _author_again(author: AuthorChoice, options: Options) -> AuthorChoice:
+    if any(name in options for name in ("model", "provider", "base_url")):
+        return _author({**options, "author": "llm"})
+    return _with_limits(author, options)
+
+
 def _author(options: Options) -> AuthorChoice:
     llm = LlmOptions(options.get("model"), options.get("provider"), options.get("base_url"))
-    chosen = choose_author(options["author"], llm, os.environ)
+    if options["author"] == "playbook" and llm != LlmOptions():
+        raise UsageError("--author playbook asks no model: leave out --model, --provider and --base-url")
+    return _with_limits(choose_author(options["author"], llm, os.environ), options)
+
+
+def _with_limits(author: AuthorChoice, options: Options) -> AuthorChoice:
     named = {"retries": "retries", "call_timeout": "call_timeout_s", "idle_timeout": "idle_timeout_s"}
     limits = {field: options[option] for option, field in named.items() if option in options}
-    return replace(chosen, price=parse_price(options["price"]) if "price" in options else None, **limits)
+    price = parse_price(options["price"]) if "price" in options else author.price
+    return replace(author, price=price, **limits)
 
 
 def _forge(run: RunFolder, commission: Commission, faces: Faces) -> int:
     console = Console(stderr=faces.as_json)
-    plain = faces.as_json or not console.is_terminal
     for line in _opening(run, commission):
         _say(line, run, console)
+    try:
+        finished = _run_to_its_end(run, commission, console, faces)
+    except KeyboardInterrupt:
+        raise RunError(f"interrupted{_way_on(run)}") from None
+    except TilesmithError as error:
+        raise type(error)(f"{error}{_way_on(run)}") from None
+    return _show_end(run, finished, console, faces)
+
+
+def _run_to_its_end(run: RunFolder, commission: Commission, console: Console, faces: Faces) -> Finished:
+    plain = faces.as_json or not console.is_terminal
     evaluator = JudgeEvaluator(commission.task, commission.check)
     try:
         with watcher(console, plain, commission.dials) as shown:
             author = make_author(commission.author, lambda line: _say(line, run, console))
-            finished = run_forge(run, author, evaluator, commission.dials, shown)
+            return run_forge(run, author, evaluator, commission.dials, shown)
+    except KeyboardInterrupt:
+        put("stopping", console)
+        raise
     finally:
-        evaluator.close()
-        if run.manifest.status is Status.STOPPED:
-            print(f"tilesmith: the run is kept; go on with  tilesmith forge --resume {run.path}", file=sys.stderr)
-    _show_end(run, finished, console, faces)
-    return 0 if finished.best is not None else 1
+        with contextlib.suppress(KeyboardInterrupt):  # the second Ctrl-C of an impatient user
+            evaluator.close()
+
+
+def _way_on(run: RunFolder) -> str:
+    """A run in which nothing has happened yet is not worth keeping."""
+    if not list(run.journal):
+        shutil.rmtree(run.path, ignore_errors=True)
+        return ""
+    return f"; the run is kept, go on with  tilesmith forge --resume {run.path}"
 
 
 def _opening(run: RunFolder, commission: Commission) -> list[str]:
     lines = [f"run     {run.path}", f"author  {commission.author.name}: {commission.author.why}"]
-    endpoint, own = commission.author.endpoint, commission.author.price
-    if endpoint is not None and own is None:
-        known = dollars(endpoint, Usage(1000, 1000)) is not None
-        lines.append(
-            f"prices  {price_source()}" if known else f"prices  unknown for {endpoint.model} (--price IN,OUT)"
-        )
+    events = list(run.journal)
+    if events:
+        calls = sum(isinstance(event, Called) for event in events)
+        verdicts = sum(isinstance(event, Attempted) for event in events)
+        lines.append(f"resumed after {calls} calls and {verdicts} verdicts, which are told first")
+    endpoint = commission.author.endpoint
+    if endpoint is not None and commission.author.price is None:
+        lines.append(f"prices  {_prices(endpoint)}")
     return lines
+
+
+def _prices(endpoint: Endpoint) -> str:
+    if endpoint.served_by is not None and endpoint.served_by.local:
+        return "none: the model is served on hardware of your own"
+    known = dollars(endpoint, Usage(1000, 1000)) is not None
+    return price_source() if known else f"unknown for {endpoint.model} (--price IN,OUT)"
 
 
 def _say(line: str, run: RunFolder, console: Console) -> None:
@@ -114,20 +165,33 @@ def _say(line: str, run: RunFolder, console: Console) -> None:
     put(line, console)
 
 
-def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces) -> None:
-    best = str(run.path / "best.py") if finished.best is not None else None
+def _show_end(run: RunFolder, finished: Finished, console: Console, faces: Faces) -> int:
+    """What came out, and the exit code that says so."""
+    best = run.path / "best.py" if finished.best is not None else None
+    story = tell(run.journal)
     if faces.as_json:
-        story = tell(run.journal)
-        document = to_json(finished) | {
-            "run": str(run.path),
-            "author": run.manifest.author,
-            "best_path": best,
-            "attempts": len(story.attempts),
-            "calls": story.spent.calls,
-            "usage": to_json(story.spent.usage),
-            "usage_by_phase": {phase: to_json(spent.usage) for phase, spent in story.spent_by_phase.items()},
-        }
-        del document["event"]
-        put(json.dumps(document, indent=2), Console())
-    elif best is not None:
-        put(f"best    {best}", console)
+        put(json.dumps(_document(run, finished, story), indent=2), Console())
+    else:
+        if story.usage.tokens:
+            cost = money_text(story.usage.dollars, story.spent.known_dollars)
+            put(f"cost    {story.usage.tokens:,} tokens in {story.calls} calls, {cost}", console)
+        if best is not None:
+            put(f"best    {best}", console)
+    return 0 if best is not None else 1
+
+
+def _document(run: RunFolder, finished: Finished, story: Story) -> dict[str, Any]:
+    return {
+        "best": finished.best,
+        "faster": finished.faster,
+        "score": finished.score,
+        "why": finished.why,
+        "stopped_by": finished.stopped_by,
+        "run": str(run.path),
+        "author": run.manifest.author,
+        "best_path": str(run.path / "best.py") if finished.best is not None else None,
+        "attempts": len(story.attempts),
+        "calls": story.calls,
+        "usage": to_json(story.usage),
+        "usage_by_phase": {phase: to_json(usage) for phase, usage in story.usage_by_phase.items()},
+    }

@@ -34,7 +34,7 @@ from tilesmith.runs.lines import (
     score_text,
 )
 from tilesmith.runs.listing import Listed
-from tilesmith.runs.manifest import Manifest
+from tilesmith.runs.manifest import Manifest, Status
 from tilesmith.runs.story import Spent, Step, Story
 
 STATUS_STYLES = {"finished": "green", "running": "cyan", "stopped": "yellow", "interrupted": "yellow"}
@@ -66,7 +66,13 @@ def _row(run: Listed) -> tuple[RenderableType, ...]:
     told = (
         Text(one_line(text), no_wrap=True, overflow="ellipsis") for text in (run.manifest.task, run.manifest.author)
     )
-    return Text(run.folder.name), *told, status, str(run.verdicts), score_text(run.score), faster
+    return Text(run.folder.name), *told, status, str(run.verdicts), _best(run), faster
+
+
+def _best(run: Listed) -> str:
+    if run.best is None:
+        return "none" if run.status == Status.FINISHED else ""
+    return f"kernel {run.best}, {score_text(run.score) or 'not timed'}"
 
 
 def show_run(run: Listed, story: Story, console: Console) -> None:

@@ -92,6 +92,7 @@ def show(
     kernel: int | None = typer.Option(None, metavar="N", help="Print the source of kernel N."),
     prompt: int | None = typer.Option(None, metavar="N", help="Print the prompt of call N."),
     reply: int | None = typer.Option(None, metavar="N", help="Print the reply to call N."),
+    verdict: int | None = typer.Option(None, metavar="N", help="Print the whole verdict on kernel N."),
     folder: Path | None = _FOLDER,
     as_json: bool = _JSON,
 ) -> None:
@@ -100,12 +101,12 @@ def show(
     asked: Faces = context.obj
     as_json = as_json or asked.as_json
     path = find_run(_existing(folder) if folder else asked.runs, run)
-    texts = {"kernel": kernel, "prompt": prompt, "reply": reply}
+    texts = {"kernel": kernel, "prompt": prompt, "reply": reply, "verdict": verdict}
     wanted = {what: number for what, number in texts.items() if number is not None}
     if len(wanted) > 1:
-        raise UsageError("--kernel, --prompt and --reply each print one text; choose one")
+        raise UsageError("--kernel, --prompt, --reply and --verdict each print one thing; choose one")
     for what, number in wanted.items():
-        _print_text(path, what, number, as_json)
+        (_print_verdict if what == "verdict" else _print_text)(path, what, number, as_json)
         return
     _print_run(path, as_json)
 
@@ -158,6 +159,24 @@ def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
         sys.stdout.write(text if text.endswith("\n") else f"{text}\n")
 
 
+def _print_verdict(path: Path, what: str, number: int, as_json: bool) -> None:
+    from tilesmith.cli.view import show_evaluation
+    from tilesmith.records import to_json
+    from tilesmith.runs.journal import read_events
+    from tilesmith.runs.manifest import read_manifest
+    from tilesmith.runs.story import tell
+
+    attempt = tell(read_events(path / "events.jsonl")).attempt(number)
+    if attempt is None:
+        raise RunError(f"{path}: has no {what} on kernel {number}; `tilesmith runs show` lists its kernels")
+    if as_json:
+        print(json.dumps(to_json(attempt.evaluation), indent=2))
+    else:
+        show_evaluation(
+            attempt.evaluation, Path(read_manifest(path).task_path), Path(f"{number:04}.py"), _console()
+        )
+
+
 def _those_there(missing: Path) -> str:
     ending = missing.name.partition(".")[2]
     numbers = sorted(int(one.name[:4]) for one in missing.parent.glob(f"[0-9][0-9][0-9][0-9].{ending}"))
@@ -175,6 +194,7 @@ def _listed(run: Listed) -> dict[str, Any]:
         "status": run.status,
         "why": manifest.why if manifest else run.problem,
         "verdicts": run.verdicts,
+        "best": run.best,
         "score": run.score,
         "faster": run.faster,
     }
@@ -187,7 +207,6 @@ def _document(run: Listed, story: Story) -> dict[str, Any]:
     return _listed(run) | {
         "configuration": run.manifest.configuration if run.manifest else None,
         "survey": to_json(story.survey) if story.survey else None,
-        "best": story.best.candidate.number if story.best else None,
         "steps": [to_json(step.event) | {"under": step.under} for step in story.steps],
         "finished": to_json(story.finished) if story.finished else None,
         "spent": to_json(story.spent),

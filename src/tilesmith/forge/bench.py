@@ -32,6 +32,8 @@ class Bench:
         self.attempts: list[Attempt] = []
         self.best: Attempt | None = None
         self.spending = Spending()
+        self.stopped_by: str | None = None
+        self.last_refusal: str | None = None
         self._plans: dict[int, Plan] = {}
         self._requests = self._candidates = 0
 

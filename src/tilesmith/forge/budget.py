@@ -61,7 +61,9 @@ def _limited(dials: Dials, spending: Spending, request: Request, calls: int, dol
         limit = min(limit, (dials.max_tokens - spending.usage.tokens) // calls - given)
         if limit < LEAST_USEFUL_OUTPUT:
             used = f"{spending.usage.tokens:,} of {dials.max_tokens:,} used"
-            raise EnoughDone(f"the token budget does not allow the next call: {used}")
+            needed = f"{calls} calls need" if calls > 1 else "it needs"
+            needed += f" at least {calls * (given + LEAST_USEFUL_OUTPUT):,}"
+            raise EnoughDone(f"the token budget does not allow the next call: {used}, {needed}")
     if dials.max_cost is not None:
         spent = spending.usage.dollars or 0.0
         limit = min(limit, _affordable((dials.max_cost - spent) / calls, given, limit, dollars))

@@ -20,11 +20,11 @@ def confirm(bench: Bench) -> Generator[Event, None, None]:
             bench.spending = bench.spending.after_verdict(seconds)
             yield Confirmed(attempt.candidate.number, evaluation, score_of(evaluation), seconds)
         if evaluation.passed:
-            yield _won(attempt, evaluation)
+            yield _won(bench, attempt, evaluation)
             return
         told = f"not confirmed: {evaluation.verdict}: {evaluation.reason}"
         yield Decision(f"kernel {attempt.candidate.number}", told)
-    yield Finished(None, None, None, _why_nothing(bench))
+    yield Finished(None, None, None, _why_nothing(bench), bench.stopped_by)
 
 
 def _contenders(bench: Bench) -> list[Attempt]:
@@ -32,7 +32,7 @@ def _contenders(bench: Bench) -> list[Attempt]:
     return [attempt for attempt in reversed(bench.attempts) if attempt.kept]
 
 
-def _won(attempt: Attempt, evaluation: Evaluation) -> Finished:
+def _won(bench: Bench, attempt: Attempt, evaluation: Evaluation) -> Finished:
     faster, score = is_faster(evaluation), score_of(evaluation)
     if faster is None or score is None:
         told = f"right ({evaluation.reason})"
@@ -40,12 +40,17 @@ def _won(attempt: Attempt, evaluation: Evaluation) -> Finished:
         told = f"right, and {score:.2f}x as fast as its best baseline"
     else:
         told = f"right, but NOT faster than its best baseline: {score:.2f}x"
-    return Finished(attempt.candidate.number, faster, score, f"kernel {attempt.candidate.number} is {told}")
+    if not bench.dials.confirm:
+        told += "; not confirmed, as asked"
+    if bench.stopped_by is not None:
+        told += f"; the run was stopped: {bench.stopped_by}"
+    number = attempt.candidate.number
+    return Finished(number, faster, score, f"kernel {number} is {told}", bench.stopped_by)
 
 
 def _why_nothing(bench: Bench) -> str:
-    if not bench.attempts:
-        return "no kernel was written: see the refusals above"
     if bench.best is not None:
         return "no kernel was confirmed"
-    return f"no kernel passed, of {len(bench.attempts)} tried"
+    told = f"no kernel passed, of {len(bench.attempts)} tried" if bench.attempts else "no kernel was written"
+    reason = bench.stopped_by or (bench.last_refusal if not bench.attempts else None)
+    return f"{told}: {reason}" if reason else told

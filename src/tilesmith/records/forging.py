@@ -262,6 +262,8 @@ class Finished:
     """Whether the winner beats every baseline; null where nothing was timed."""
     score: float | None
     why: str
+    stopped_by: str | None = None
+    """The limit or target that ended it before it was through."""
     event: str = "finished"
 
 

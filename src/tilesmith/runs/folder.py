@@ -15,9 +15,10 @@ import fcntl
 import itertools
 import re
 import time
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from tilesmith.errors import RunError
 from tilesmith.records import Called, Candidate, Event, Prompt
@@ -68,6 +69,11 @@ class RunFolder:
         stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         self._log.write(f"{stamp}  {line}\n")
         self._log.flush()
+
+    def hand_over(self, author: str, choice: dict[str, Any]) -> None:
+        """Another author goes on with the run."""
+        configuration = {**self.manifest.configuration, "author": choice}
+        self.manifest = replace(self.manifest, author=author, configuration=configuration)
 
     def stand(self, status: Status, why: str = "") -> None:
         self.manifest = self.manifest.standing(status, why)

@@ -21,6 +21,7 @@ from tilesmith.records import (
     Usage,
 )
 
+SHORTER_THAN_A_LAUNCH_MS = 0.002
 LONGEST = 240
 """Characters of somebody else's text in a line."""
 
@@ -44,7 +45,7 @@ def one_line(text: str, limit: int = LONGEST) -> str:
 def _parts(event: Event) -> tuple[str, ...]:
     match event:
         case Surveyed(survey=survey):
-            return "survey", survey.task, f"for {machine_text(survey)}", floor_text(survey)
+            return "survey", survey.task, machine_text(survey), floor_text(survey), mode_text(survey)
         case Called(reply=reply):
             return f"call {event.number}", event.phase, *_reply_parts(reply)
         case Analysed(analysis=None):
@@ -77,7 +78,7 @@ def machine_text(survey: Survey) -> str:
     gpu = (survey.gpu or {}).get("name")
     if survey.device == "cuda":
         return str(gpu or survey.environment.get("device") or "cuda")
-    return f"{gpu}, judged without a GPU" if gpu else "no GPU"
+    return f"no GPU here; compiled for {gpu}" if gpu else "no GPU here"
 
 
 def floor_text(survey: Survey) -> str:
@@ -85,7 +86,14 @@ def floor_text(survey: Survey) -> str:
     floor = survey.roofline or {}
     if "floor_ms" not in floor:
         return ""
+    if floor["floor_ms"] < SHORTER_THAN_A_LAUNCH_MS:
+        return "so little work that a launch takes longer"
     return f"at least {floor['floor_ms']:.4g} ms, bound by {floor.get('bound', 'something')}"
+
+
+def mode_text(survey: Survey) -> str:
+    """Told when it is not the mode a module is made in: dropout, for one, does nothing then."""
+    return "judged in eval mode" if (survey.graph or {}).get("training") is False else ""
 
 
 def plan_text(analysis: Analysis) -> str:

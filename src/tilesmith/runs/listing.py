@@ -31,8 +31,10 @@ class Listed:
     """As in its manifest; but `interrupted` when it says running and nobody runs it, `damaged` when unreadable."""
     manifest: Manifest | None = None
     verdicts: int = 0
+    best: int | None = None
+    """Number of the best kernel so far."""
     score: float | None = None
-    """Of the best so far."""
+    """Its speedup, where it was timed."""
     faster: bool | None = None
     """Whether the winner beats every baseline; null before the end, or where nothing was timed."""
     problem: str = ""
@@ -157,22 +159,22 @@ def _looks_like_a_run(path: Path) -> bool:
         return True  # reading it will say what is wrong
 
 
-def _facts(journal: Path) -> tuple[int, float | None, bool | None]:
-    """Verdicts, best score and whether it is faster; only lines that decide these are parsed."""
+def _facts(journal: Path) -> tuple[int, int | None, float | None, bool | None]:
+    """Verdicts, the best kernel, its score and whether it is faster; only lines that decide these are parsed."""
     lines = journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []
     attempts = [line for line in lines if _tells(line, "attempt")]
     verdicts = sum(b'"same_as": null' in line for line in attempts)
     for line in lines[-1:]:
         if _tells(line, "finished"):
             end = json.loads(line)
-            return verdicts, _number(end["score"]), end["faster"]
+            return verdicts, end["best"], _number(end["score"]), end["faster"]
     failed = {one["candidate"] for one in _parsed(lines, "confirmed") if one["evaluation"]["verdict"] != "passed"}
     for line in reversed(attempts):
         if b'"kept": true' in line:  # quotes inside texts are escaped, so this is the field
             attempt = json.loads(line)["attempt"]
             if attempt["candidate"]["number"] not in failed:
-                return verdicts, _number(attempt["score"]), None
-    return verdicts, None, None
+                return verdicts, attempt["candidate"]["number"], _number(attempt["score"]), None
+    return verdicts, None, None, None
 
 
 def _number(value: Any) -> float | None:
