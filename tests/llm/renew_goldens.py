@@ -5,6 +5,7 @@ python tests/llm/renew_goldens.py
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from sample_requests import requests
@@ -17,8 +18,12 @@ GOLDENS = Path(__file__).parent / "goldens"
 def wanted() -> dict[str, str]:
     """Every golden file's name and what it should hold."""
     prompts = {name: write_prompt(request) for name, request in requests().items()}
-    system = next(iter(prompts.values())).system
-    return {"system": system} | {name: prompt.user for name, prompt in prompts.items()}
+    request = requests()["seed"]
+    systems = {"system": write_prompt(request).system}
+    for precision in ("ieee", "tf32"):
+        survey = replace(request.survey, environment={**request.survey.environment, "precision": precision})
+        systems[f"system_{precision}"] = write_prompt(replace(request, survey=survey)).system
+    return systems | {name: prompt.user for name, prompt in prompts.items()}
 
 
 def main() -> None:

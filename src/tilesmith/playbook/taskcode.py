@@ -1,24 +1,27 @@
 """What ModelNew takes over from the task's own source: its constructor and all that the constructor needs.
 
-By syntax tree, word for word, so that parameters get the same names, shapes and initial values.
+By syntax tree, word for word, so that parameters get the same names, shapes and initial values. What could not be
+taken over faithfully is declined.
 """
 
 from __future__ import annotations
 
 import ast
-import textwrap
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
 
 from tilesmith.playbook.symbols import Unmatched
+from tilesmith.playbook.verbatim import Verbatim
 from tilesmith.tasks.source import TaskSource, parse_task
 
 NEW_NAME = "ModelNew"
 OURS = {"torch": "torch", "nn": "torch.nn", "triton": "triton", "tl": "triton.language"}
 """Names that every written file imports by itself, and what they stand for."""
+PLAIN_BASES = ("nn.Module", "torch.nn.Module", "Module")
+"""They call no method that a task would define."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +56,8 @@ def refuse_constants(code: TaskCode, names: Sequence[str]) -> None:
 
 class _Reader:
     def __init__(self, source: TaskSource) -> None:
-        self._lines = source.text.splitlines()
         self._model = source.model_name
+        self._words = Verbatim(source.text, self._model, NEW_NAME)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._tree = ast.parse(source.text)
@@ -62,6 +65,7 @@ class _Reader:
         if not found:
             raise Unmatched(f"takes class {self._model} from another file")
         self._class = found[-1]
+        self._refuse_changes()
 
     def read(self) -> TaskCode:
         forward = self._method("forward")
@@ -69,13 +73,13 @@ class _Reader:
             raise Unmatched("has no forward with plain arguments")
         kept = [node for node in self._kept() if not _is_docstring(node)]
         annotations = [forward.args, *([forward.returns] if forward.returns else [])]
-        wanted = _free_names([*kept, *self._class.bases, *self._class.decorator_list, *annotations])
+        wanted = _free_names([*kept, *self._class.bases, *annotations]) | {"annotations"}
         needed = self._needed(wanted)
         imports = tuple(line for node in needed if _is_import(node) for line in _kept_import(node, wanted))
-        definitions = tuple(self._renamed(self._text(node)) for node in needed if not _is_import(node))
+        definitions = tuple(self._words.at_module_level(node) for node in needed if not _is_import(node))
         names = frozenset(name for node in needed for name in _defined(node))
         bases = ", ".join(ast.unparse(base) for base in (*self._class.bases, *self._class.keywords))
-        body = "\n\n".join(self._renamed(self._text(node)) for node in kept)
+        body = "\n\n".join(self._words.in_class(node) for node in kept)
         returns = f" -> {ast.unparse(forward.returns)}" if forward.returns else ""
         return TaskCode(imports, definitions, bases, body, ast.unparse(forward.args), returns, names)
 
@@ -86,52 +90,91 @@ class _Reader:
     def _kept(self) -> list[ast.stmt]:
         """Everything but `forward` and the methods that only `forward` calls."""
         methods = {node.name: node for node in self._class.body if isinstance(node, ast.FunctionDef)}
-        called = {"__init__"} & set(methods)
+        called = ({name for name in methods if name.startswith("__")} | self._used_by_bases(methods)) - {"forward"}
         waiting = list(called)
         while waiting:
-            inside = ast.walk(methods[waiting.pop()])
-            used = {node.attr for node in inside if isinstance(node, ast.Attribute)} & set(methods)
-            waiting += used - called - {"forward"}
-            called |= used - {"forward"}
+            used = _mentioned([methods[waiting.pop()]]) & set(methods) - {"forward"}
+            waiting += used - called
+            called |= used
         return [
             node
             for node in self._class.body
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or node.name in called
         ]
 
+    def _used_by_bases(self, methods: Collection[str]) -> set[str]:
+        """Methods that a class above may call from its constructor; all of them where it is not in this file."""
+        classes = {node.name: node for node in self._tree.body if isinstance(node, ast.ClassDef)}
+        used: set[str] = set()
+        waiting, seen = [self._class], {self._class.name}
+        while waiting:
+            for base in (ast.unparse(one) for one in waiting.pop().bases):
+                if base in classes and base not in seen:
+                    seen.add(base)
+                    waiting.append(classes[base])
+                    used |= _mentioned([classes[base]])
+                elif base not in (*seen, *PLAIN_BASES):
+                    return set(methods)
+        return used & set(methods)
+
     def _needed(self, wanted: set[str]) -> list[ast.stmt]:
         """Statements of the module that define `wanted` names, and what those need in turn: `wanted` grows."""
         chosen: set[int] = set()
+        made: set[str] = set()
         statements = self._tree.body
         grown = True
         while grown:
             grown = False
             for position, node in enumerate(statements):
-                if position not in chosen and node is not self._class and _defined(node) & (wanted | {"*"}):
+                if position in chosen or node is self._class or _is_main_block(node):
+                    continue
+                if _defined(node) & (wanted | {"*"}) or (_has_effect(node) and _free_names([node]) & made):
                     chosen.add(position)
                     wanted |= _free_names([node])
+                    made |= set() if _is_import(node) else _defined(node)
                     grown = True
+        self._refuse_early_use([statements[position] for position in chosen])
         return [statements[position] for position in sorted(chosen)]
 
-    def _text(self, node: ast.stmt) -> str:
-        decorators = getattr(node, "decorator_list", [])
-        first = min([node.lineno, *(decorator.lineno for decorator in decorators)])
-        return "\n".join(self._lines[first - 1 : node.end_lineno])
+    def _refuse_early_use(self, needed: Sequence[ast.stmt]) -> None:
+        """What is taken over stands above the class, so only functions and methods may speak of it."""
+        for node in needed:
+            at_once = node.bases if isinstance(node, ast.ClassDef) else [node]
+            if not isinstance(node, ast.FunctionDef) and self._model in _free_names(at_once):
+                raise Unmatched(f"makes something out of class {self._model} that its constructor needs")
 
-    def _renamed(self, text: str) -> str:
-        """The class calls itself by its new name: `super(Model, self)`."""
-        tree = ast.parse(textwrap.dedent(text))
-        indent = len(text) - len(text.lstrip())
-        lines = text.splitlines()
-        spots = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == self._model]
-        for node in sorted(spots, key=lambda spot: (spot.lineno, spot.col_offset), reverse=True):
-            line, start = lines[node.lineno - 1], node.col_offset + indent
-            lines[node.lineno - 1] = line[:start] + NEW_NAME + line[start + len(self._model) :]
-        return "\n".join(lines)
+    def _refuse_changes(self) -> None:
+        """A class that is not what its own text says cannot be taken over by its text."""
+        if self._class.decorator_list:
+            raise Unmatched(f"decorates class {self._model}")
+        for node in self._tree.body:
+            if node is self._class or _is_main_block(node):
+                continue
+            if self._model in _defined(node) or (_has_effect(node) and self._model in _free_names([node])):
+                raise Unmatched(f"changes class {self._model} after defining it")
 
 
-def _is_import(node: ast.stmt) -> TypeGuard[ast.Import | ast.ImportFrom]:
+def _is_import(node: ast.AST) -> TypeGuard[ast.Import | ast.ImportFrom]:
     return isinstance(node, ast.Import | ast.ImportFrom)
+
+
+def _is_main_block(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and "__name__" in _free_names([node.test])
+
+
+def _has_effect(node: ast.stmt) -> bool:
+    """Whether a statement of the module may change what others define: `SIZES.append(3)`, `SIZES[0] = 3`."""
+    if isinstance(node, ast.Assign):
+        return any(not isinstance(target, ast.Name | ast.Tuple) for target in node.targets)
+    is_definition = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.AnnAssign)
+    return not (is_definition or _is_import(node) or _is_docstring(node))
+
+
+def _mentioned(nodes: Sequence[ast.AST]) -> set[str]:
+    """Attributes by name, also those that `getattr` is asked for."""
+    inside = [one for node in nodes for one in ast.walk(node)]
+    texts = {one.value for one in inside if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    return texts | {one.attr for one in inside if isinstance(one, ast.Attribute)}
 
 
 def _is_docstring(node: ast.stmt) -> bool:
@@ -157,12 +200,14 @@ def _is_stored(node: ast.AST) -> TypeGuard[ast.Name]:
     return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
 
 
-def _defined(node: ast.stmt) -> set[str]:
+def _defined(node: ast.stmt | ast.ExceptHandler) -> set[str]:
     if _is_import(node):
         return {(alias.asname or alias.name.split(".")[0]) for alias in node.names}
-    if isinstance(node, ast.ClassDef | ast.FunctionDef):
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
         return {node.name}
-    return {one.id for one in ast.walk(node) if _is_stored(one)}
+    nested = [one for one in ast.iter_child_nodes(node) if isinstance(one, ast.stmt | ast.ExceptHandler)]
+    below = {name for one in nested for name in _defined(one)}
+    return below | {one.id for one in ast.walk(node) if _is_stored(one)}
 
 
 def _kept_import(node: ast.Import | ast.ImportFrom, wanted: set[str]) -> Iterator[str]:

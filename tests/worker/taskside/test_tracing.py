@@ -159,3 +159,21 @@ def test_an_endless_unrolled_loop_is_given_up(tmp_path: Path) -> None:
     )
     assert found.graph is None
     assert "more than 2000 operators" in str(found.reason)
+
+
+@pytest.mark.parametrize("returned", ["{'node': y}", "{'value': y}", "[{'tuple': y}]", "{0: y, 1: x}"])
+def test_a_result_that_the_records_cannot_tell_is_declined(tmp_path: Path, returned: str) -> None:
+    found = written(
+        tmp_path,
+        f"""
+        class Model(nn.Module):
+            def forward(self, x):
+                y = x + 1
+                return {returned}
+
+        def get_inputs():
+            return [torch.rand(4, 5)]
+        """,
+    )
+    assert found.graph is None
+    assert "no word for an output dictionary" in str(found.reason)

@@ -11,4 +11,5 @@ __all__ = ["write_prompt"]
 
 def write_prompt(request: Request) -> Prompt:
     """What every author is sent: who it is, and what is wanted now."""
-    return Prompt(system=rendered("system", {}), user=rendered(request.phase.value, facts_of(request)))
+    facts = facts_of(request)
+    return Prompt(system=rendered("system", facts), user=rendered(request.phase.value, facts))

@@ -8,7 +8,7 @@ from typing import Any
 
 from tilesmith.llm.prompts.kinds import kinds_of
 from tilesmith.llm.prompts.measured import Measured, measured
-from tilesmith.llm.prompts.teaching import choose_exemplar, choose_lessons
+from tilesmith.llm.prompts.teaching import choose_exemplar, choose_lessons, precision_of
 from tilesmith.llm.prompts.wording import clip, one_line
 from tilesmith.records import Attempt, Evaluation, Phase, Request, Survey
 
@@ -73,6 +73,7 @@ def facts_of(request: Request) -> dict[str, Any]:
         "inputs": ((request.survey.graph or {}).get("inputs") or [])[:MOST_INPUTS],
         "ops": _ops(request.survey),
         "kinds": kinds_of(request.survey),
+        "precision": precision_of(request.survey),
         "peak_tflops": _peak(request.survey),
         "base": _base(request.base, request.survey) if request.base else None,
         "history": [_tried(attempt) for attempt in _worth_telling(request)[-MOST_TRIES:]],

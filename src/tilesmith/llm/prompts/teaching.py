@@ -41,6 +41,11 @@ BY_VERDICT: Mapping[Verdict, tuple[str, ...]] = {
 }
 """The usual cause, where no finding names one."""
 FLOAT32_ONLY = frozenset({"float32-on-tensor-cores", "tf32-implicit", "round-before-tf32"})
+UNTRUE_UNDER: Mapping[str, frozenset[str]] = {
+    "ieee": frozenset({"round-before-tf32"}),
+    "tf32": frozenset({"float32-on-tensor-cores", "tf32-implicit"}),
+}
+"""Lessons that rest on where PyTorch uses TF32 by default."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +55,11 @@ class Taught:
     lessons: tuple[Lesson, ...]
     further: tuple[Lesson, ...]
     """Apply too, but are only named."""
+
+
+def precision_of(survey: Survey) -> str:
+    """Where PyTorch may use TF32 in the judge's baseline: `default`, `ieee` (nowhere) or `tf32` (everywhere)."""
+    return str(survey.environment.get("precision", "default"))
 
 
 @cache
@@ -76,15 +86,16 @@ def _about_findings(request: Request) -> Iterator[str]:
 
 def _about_task(request: Request) -> Iterator[str]:
     wrong = request.base.evaluation.verdict if request.base and request.phase is Phase.REPAIR else None
+    untrue = UNTRUE_UNDER.get(precision_of(request.survey), frozenset())
     if wrong is not None:
-        yield from dict.fromkeys(BY_VERDICT.get(wrong, ()))
+        yield from (name for name in dict.fromkeys(BY_VERDICT.get(wrong, ())) if name not in untrue)
         return
     is_float32 = request.survey.profile.get("dtype") in (None, "float32")
     kinds = _kinds_in_mind(request)
     telling = [name for kind in kinds for name in TELLING[kind]]
     fitting = [lesson.id for kind in kinds for lesson in all_lessons().values() if kind in lesson.applies_to]
     for name in dict.fromkeys([*telling, *fitting]):
-        if is_float32 or name not in FLOAT32_ONLY:
+        if name not in untrue and (is_float32 or name not in FLOAT32_ONLY):
             yield name
 
 

@@ -14,6 +14,7 @@ import torch
 from tilesmith.errors import MachineError, TaskError
 from tilesmith.tasks.roofline import TaskProfile
 from tilesmith.worker.taskside.counting import OpCounter, counting
+from tilesmith.worker.taskside.faking import fake_tensors
 from tilesmith.worker.taskside.loading import (
     LoadedTask,
     build_model,
@@ -22,7 +23,6 @@ from tilesmith.worker.taskside.loading import (
     tensors_in,
     unload,
 )
-from tilesmith.worker.taskside.trial import fake_tensors
 
 REAL_RUN_BYTES = 1 << 30
 

@@ -15,6 +15,8 @@ from tilesmith.tasks.graph import GETITEM, Input, Node
 from tilesmith.worker.taskside.recurrent_nodes import REAL_NAMES
 
 _RANDOM = torch.Tag.nondeterministic_seeded
+TAGS = frozenset({"node", "value", "tuple"})
+"""Keys that a nest of outputs has a use of its own for, where they are alone."""
 _SWITCHES = {"dropout": (1, 2), "gru": (5, 6), "lstm": (5, 6), "rnn_tanh": (5, 6), "rnn_relu": (5, 6)}
 """Operators that are random only in training: where their probability and their switch are."""
 
@@ -103,7 +105,9 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
         leaves.append(value)
         return len(leaves) - 1
     if isinstance(value, dict):
-        return {str(key): laid_out(item, leaves) for key, item in value.items()}
+        if not all(isinstance(key, str) for key in value) or (len(value) == 1 and set(value) <= TAGS):
+            raise ValueError(f"a graph has no word for an output dictionary with the keys {list(value)}")
+        return {key: laid_out(item, leaves) for key, item in value.items()}
     if isinstance(value, tuple):
         return {"tuple": [laid_out(item, leaves) for item in value]}
     if isinstance(value, list):

@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from tilesmith.tasks.graph import MOST_NODES, Graph, Node, Parameter
 from tilesmith.worker.exchange import map_tensors
+from tilesmith.worker.taskside.faking import fake_tensors
 from tilesmith.worker.taskside.faults import one_line
 from tilesmith.worker.taskside.graph_records import (
     filled,
@@ -29,7 +30,6 @@ from tilesmith.worker.taskside.graph_records import (
 )
 from tilesmith.worker.taskside.loading import LoadedTask, build_model, load_task, unload
 from tilesmith.worker.taskside.recurrent_nodes import recurrent_as_nodes
-from tilesmith.worker.taskside.trial import fake_tensors
 
 _CALLS_PER_NODE = 10
 """Python calls into torch per operator, at most: most read a shape or build an argument."""

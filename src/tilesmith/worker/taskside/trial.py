@@ -6,10 +6,8 @@ where that is cheap, because fakes do not notice an index out of range.
 
 from __future__ import annotations
 
-import logging
-import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +16,8 @@ import torch
 from torch._subclasses import fake_tensor
 
 from tilesmith.errors import MachineError, TaskError
-from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.taskside.counting import counting
+from tilesmith.worker.taskside.faking import fake_tensors, gpu_or_none
 from tilesmith.worker.taskside.loading import build_model, load_task, run_forward, tensors_in, unload
 
 REAL_RUN_ELEMENTS = 4_000_000
@@ -71,20 +69,6 @@ def warm_up() -> None:
         torch.nn.functional.relu(torch.empty(1))
 
 
-@contextmanager
-def fake_tensors() -> Iterator[None]:
-    """Shapes without memory; quiet, because a variant that fails is an answer, not news."""
-    log = logging.getLogger(fake_tensor.__name__)
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings(), _gpu_or_none(), fake_tensor.FakeTensorMode(allow_non_fake_inputs=True):
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        log.setLevel(level)
-
-
 def _run_fake(path: Path, text: str) -> Trial:
     with fake_tensors(), torch.no_grad():
         loaded = load_task(path, text)
@@ -103,11 +87,6 @@ def _run_fake(path: Path, text: str) -> Trial:
     return Trial(True, "", held + _elements(outputs), counter.flops, _ranks(outputs))
 
 
-def _gpu_or_none() -> AbstractContextManager[None]:
-    """Tasks may make their inputs with device="cuda"; without a GPU that must not keep them from being tried."""
-    return nullcontext() if torch.cuda.is_available() else pretend_cuda()
-
-
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Small work is slower on many threads (100 times for a GRU on busy cores), and a process that
@@ -121,7 +100,7 @@ def one_thread() -> Iterator[None]:
 
 
 def _run_real(path: Path, text: str, flops: int) -> Trial:
-    with one_thread(), torch.no_grad(), _gpu_or_none():
+    with one_thread(), torch.no_grad(), gpu_or_none():
         loaded = load_task(path, text)
         try:
             model, inputs = build_model(loaded), loaded.make_inputs(seed=0)
