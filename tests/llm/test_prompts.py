@@ -317,3 +317,12 @@ def test_wording() -> None:
     assert (
         tidied("a\n\n\n\n# b\nc\n# d\n```\nx\n\n\n\n# y\n```\n") == "a\n\n# b\nc\n\n# d\n```\nx\n\n\n\n# y\n```\n"
     )
+
+
+def test_eval_mode_is_told() -> None:
+    survey = requests()["seed"].survey
+    told = [
+        write_prompt(Request(1, Phase.SEED, replace(survey, graph={"inputs": [], "training": mode}))).user
+        for mode in (True, False)
+    ]
+    assert ["eval mode" in user for user in told] == [False, True]

@@ -42,6 +42,9 @@ BFLOAT = "x = torch.randn(50, 640, dtype=torch.bfloat16)"
 INTEGERS = "a = torch.randint(-9, 9, (50, 60))\nb = torch.randint(-9, 9, (50, 60))"
 LAYERNORM = owner("self.norm = nn.LayerNorm(size)")
 WEIGHT = owner("self.eps = 1e-6", "self.weight = nn.Parameter(torch.ones(size))")
+SMALL_INTEGERS = "a = torch.randint(0, 5, (50, 60))"
+BYTES = "a = torch.randint(0, 255, (50, 60), dtype=torch.uint8)"
+DOUBLE = "x = torch.randn(60, 70, dtype=torch.float64)"
 BIAS = owner("self.bias = nn.Parameter(torch.randn(size))")
 
 ELEMENTWISE = {
@@ -106,6 +109,47 @@ ELEMENTWISE = {
     "number_argument": task("return x * s + s", "x = torch.randn(200, 100)\ns = 3.14"),
     "strided_input": task("return x * 2", "x = torch.randn(200, 100).t()"),
     "named_like_ours": task("return mul * 2 + y", "mul = torch.randn(30, 40)\ny = torch.randn(30, 40)"),
+    "dropped_input": task("return F.dropout(x, 0.5, False) * 0.1 + x", FLAT),
+    "aliases_of_an_input": task(
+        "return x.detach() * 2 + x.float().squeeze() - x.type_as(x).reshape(300, 517).contiguous()", FLAT
+    ),
+    "alias_of_a_parameter": task("return x * self.bias.detach() + self.bias.float()", FLAT, BIAS, "517"),
+    "without_gradients": task("with torch.no_grad():\n    y = x * 2\nreturn y + 1", FLAT),
+    "expanded_as": task("return g.expand_as(x) * x", "x = torch.randn(60, 130)\ng = torch.randn(60, 1)"),
+    "in_place_chain": task("y = x * 2\ny = y.add_(1)\ny = y.mul_(3)\nreturn F.relu(y, inplace=True)", FLAT),
+    "in_place_on_a_copy": task("y = x.clone()\ny.add_(1)\nreturn y * x", FLAT),
+    "integer_powers": task("return a**5, a**2, torch.floor(a) + torch.round(a), torch.sign(a - 2)", SMALL_INTEGERS),
+    "integer_choice": task("return torch.where(a > 2, 1, 0) + 2**40, a * 2**40", SMALL_INTEGERS),
+    "bytes_below_zero": task("return a + (-1), a * -3, a - 1, a + 250", BYTES),
+    "double_powers": task("return x.abs() ** 1.7, 2**x, torch.where(x > 0, 0.1, x), x.clamp(0.1, 0.7)", DOUBLE),
+    "double_on_the_way": task(
+        "return x.double() * self.scale", FLAT, owner("self.scale = scale", arguments="scale"), "0.3"
+    ),
+    "through_half": task("return x.half().float() * 2, x.bfloat16().float()", "x = torch.randn(60, 130) * 1e5"),
+    "returns_infinity": task("return x * 2, float('inf')", FLAT),
+    "buffer_called_lambda": task(
+        "return x * getattr(self, 'lambda')",
+        FLAT,
+        owner("self.register_buffer('lambda', torch.randn(size))"),
+        "517",
+    ),
+    "parameter_dictionary": task(
+        "return x * self.d['0'] + self.d['a-b']",
+        FLAT,
+        owner("self.d = nn.ParameterDict({'0': torch.randn(size), 'a-b': torch.randn(size)})"),
+        "517",
+    ),
+    "dictionary_input": task(
+        "return d['a-b'] * 2 + d['D0']", "d = {'a-b': torch.randn(9, 8), 'D0': torch.randn(9, 8)}"
+    ),
+    "named_like_pointers": task(
+        "return x_ptr * x + mul_add_kernel",
+        "\n".join(f"{n} = torch.randn(9, 8)" for n in ("x_ptr", "x", "mul_add_kernel")),
+    ),
+    "named_like_sizes": task(
+        "return a * D1 + D2", "a = torch.randn(4, 5, 6)\nD1 = torch.randn(4, 1, 6)\nD2 = torch.randn(5, 1)"
+    ),
+    "upper_and_lower": task("return x * X", "x = torch.randn(4, 5, 6)\nX = torch.randn(4, 1, 6)"),
 }
 
 ROWS = {
@@ -177,6 +221,26 @@ ROWS = {
     "entropy": task("p = F.softmax(x, -1)\nreturn -(p * torch.log(p + 1e-9)).sum(-1)", FLAT),
     "mse_per_row": task("return ((a - b) ** 2).mean(1)", PAIR),
     "cosine_by_hand": task("return (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1) + 1e-8)", PAIR),
+    "rms_norm_upcast": task(
+        "h = x.float()\nh = h * torch.rsqrt(h.pow(2).mean(-1, keepdim=True) + self.eps)\n"
+        "return self.weight * h.type_as(x)",
+        "x = torch.randn(50, 640)",
+        WEIGHT,
+        "640",
+    ),
+    "masked_pool": task(
+        "return (x * m).sum((1, 2))", "x = torch.randn(6, 9, 40)\nm = torch.randint(0, 2, (6, 9, 1)).float()"
+    ),
+    "softmax_without_gradients": task("with torch.set_grad_enabled(False):\n    return F.softmax(x, -1)", FLAT),
+    "logsumexp_of_nothing": task(
+        "return torch.logsumexp(x.masked_fill(m, -math.inf), -1)",
+        "x = torch.randn(60, 130)\nm = torch.rand(60, 1) > 0.5",
+    ),
+    "place_of_nan": task("return torch.sqrt(x).argmax(-1), torch.min(torch.sqrt(x + 2), -1)[1]", FLAT),
+    "place_of_integers": task("return a.argmax(-1) + 2**40, a.argmin(-1)", SMALL_INTEGERS),
+    "named_like_accumulators": task(
+        "return x.sum(-1) * sum_1_acc + sum_1_acc", "x = torch.randn(9, 20000)\nsum_1_acc = torch.randn(9)"
+    ),
     "gelu_then_softmax": task(
         "return F.softmax(F.gelu(x) * mask, dim=-1)", "x = torch.randn(40, 300)\nmask = torch.rand(300)"
     ),
@@ -213,6 +277,41 @@ DECLINED = {
     "flag_argument": (
         task("return x * 2 if s else x", "x = torch.randn(20, 10)\ns = True"),
         "takes s, a plain value",
+    ),
+    "autocast": (
+        task("with torch.autocast('cpu', dtype=torch.bfloat16):\n    return F.softmax(x, -1)", FLAT),
+        "switches autocast on",
+    ),
+    "expanded_output": (task("return (x * 2).expand(3, 300, 517)", FLAT), "repeats a tensor along a dimension"),
+    "expanded_sum": (
+        task("return (g * 2).expand(60, 130).sum(-1)", "g = torch.randn(60, 1)"),
+        "repeats a tensor along a dimension",
+    ),
+    "broadcast_mean": (
+        task("return torch.broadcast_to(b, (60, 130)).mean(-1)", "b = torch.randn(130)"),
+        "repeats a tensor along a dimension",
+    ),
+    "in_place_under_a_view": (
+        task("a = x * 2\nv = a.unsqueeze(0)\na.add_(1)\nreturn v + a", FLAT),
+        "writes into a tensor that others may see",
+    ),
+    "in_place_on_a_dropped_input": (
+        task("y = F.dropout(x, 0.5, False)\ny.mul_(2)\nreturn y - x", FLAT),
+        "writes into a tensor that others may see",
+    ),
+    "bits_of_a_float": (task("return x.view(torch.int32) > 1000", FLAT), "aten.view.dtype"),
+    "integer_tensor_power": (task("return a.abs() ** b.abs()", INTEGERS), "raises integers to a power"),
+    "bytes_above_minus_one": (task("return a.clamp(min=-1)", BYTES), "does not hold it"),
+    "empty_rows": (task("return x.sum(-1)", "x = torch.randn(60, 0)"), "works on an empty tensor"),
+    "one_row": (task("return F.softmax(x, 0)", "x = torch.randn(500)"), "has a single row"),
+    "one_row_of_many": (
+        task("return F.softmax(x, -1) * w", "x = torch.randn(1, 500)\nw = torch.randn(500)"),
+        "has a single row",
+    ),
+    "variance_of_all": (task("return x.var(unbiased=False)", FLAT), "reduces everything to one number"),
+    "sums_of_other_rows": (
+        task("return x * x.sum(-1)", "x = torch.randn(70, 70)"),
+        "needs the result of one row in others",
     ),
     "in_place_on_input": (task("return x.mul_(2)", FLAT), "writes into a tensor that others may see"),
     "identity": (task("return x", FLAT), "returns its inputs"),

@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 from playbook_tasks import DECLINED, ELEMENTWISE, ROWS
 
+from tilesmith.authors.playbook import PlaybookAuthor
 from tilesmith.judge import Judge
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.recipes.elementwise import ElementwiseMatch
 from tilesmith.playbook.recipes.rows import RowsMatch
 from tilesmith.playbook.tuning import tuning_of
-from tilesmith.records import COMPLEXITIES, Evaluation, Verdict
+from tilesmith.records import COMPLEXITIES, Attempt, Candidate, Evaluation, Phase, Prompt, Request, Verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -97,13 +98,37 @@ def test_a_row_that_fits_may_still_be_read_in_blocks(judge: Judge, tmp_path: Pat
 
 
 def test_an_analysis_counts_what_fusion_saves(judge: Judge, tmp_path: Path) -> None:
-    text = ELEMENTWISE["scalar_mix"]
+    text = ELEMENTWISE["scalar_mix"].replace("300, 517", "8192, 8192")
     analysis = matched(judge, written(tmp_path, "scalar_mix", text)).analysis()
     assert analysis.complexity in COMPLEXITIES
     assert analysis.kernel_type == "elementwise"
     assert analysis.expected_speedup is not None
     assert analysis.expected_speedup > 3
     assert "move" in analysis.bottleneck
+
+
+def test_bytes_are_counted_in_the_type_of_each_tensor(judge: Judge, tmp_path: Path) -> None:
+    text = ELEMENTWISE["masked_fill"].replace("(40, 333", "(8192, 8192").replace("keep == 0", "keep")
+    text = text.replace("torch.randint(0, 2, (8192, 8192))", "torch.rand(8192, 8192) > 0.5")
+    analysis = matched(judge, written(tmp_path, "masked", text)).analysis()
+    assert "moves 0.604 GB where 0.604 GB would do" in analysis.bottleneck
+
+
+def test_what_takes_less_than_a_launch_is_not_blamed_on_memory(judge: Judge, tmp_path: Path) -> None:
+    analysis = matched(judge, written(tmp_path, "tiny", ELEMENTWISE["scalar_mix"])).analysis()
+    assert analysis.bottleneck.startswith("launches: 7 operators")
+    assert "memory" not in analysis.bottleneck
+
+
+@pytest.mark.parametrize(("change", "expected"), [("", 1.0), ("# by another hand\n", 7.0)])
+def test_a_speedup_is_expected_over_the_base(change: str, expected: float, judge: Judge, tmp_path: Path) -> None:
+    survey = judge.survey(written(tmp_path, "mix", ELEMENTWISE["scalar_mix"]))
+    match = find_match(survey)
+    assert not isinstance(match, Declined)
+    candidate = Candidate(1, change + match.write(match.tunings[0]), None, 1, Phase.SEED)
+    base = Attempt(candidate, Evaluation(Verdict.PASSED, "", "elementwise"), None, True, "", 0.0)
+    reply = PlaybookAuthor().answer(Request(2, Phase.ANALYSE, survey, base=base), Prompt("", ""), lambda _: None)
+    assert f'"expected_speedup": {expected}' in reply.text
 
 
 def test_more_than_two_to_the_31_elements_are_counted_in_64_bits(judge: Judge, tmp_path: Path) -> None:

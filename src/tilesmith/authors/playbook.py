@@ -54,12 +54,23 @@ def _analyse(request: Request, match: Match) -> _Answer:
         "bottleneck": found.bottleneck,
         "optimisation_method": found.method,
         "modification_plan": found.plan,
-        "expected_speedup": found.expected_speedup,
+        "expected_speedup": _over_the_base(request, match, found.expected_speedup),
         "implementation_complexity": found.complexity,
         "kernel_type": found.kernel_type,
         "fallback_strategy": found.fallback,
     }
     return Reply(f"```json\n{json.dumps(fields, indent=2)}\n```", NAME)
+
+
+def _over_the_base(request: Request, match: Match, over_pytorch: float | None) -> float | None:
+    """What is left to gain: nothing that we know of where the base is a kernel of this recipe."""
+    if _tuning(request, match) is not None:
+        return 1.0
+    timing = request.base.evaluation.timing if request.base else None
+    if timing is None or over_pytorch is None:
+        return over_pytorch
+    reached = timing.eager_ms.p50 / timing.candidate_ms.p50
+    return round(max(over_pytorch / reached, 1.0), 2)
 
 
 def _optimise(request: Request, match: Match) -> _Answer:

@@ -6,55 +6,60 @@ from math import prod
 
 from tilesmith.playbook.formula import telling_operators
 from tilesmith.playbook.fusing import Fused
-from tilesmith.playbook.operators import ALIASES, VIEWS, packet
+from tilesmith.playbook.operators import ALIASES, VIEWS, needed, packet
 from tilesmith.records import Analysis, Survey
-from tilesmith.tasks.graph import GETITEM, Graph, references
+from tilesmith.tasks.graph import GETITEM, Graph, Node, references
 
 _MOST_NAMED = 6
 _WIDTHS = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
+_LAUNCH_MS = 0.002
+"""Launching a kernel takes about this long, so that less work than that does not count."""
 
 
 def analyse(survey: Survey, fused: Fused, kernel_type: str, plan: str, fallback: str) -> Analysis:
     graph = fused.graph
-    tensors = [step.form.shape for step in fused.leaves], [output.step.form.shape for output in fused.outputs]
-    needed = sum(prod(shape) for group in tensors for shape in group) * _width(graph)
-    moved = max(_moved_one_by_one(graph), needed)
-    count = sum(1 for node in graph.nodes if _works(node.op, packet(node)))
-    floor = (survey.roofline or {}).get("floor_ms")
-    limit = f"; no kernel can take less than {floor:.3g} ms here" if floor else ""
+    steps = [*fused.leaves, *(output.step for output in fused.outputs)]
+    least = sum(_bytes(step.form.shape, step.dtype) for step in steps)
+    moved = max(_moved_one_by_one(graph), least)
+    count = sum(1 for node in needed(graph) if _works(node))
     kinds = ", ".join(telling_operators(graph)[:_MOST_NAMED])
-    operators = f"1 operator ({kinds}) moves" if count == 1 else f"{count} operators ({kinds}) move"
+    operators = f"1 operator ({kinds})" if count == 1 else f"{count} operators ({kinds})"
+    floor = (survey.roofline or {}).get("floor_ms")
+    if floor and floor < _LAUNCH_MS:
+        bottleneck = f"launches: {operators} on {_size(least)}, which takes less time than a launch does"
+        speedup = float(max(count, 1))
+    else:
+        limit = f"; no kernel can take less than {floor:.3g} ms here" if floor else ""
+        verb = "moves" if count == 1 else "move"
+        bottleneck = f"memory bandwidth: {operators} {verb} {_size(moved)} where {_size(least)} would do{limit}"
+        speedup = moved / least
     return Analysis(
-        bottleneck=f"memory bandwidth: {operators} {_gigabytes(moved)} where {_gigabytes(needed)} would do{limit}",
+        bottleneck=bottleneck,
         method="fuse the whole forward pass into one kernel that reads every input and writes every output once",
         plan=plan,
-        expected_speedup=round(min(moved / needed, 20.0), 2) if needed else None,
+        expected_speedup=round(min(speedup, 20.0), 2),
         complexity="low",
         kernel_type=kernel_type,
         fallback=fallback,
     )
 
 
-def _works(op: str, kind: str) -> bool:
-    return op != GETITEM and kind not in ALIASES and kind not in VIEWS
+def _works(node: Node) -> bool:
+    kind = packet(node)
+    return node.op != GETITEM and kind not in ALIASES and kind not in VIEWS
 
 
 def _moved_one_by_one(graph: Graph) -> int:
-    """Every operator reads its operands and writes its result."""
-    shapes = {leaf.name: leaf.shape or () for leaf in graph.leaves}
-    shapes |= {node.name: node.shape or () for node in graph.nodes}
-    moved = 0
-    for node in graph.nodes:
-        if _works(node.op, packet(node)):
-            names = {*references([node.args, node.kwargs]), node.name}
-            moved += sum(prod(shapes[name]) for name in names)
-    return moved * _width(graph)
+    """Every operator reads its operands and writes its result, each in its own type."""
+    values = (*graph.leaves, *graph.nodes)
+    widths = {value.name: _bytes(value.shape, value.dtype) for value in values}
+    works = (node for node in needed(graph) if _works(node))
+    return sum(widths[name] for node in works for name in {*references([node.args, node.kwargs]), node.name})
 
 
-def _width(graph: Graph) -> int:
-    """Bytes of an element of the widest input, which stands for all."""
-    return max((_WIDTHS.get(leaf.dtype or "", 1) for leaf in graph.leaves if leaf.shape), default=4)
+def _bytes(shape: tuple[int, ...] | None, dtype: str | None) -> int:
+    return prod(shape) * _WIDTHS.get(dtype or "", 1) if shape is not None else 0
 
 
-def _gigabytes(count: int) -> str:
+def _size(count: int) -> str:
     return f"{count / 1e9:.3g} GB" if count >= 1e7 else f"{count / 1e6:.3g} MB"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tilesmith.playbook.placing import Value
-from tilesmith.playbook.pointwise import COMPARISONS, LOGICAL, POINTWISE
-from tilesmith.playbook.scalars import text
-from tilesmith.playbook.steps import CAST, widest
+from tilesmith.playbook.pointwise import COMPARISONS, INTEGER_POINTWISE, LOGICAL, POINTWISE
+from tilesmith.playbook.scalars import Named, text
+from tilesmith.playbook.steps import CAST, Step, widest
 from tilesmith.playbook.symbols import Unmatched
 
 _MASKS = {"where": 0, "masked_fill": 1}
 """Which operand is a condition, and keeps its type."""
+_OF_DOUBLES = ("pow", "atan2")
+"""Calls of a library that has a function per type."""
 _SMALLEST = {"tl.int8": -(2**7), "tl.int16": -(2**15), "tl.int32": -(2**31), "tl.int64": -(2**63), "tl.uint8": 0}
 _LARGEST = {
     "tl.int8": 2**7 - 1,
@@ -26,16 +28,21 @@ def expression(value: Value) -> str:
     """The right-hand side that computes a pointwise value."""
     step = value.step
     if step.op == CAST:
-        return _cast(value.operands[0], step.computed_in)
+        return _cast(value.operands[0], step)
     wanted = step.computed_in
     if step.op in COMPARISONS:
         wanted = widest([one.step.computed_in for one in value.operands if isinstance(one, Value)])
     kept = _MASKS.get(step.op) if step.op not in LOGICAL else None
-    operands = [_operand(one, None if position == kept else wanted) for position, one in enumerate(value.operands)]
+    types = [None if position == kept else wanted for position in range(len(value.operands))]
+    operands = [_operand(one, kind, step.op) for one, kind in zip(value.operands, types, strict=True)]
+    emit = INTEGER_POINTWISE.get(step.op, POINTWISE[step.op]) if wanted in _SMALLEST else POINTWISE[step.op]
     try:
-        found = POINTWISE[step.op](*operands, **step.options)
+        found = emit(*operands, **step.options)
     except TypeError:  # an overload with arguments of its own
         raise Unmatched(f"calls {step.op} in a way that no recipe knows") from None
+    chosen = [one for position, one in enumerate(value.operands) if position != kept]
+    if kept is not None and not any(isinstance(one, Value) for one in chosen):
+        return f"{found}.to({wanted})"  # a choice between two numbers
     return found.replace("tl.sqrt_rn(", "tl.sqrt(") if wanted == "tl.float64" else found
 
 
@@ -43,15 +50,32 @@ def converted(value: Value, wanted: str) -> str:
     return value.name if value.step.computed_in == wanted else f"{value.name}.to({wanted})"
 
 
-def _operand(operand: Any, wanted: str | None) -> Any:
+def _operand(operand: Any, wanted: str | None, op: str) -> Any:
     if not isinstance(operand, Value):
-        return operand
+        return operand if wanted is None else _literal(operand, wanted, op)
     return operand.name if wanted is None else converted(operand, wanted)
 
 
-def _cast(operand: Value, wanted: str) -> str:
+def _literal(number: Any, wanted: str, op: str) -> Any:
+    """A number as Triton takes it: in range of the type, and a double where a library function wants one."""
+    if wanted == "tl.float64" and op in _OF_DOUBLES and isinstance(number, int | float):
+        return Named(float(number), f"tl.full([], {text(float(number))}, tl.float64)", None)
+    if wanted not in _SMALLEST or type(number) is not int:
+        return number
+    least, most = _SMALLEST[wanted], _LARGEST[wanted]
+    if least <= number <= most:
+        return number
+    if op not in ("add", "sub", "rsub", "mul"):
+        raise Unmatched(f"uses {number} with {wanted.removeprefix('tl.')}, which does not hold it")
+    return (number - least) % (most - least + 1) + least
+
+
+def _cast(operand: Value, step: Step) -> str:
+    wanted = step.computed_in
     if wanted == "tl.int1" and operand.step.computed_in != "tl.int1":
         return f"{operand.name} != 0"
+    if step.dtype in ("float16", "bfloat16") and operand.step.dtype != step.dtype:
+        return f"{operand.name}.to(tl.{step.dtype}).to({wanted})"  # rounds as PyTorch does
     return converted(operand, wanted)
 
 

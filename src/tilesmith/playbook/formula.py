@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilesmith.playbook.lowering import Lowering
-from tilesmith.playbook.operators import ALIASES, VIEWS, packet
+from tilesmith.playbook.operators import ALIASES, VIEWS, needed, packet
 from tilesmith.playbook.steps import Step
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference
 
@@ -25,7 +25,7 @@ def formula(low: Lowering, output: str) -> str:
 
 def telling_operators(graph: Graph) -> list[str]:
     """The operators that do something, each once, in order."""
-    kinds = (packet(node) for node in graph.nodes if node.op != GETITEM)
+    kinds = (packet(node) for node in needed(graph) if node.op != GETITEM)
     return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS))
 
 
@@ -39,7 +39,7 @@ class _Writer:
     def __init__(self, low: Lowering) -> None:
         self._low = low
         self._texts: dict[str, str] = {}
-        for node in low.graph.nodes:
+        for node in needed(low.graph):
             self._texts[node.name] = self._written(node)
 
     def of(self, value: Any, top: bool = False) -> str:

@@ -13,8 +13,9 @@ from typing import Any
 from tilesmith.playbook.formula import formula, telling_operators
 from tilesmith.playbook.kernels import COMBINERS, Stored
 from tilesmith.playbook.lowering import Lowering, outputs_of
+from tilesmith.playbook.naming import attribute_access
 from tilesmith.playbook.placing import Placer, Value
-from tilesmith.playbook.scalars import Named
+from tilesmith.playbook.scalars import Named, text
 from tilesmith.playbook.steps import LEAF, Step
 from tilesmith.playbook.symbols import Dim, Unmatched
 from tilesmith.playbook.taskcode import TaskCode
@@ -32,6 +33,8 @@ class Fused:
     outputs: tuple[Stored, ...]
     taken: frozenset[str]
     """Names that the task's own code and `forward` give to other things."""
+    by_key: bool
+    """Whether the model keeps modules or parameters in dictionaries."""
 
     @property
     def graph(self) -> Graph:
@@ -51,7 +54,8 @@ class Fused:
     @cached_property
     def leaves(self) -> tuple[Step, ...]:
         used = {value.step for value in self.placer.values if value.step.op == LEAF}
-        return tuple(step for step in self.low.values.values() if isinstance(step, Step) and step in used)
+        known = (step for step in self.low.values.values() if isinstance(step, Step) and step in used)
+        return tuple(dict.fromkeys(known))  # an alias of a leaf is the same step under another name
 
     @cached_property
     def scalars(self) -> tuple[Named, ...]:
@@ -63,8 +67,8 @@ class Fused:
     def helpers(self) -> tuple[str, ...]:
         kinds = {value.step.op for value in self.placer.values}
         return tuple(
-            f"@triton.jit\ndef {name}(a, b):\n    return {text}"
-            for kind, (name, text) in COMBINERS.items()
+            f"@triton.jit\ndef {name}(a, b):\n    return {body}"
+            for kind, (name, body) in COMBINERS.items()
             if kind in kinds
         )
 
@@ -85,7 +89,8 @@ class Fused:
         """Inputs may come with any strides; parameters are as the constructor made them."""
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
-        names = [step.name for name, step in self.low.values.items() if name in given and step in self.leaves]
+        taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, Step)]
+        names = [step.name for step in self.leaves if step in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [f"    {', '.join(names)} = {made}"] if names else []
 
@@ -99,8 +104,8 @@ class Fused:
         groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
         numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
         lines = [f"    {self.name}_kernel[{grid}]("]
-        for title, text in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
-            lines += [f"        # {title}", f"        {text},"] if text else []
+        for title, given in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
+            lines += [f"        # {title}", f"        {given},"] if given else []
         return [*lines, "    )", f"    return {results}"]
 
     def product(self, dim: Dim) -> str:
@@ -148,16 +153,16 @@ class Fused:
     def _given(self, leaf: Step) -> str:
         """What `forward` passes for a leaf: an argument, or a parameter of the model."""
         name = next(name for name, step in self.low.values.items() if step is leaf)
-        return host_name(self.graph, name)
+        return host_name(self.graph, name, self.by_key)
 
     def _nest(self, outputs: Any, by_node: dict[str, str]) -> str:
         name = reference(outputs)
         if name is not None:
-            return by_node.get(name) or host_name(self.graph, name)
+            return by_node.get(name) or host_name(self.graph, name, self.by_key)
         if isinstance(outputs, list):
             return f"[{', '.join(self._nest(item, by_node) for item in outputs)}]"
         if set(outputs) == {"value"}:
-            return repr(outputs["value"])
+            return text(outputs["value"])
         if set(outputs) == {"tuple"}:
             items = [self._nest(item, by_node) for item in outputs["tuple"]]
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
@@ -176,7 +181,8 @@ def fuse(low: Lowering, placer: Placer, code: TaskCode) -> Fused:
     stored = [Stored(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
     arguments = {given.argument for given in low.graph.inputs}
     taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
-    fused = Fused(low, placer, tuple(stored), taken)
+    by_key = any("Dict" in part for part in (code.body, *code.definitions))
+    fused = Fused(low, placer, tuple(stored), taken, by_key)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
     for leaf in fused.leaves:
@@ -184,7 +190,7 @@ def fuse(low: Lowering, placer: Placer, code: TaskCode) -> Fused:
     return fused
 
 
-def host_name(graph: Graph, name: str) -> str:
+def host_name(graph: Graph, name: str, by_key: bool) -> str:
     """An input or a parameter as `forward` finds it: `x`, `pair[0]`, `self.layers[2].weight`."""
     for given in graph.inputs:
         if given.name == name:
@@ -192,7 +198,7 @@ def host_name(graph: Graph, name: str) -> str:
     attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
     if not attribute:
         raise Unmatched("makes a constant tensor in forward")
-    return "self" + "".join(f"[{part}]" if part.isdigit() else f".{part}" for part in attribute.split("."))
+    return attribute_access(attribute, by_key)
 
 
 def _is_contiguous(owned: Parameter) -> bool:

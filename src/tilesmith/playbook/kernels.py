@@ -86,7 +86,9 @@ def _computed(placer: Placer, tile: Tile, value: Value, filled: dict[str, float]
         return _load(placer, tile, value, filled)
     if value.step.op in REDUCTIONS:
         operand = masked(value.operands[0], value.step.op, filled, tile.columns_mask)
-        return f"{value.name} = {tile.reduced(value.step.op, _widened(operand, value))}"
+        found = tile.reduced(value.step.op, _widened(operand, value))
+        place = value.step.op in ("argmax", "argmin")  # 32 bits in Triton
+        return f"{value.name} = {found}{'.to(tl.int64)' if place else ''}"
     return f"{value.name} = {expression(value)}"
 
 

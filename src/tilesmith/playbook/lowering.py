@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tilesmith.playbook import composites, operators
+from tilesmith.playbook.naming import RESERVED, identifier
 from tilesmith.playbook.pointwise import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.scalars import PLAIN, Named, attribute_of
 from tilesmith.playbook.steps import CAST, LEAF, VIEW, Step
@@ -30,6 +31,8 @@ class Lowering:
         self.values: dict[str, Step | tuple[Step, ...]] = {}
         """Steps by the name of the graph's node; several for an operator with several results."""
         self._names: set[str] = set()
+        self._stretched: set[str] = set()
+        """Nodes that are larger than their steps, because `expand` repeats a value."""
         self._scalar_names: dict[str, Named] = {}
         for given in graph.inputs:
             if given.shape is not None and given.dtype is not None:
@@ -39,16 +42,33 @@ class Lowering:
         operators.refuse_unknown(graph)
         leaves = len(self._names)
         for node in operators.needed(graph):
-            self.values[node.name] = self._lowered(node)
-            if operators.is_inplace(node):
-                self.values[str(reference(node.args[0]))] = self.values[node.name]
+            self._add(node)
+        self._refuse_stretched(graph.outputs)
         for plain in self._plain_inputs():
             if plain.expression not in self._scalar_names:
                 raise Unmatched(f"takes {plain.name}, a plain value whose use its operators do not show")
         if len(self._names) - leaves > _MOST_STEPS:
             raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
 
+    def _add(self, node: Node) -> None:
+        value = self.values[node.name] = self._lowered(node)
+        if operators.is_inplace(node):
+            self.values[str(reference(node.args[0]))] = value
+        if isinstance(value, Step) and node.shape is not None and value.form.shape != node.shape:
+            if operators.packet(node) not in operators.ALIASES:
+                raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
+            self._stretched.add(node.name)
+
+    def _refuse_stretched(self, users: Any) -> None:
+        """What `expand` repeats, a pointwise operator repeats by itself; nothing else here does."""
+        if not self._stretched.isdisjoint(references(users)):
+            raise Unmatched("repeats a tensor along a dimension that no other operand has")
+
     def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
+        if 0 in shape:
+            raise Unmatched(f"works on an empty tensor ({name})")
+        if name in self.values:
+            raise Unmatched(f"has two tensors called {name}")
         called = self.free_name(short)
         self.values[name] = Step(called, LEAF, (), self.symbols.leaf(called, shape), dtype)
 
@@ -59,8 +79,9 @@ class Lowering:
         return value
 
     def free_name(self, wanted: str) -> str:
+        wanted = identifier(wanted)
         name, number = wanted, 1
-        while name in self._names or name in operators.RESERVED:
+        while name in self._names or name in RESERVED:
             name, number = f"{wanted}_{number}", number + 1
         self._names.add(name)
         return name
@@ -85,7 +106,7 @@ class Lowering:
 
         Triton takes a Python float as float32, so a task in float64 gets its numbers written out.
         """
-        if any(leaf.dtype == "float64" for leaf in self.graph.leaves):
+        if any(one.dtype == "float64" for one in (*self.graph.leaves, *self.graph.nodes)):
             return value
         known = self._given(value) or attribute_of(value, self.graph.scalars)
         if known is None or known.host is None:
@@ -116,6 +137,8 @@ class Lowering:
             return several[node.args[1]] if isinstance(several, tuple) else several
         if kind in operators.ALIASES:
             return self._alias(node)
+        if kind not in POINTWISE and kind not in operators.SYNONYMS:
+            self._refuse_stretched([node.args, node.kwargs])
         if kind in operators.VIEWS:
             return self.view(self.operand(node.args[0]), node)
         if kind in composites.COMPOSITES:

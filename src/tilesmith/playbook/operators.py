@@ -12,6 +12,9 @@ ALIASES = {
     "to", "_to_copy", "type_as", "feature_dropout", "alpha_dropout",
 }  # fmt: skip
 """Operators that give the values they are given; broadcasting does by itself what `expand` asks for."""
+EXPANDS = {"expand", "expand_as", "broadcast_to"}
+COPIES = {"clone", "_to_copy", "lift_fresh_copy"}
+"""Aliases with memory of their own."""
 VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "_unsafe_view"}
 SYNONYMS = {
     "multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs", "fix": "trunc",
@@ -21,11 +24,6 @@ SYNONYMS = {
 EXTREMES = {"max": "maximum", "min": "minimum"}
 """With two tensors these compare; with one they reduce."""
 RANDOM = {"dropout", "feature_dropout", "alpha_dropout"}
-RESERVED = {
-    "row", "rows", "cols", "offs", "mask", "mask_m", "mask_n", "start", "numel", "M", "N", "BLOCK", "BLOCK_N",
-    "ROWS", "NUM_WARPS", "torch", "triton", "tl", "nn", "libdevice", "self", "larger", "smaller", "product",
-    "range", "float", "max", "min", "sum",
-}  # fmt: skip
 _MOST_NAMED = 6
 
 
@@ -45,6 +43,8 @@ def is_inplace(node: Node) -> bool:
 
 def is_known(node: Node) -> bool:
     known = packet(node)
+    if node.op == "aten.view.dtype":  # the same bits under another type
+        return False
     if known in RANDOM and len(node.args) > 2 and node.args[1] and node.args[2]:
         return False
     tables = (ALIASES, VIEWS, SYNONYMS, COMPOSITES, POINTWISE)
@@ -67,13 +67,32 @@ def needed(graph: Graph) -> list[Node]:
 
 def refuse_unknown(graph: Graph) -> None:
     """Says in one line which operators stand in the way."""
-    leaves = {leaf.name for leaf in graph.leaves}
-    views = {node.name for node in graph.nodes if packet(node) in VIEWS | {"expand", "alias", "detach"}}
+    if any("autocast" in node.op for node in graph.nodes if not node.op.startswith("aten.")):
+        raise Unmatched("switches autocast on, which changes the types that operators compute in")
     nodes = needed(graph)
     unknown = list(dict.fromkeys(node.op for node in nodes if not is_known(node)))
     if unknown:
         more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
         raise Unmatched(f"uses {', '.join(unknown[:_MOST_NAMED])}{more}, which no recipe knows")
-    for node in nodes:
-        if is_inplace(node) and reference(node.args[0]) in leaves | views:
-            raise Unmatched(f"writes into a tensor that others may see ({node.op})")
+    _refuse_shared_writes(graph, nodes)
+
+
+def _refuse_shared_writes(graph: Graph, nodes: list[Node]) -> None:
+    """A tensor may be written in place only if nobody looks at its memory under another name afterwards."""
+    leaves = {leaf.name for leaf in graph.leaves}
+    types = {one.name: one.dtype for one in (*graph.leaves, *nodes)}
+    memory = {name: name for name in leaves}
+    for position, node in enumerate(nodes):
+        source = str(reference(node.args[0])) if node.args else ""
+        if is_inplace(node):
+            shared = {name for name, owner in memory.items() if owner == memory[source]} - {source}
+            rest = [[one.args, one.kwargs] for one in nodes[position + 1 :]]
+            if memory[source] in leaves or shared & set(references([rest, graph.outputs])):
+                raise Unmatched(f"writes into a tensor that others may see ({node.op})")
+        shares = _may_share_memory(node) and types.get(source) == node.dtype
+        memory[node.name] = memory[source] if shares else node.name
+
+
+def _may_share_memory(node: Node) -> bool:
+    kind = packet(node)
+    return kind in VIEWS or (kind in ALIASES and kind not in COPIES) or is_inplace(node)

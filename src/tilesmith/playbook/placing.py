@@ -87,6 +87,8 @@ class Placer:
         if step.op == LEAF or recipe not in self._alike:
             self._alike[recipe] = value
             self.values.append(value)
+            if step.op == LEAF:
+                self.address(value)  # makes known the sizes it needs
             return value
         return self._alike[recipe]
 
@@ -105,9 +107,11 @@ class Placer:
         flat = self.symbols.canonical(tuple(axis for dim in dims for axis in dim))
         sole = len({leaf for leaf, _ in self.symbols.sizes}) == 1 or len({leaf for leaf, _ in flat}) == 1
         name = "_".join(f"D{axis}" if sole else f"{leaf.upper()}_D{axis}" for leaf, axis in flat)
-        if self.sizes.setdefault(name, flat) != flat:
+        if self.sizes.get(name, flat) != flat:
             name = "_".join(f"{leaf.upper()}_D{axis}" for leaf, axis in flat)
-            self.sizes[name] = flat
+        while self.sizes.get(name, flat) != flat:  # `x` and `X` are two tensors
+            name = f"OF_{name}"
+        self.sizes[name] = flat
         return name
 
     def _name(self, step: Step) -> str:
@@ -130,8 +134,11 @@ class Placer:
         dims, count = operand.form.dims, step.options["count"]
         split = len(dims) - count
         fits = self.symbols.same(dims[split:], self.columns) and self.symbols.same(dims[:split], self.rows)
-        if not fits or place.lead != self._whole.lead:
+        if not fits:
             raise Unmatched("reduces over rows of different lengths")
+        if place.lead != self._whole.lead:
+            alone = "has a single row, which would leave all but one program idle"
+            raise Unmatched("needs the result of one row in others" if any(self.rows) else alone)
         return self.place(operand, Place(self._whole.lead, self._whole.trail, count))
 
     def _before_view(self, step: Step, operand: Step, place: Place) -> Place:

@@ -13,6 +13,7 @@ from typing import Any
 from tilesmith.playbook.scalars import text
 from tilesmith.playbook.symbols import Unmatched
 
+_LARGEST_POWER = 8
 NAN = "tl.PropagateNan.ALL"
 
 Emit = Callable[..., str]
@@ -52,6 +53,16 @@ def _pow(a: Any, b: Any) -> str:
             return known[b]
     a, b = (float(one) if type(one) is int else one for one in (a, b))
     return f"libdevice.pow({text(a)}, {text(b)})"
+
+
+def _itself(x: str) -> str:
+    return x
+
+
+def _integer_pow(a: Any, b: Any) -> str:
+    if not isinstance(a, str) or type(b) is not int or not 1 <= b <= _LARGEST_POWER:
+        raise Unmatched("raises integers to a power that is no small constant")
+    return " * ".join([a] * b)
 
 
 def _gelu(x: str, approximate: str = "none") -> str:
@@ -200,6 +211,7 @@ ARITHMETIC: dict[str, Emit] = {
     "clamp": _clamp,
     "clamp_min": lambda x, low: _clamp(x, low),
     "clamp_max": lambda x, high: _clamp(x, None, high),
+    "finite_or_zero": lambda x: f'tl.where(tl.abs({x}) < float("inf"), {x}, 0.0)',
     "where": _where,
     "masked_fill": _masked_fill,
     "addcmul": _addcmul,
@@ -227,3 +239,9 @@ ACTIVATIONS: dict[str, Emit] = {
     "softshrink": _softshrink,
 }
 POINTWISE: dict[str, Emit] = COMPARISONS | LOGICAL | ARITHMETIC | ACTIVATIONS
+INTEGER_POINTWISE: dict[str, Emit] = {
+    "pow": _integer_pow,
+    "sign": lambda x: f"(({x} > 0).to({x}.dtype) - ({x} < 0).to({x}.dtype))",
+    **dict.fromkeys(("floor", "ceil", "round", "trunc"), _itself),
+}
+"""Operators that are something else on integers."""

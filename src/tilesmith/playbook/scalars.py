@@ -6,6 +6,7 @@ inverse), the kernel takes it from there, and stays right when the model is buil
 
 from __future__ import annotations
 
+import keyword
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -52,8 +53,9 @@ def attribute_of(value: float, scalars: Mapping[str, Any]) -> Named | None:
     for form, called, compute in _FORMS:
         direct = form == "self.{0}"
         found = [name for name, own in scalars.items() if _gives(compute, own, value, direct)]
-        if len(found) == 1 and all(part.isidentifier() for part in found[0].split(".")):
-            return Named(value, called.format(found[0].split(".")[-1]), form.format(found[0]))
+        parts = found[0].split(".") if len(found) == 1 else []
+        if parts and all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+            return Named(value, called.format(parts[-1]), form.format(found[0]))
         if found:
             return None
     return None
