@@ -151,7 +151,12 @@ def test_ctrl_c_stops_at_once_and_the_run_can_go_on(tmp_path: Path) -> None:
         llm = ("--base-url", server.base_url, "--model", "m", "--idle-timeout", "300")
         command = [sys.executable, "-m", "tilesmith", "forge", str(RELU), *QUICK, *llm, "--json"]
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, env=clean()
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=tmp_path,
+            env=clean(),
+            preexec_fn=_hears_ctrl_c,
         )
         _wait_for(lambda: any(tmp_path.glob("runs/*/llm/0001.prompt.md")))
         time.sleep(0.5)
@@ -222,6 +227,11 @@ def test_a_terminal_sees_it_live(tmp_path: Path) -> None:
     assert "judge kernel 1" in text, "what is going on now"
     assert "best: kernel 1" in text
     assert "elapsed" in text
+
+
+def _hears_ctrl_c() -> None:
+    """A job in the background of a shell, as CI may be, is started deaf to it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _wait_for(condition, seconds: float = 60) -> None:

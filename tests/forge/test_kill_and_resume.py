@@ -90,7 +90,7 @@ def test_the_real_command_killed_and_resumed(tmp_path: Path) -> None:
     with ScriptedServer(Script(STORIES / name, key=CANARY)) as server:
         begin = forge_command(name, server.base_url, runs, "--no-confirm")
         resume = [sys.executable, "-m", "tilesmith", "forge", "--json", "--runs", str(runs), "--resume"]
-        moments = _killed_at_random(_begin_then_resume(begin, resume, runs), runs, dice, 12.0)
+        moments = _killed_at_random(_begin_then_resume(begin, resume, runs), runs, dice, 20.0)
         _assert_nothing_on_disk_was_asked_again(moments, server)
     folder = only_run(runs)
     assert read_manifest(folder).status == "finished"
