@@ -107,6 +107,8 @@ def _begin_then_resume(begin: list[str], resume: list[str], runs: Path) -> Itera
         yield [*resume, str(folders[0])] if folders else begin
 
 
+MOST_KILLS = 6
+"""Of one run; then it is left alone, so that it ends on a slow machine too."""
 Moment = tuple[float, set[str]]
 """When a kill came, and which replies were on disk by then."""
 
@@ -120,8 +122,9 @@ def _killed_at_random(
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), start_new_session=True
         )
+        moment = dice.uniform(0.2 * seconds, seconds) if len(moments) < MOST_KILLS else None
         try:
-            process.wait(dice.uniform(0.2 * seconds, seconds))
+            process.wait(moment)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
