@@ -1,4 +1,4 @@
-"""What ModelNew takes over from the task's own source: its constructor and all that the constructor needs.
+"""What ModelNew takes over from the task's own source: its constructor, or all of it, and all that this needs.
 
 By syntax tree, word for word, so that parameters get the same names, shapes and initial values. What could not be
 taken over faithfully is declined.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeGuard
@@ -42,22 +42,38 @@ class TaskCode:
     """What the repeated parts define at module level."""
 
 
+@dataclass(frozen=True)
+class WholeModel:
+    """A model with its forward pass, for recipes that replace a module inside it."""
+
+    imports: tuple[str, ...]
+    definitions: tuple[str, ...]
+    text: str
+    names: frozenset[str]
+
+
 def read_task_code(name: str, text: str) -> TaskCode:
-    source = parse_task(Path(f"{name}.py"), text)
-    return _Reader(source).read()
+    return _Reader(parse_task(Path(f"{name}.py"), text), {}).read()
 
 
-def refuse_constants(code: TaskCode, names: Sequence[str]) -> None:
-    """The constants of a tuning must not hide the task's own."""
+def read_whole_model(name: str, text: str, module: str, replacement: str) -> WholeModel:
+    """All of the model, which makes one `module` of `torch.nn`: there, `replacement` stands instead."""
+    spellings = (f"nn.{module}", f"torch.nn.{module}", module)
+    reader = _Reader(parse_task(Path(f"{name}.py"), text), dict.fromkeys(spellings, replacement))
+    return reader.read_whole(spellings)
+
+
+def refuse_constants(code: TaskCode | WholeModel, names: Sequence[str]) -> None:
+    """What a written file defines by itself must not hide the task's own."""
     for name in names:
         if name in code.names:
             raise Unmatched(f"has a constant of its own called {name}")
 
 
 class _Reader:
-    def __init__(self, source: TaskSource) -> None:
+    def __init__(self, source: TaskSource, replaced: Mapping[str, str]) -> None:
         self._model = source.model_name
-        self._words = Verbatim(source.text, self._model, NEW_NAME)
+        self._words = Verbatim(source.text, {self._model: NEW_NAME, **replaced})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._tree = ast.parse(source.text)
@@ -82,6 +98,23 @@ class _Reader:
         body = "\n\n".join(self._words.in_class(node) for node in kept)
         returns = f" -> {ast.unparse(forward.returns)}" if forward.returns else ""
         return TaskCode(imports, definitions, bases, body, ast.unparse(forward.args), returns, names)
+
+    def read_whole(self, replaced: Sequence[str]) -> WholeModel:
+        """The class with everything in it. What is replaced must be made in exactly one place."""
+        wanted = _free_names([self._class]) | {"annotations"}
+        needed = self._needed(wanted)
+        definitions = [node for node in needed if not _is_import(node)]
+        places = sum(self._words.count(node, name) for node in [self._class, *definitions] for name in replaced)
+        if places != 1:
+            raise Unmatched(f"makes its recurrent layer in {places} places: the recipe replaces one {replaced[0]}(...)")
+        bases = ", ".join(ast.unparse(base) for base in (*self._class.bases, *self._class.keywords))
+        body = "\n\n".join(self._words.in_class(node) for node in self._class.body)
+        return WholeModel(
+            imports=tuple(line for node in needed if _is_import(node) for line in _kept_import(node, wanted)),
+            definitions=tuple(self._words.at_module_level(node) for node in definitions),
+            text=f"class {NEW_NAME}({bases}):\n{body}",
+            names=frozenset(name for node in needed for name in _defined(node)),
+        )
 
     def _method(self, name: str) -> ast.FunctionDef | None:
         found = [node for node in self._class.body if isinstance(node, ast.FunctionDef) and node.name == name]

@@ -1,0 +1,136 @@
+"""nn.GRU, nn.LSTM and nn.RNN as one persistent kernel: the time loop inside, the weights in registers.
+
+PyTorch asks cuDNN for every step of every layer anew; what takes the time is launching and reading the weights again.
+Here programs own some hidden units of some sequences each, hold their rows of the weights on chip for all steps, and
+hand each other the state through memory. Everything else of the module stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilesmith.playbook.recipe import Declined, Tuning
+from tilesmith.playbook.recurrent.layer import RecurrentLayer, read_layer
+from tilesmith.playbook.recurrent.planning import Plan, expected_ms, plans
+from tilesmith.playbook.recurrent.writing import OWN_NAMES, write_file
+from tilesmith.playbook.symbols import Unmatched
+from tilesmith.playbook.taskcode import WholeModel, read_whole_model, refuse_constants
+from tilesmith.records import Analysis, Survey
+from tilesmith.tasks.graph import Graph
+
+_MULTIPROCESSORS = 132
+"""Where the GPU is not known: those of an H100."""
+_CUDNN_STEP_MS = 0.0027
+"""One step of one layer by cuDNN out of a CUDA graph, on an H200 with 256 units."""
+_NAMES = {"gru": "GRU", "lstm": "LSTM", "rnn_tanh": "RNN (tanh)", "rnn_relu": "RNN (relu)"}
+
+
+class Recurrent:
+    name = "recurrent"
+
+    def match(self, survey: Survey, graph: Graph) -> RecurrentMatch | Declined:
+        try:
+            layer = read_layer(graph)
+            replacement = f"Persistent{layer.class_name}"
+            model = read_whole_model(survey.task, survey.source, layer.class_name, replacement)
+            refuse_constants(model, OWN_NAMES)
+        except Unmatched as reason:
+            return Declined(f"the task {reason}")
+        found = plans(layer, _multiprocessors(survey), survey.environment.get("precision") == "ieee")
+        if not found:
+            return Declined(_why_nothing_fits(layer, _multiprocessors(survey)))
+        return RecurrentMatch(survey, layer, model, found)
+
+
+@dataclass(frozen=True)
+class RecurrentMatch:
+    survey: Survey
+    layer: RecurrentLayer
+    model: WholeModel
+    plans: tuple[Plan, ...]
+
+    @cached_property
+    def tunings(self) -> tuple[Tuning, ...]:
+        return tuple(plan.tuning for plan in self.plans)
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        """None but the plans themselves: registers are full, and grid, blocks and warps depend on one another."""
+        return ()
+
+    def write(self, tuning: Tuning) -> str:
+        plan = self._plan(tuning)
+        return write_file(self.layer, plan, self.model, f"{self._title(plan)}\n\n{self._how(plan)}")
+
+    def strategy(self, tuning: Tuning) -> str:
+        return self._how(self._plan(tuning))
+
+    def analysis(self) -> Analysis:
+        layer, plan = self.layer, self.plans[0]
+        steps = layer.time * layer.num_layers
+        before = steps * layer.directions * _CUDNN_STEP_MS
+        count = f"{layer.num_layers} layers" if layer.num_layers > 1 else "1 layer"
+        return Analysis(
+            bottleneck=(
+                f"latency: {steps} steps ({layer.time} of {count}) that wait for one another, each with products too small "
+                "to fill the GPU, launched one by one and reading their weights again"
+            ),
+            method="one persistent kernel with the time loop inside and the weights stationary in registers",
+            plan=self._how(plan),
+            expected_speedup=round(max(before / expected_ms(layer, plan), 1.0), 1),
+            complexity="persistent",
+            kernel_type="persistent_recurrent",
+            fallback=f"one layer per launch with the input's products made before; then PyTorch's own nn.{layer.class_name}",
+        )
+
+    def _plan(self, tuning: Tuning) -> Plan:
+        return next((plan for plan in self.plans if plan.tuning == tuning), self.plans[0])
+
+    def _title(self, plan: Plan) -> str:
+        layer = self.layer
+        way = "both directions at once" if layer.directions == 2 else "time loop inside, weights in registers"
+        return f"A {_NAMES[layer.cell]} as a persistent kernel: {way}."
+
+    def _how(self, plan: Plan) -> str:
+        layer = self.layer
+        parts, groups = -(-layer.hidden_size // plan.units), -(-layer.batch // plan.batch)
+        own = f"{plan.units} of {layer.hidden_size} hidden units for up to {plan.batch} sequences"
+        if plan.layers_at_once:
+            programs = parts * groups * plan.layers_at_once
+            launches = -(-layer.num_layers // plan.layers_at_once)
+            together = f"All {layer.num_layers} layers" if launches == 1 else f"{plan.layers_at_once} layers"
+            walk = (
+                f"{together} run in one launch of {programs} programs as a wave: a layer starts a step as soon as the one "
+                "below has finished it."
+            )
+        else:
+            programs = parts * groups * layer.directions
+            directions = ", both directions at once" if layer.directions == 2 else ""
+            walk = (
+                f"One launch of {programs} programs per layer{directions}; the input's products are made for all steps before, "
+                "in one product that cuBLAS is best at."
+            )
+        return (
+            f"A program of {plan.warps} warps owns {own} and holds its rows of the weights in registers for all steps. {walk} "
+            "Programs exchange the state through a ring of words that carry the number of their turn: whoever reads one "
+            f"knows that it is new, without a barrier. {_PRODUCTS[plan.words]}"
+        )
+
+
+_PRODUCTS = {
+    "tf32": "Products are tf32 with rounded operands, as cuDNN's are.",
+    "float32": "Products are float32, in three tf32 products each.",
+    "float16": "Products are float16 and sums float32.",
+    "bfloat16": "Products are bfloat16 and sums float32.",
+}
+
+
+def _multiprocessors(survey: Survey) -> int:
+    return int((survey.gpu or {}).get("multiprocessors") or _MULTIPROCESSORS)
+
+
+def _why_nothing_fits(layer: RecurrentLayer, multiprocessors: int) -> str:
+    return (
+        f"a layer of {layer.hidden_size} hidden units for {layer.batch} sequences does not fit on {multiprocessors} "
+        "multiprocessors with its weights in registers; PyTorch is kept"
+    )

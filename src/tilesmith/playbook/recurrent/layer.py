@@ -1,0 +1,154 @@
+"""The recurrent layer of a task: its cell and sizes, and what the rest of the module takes from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tilesmith.playbook.operators import needed
+from tilesmith.playbook.symbols import Unmatched
+from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
+
+CELLS = {"aten.gru.input": "gru", "aten.lstm.input": "lstm", "aten.rnn_tanh.input": "rnn_tanh", "aten.rnn_relu.input": "rnn_relu"}
+CLASSES = {"gru": "GRU", "lstm": "LSTM", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
+"""The modules of `torch.nn` that a cell belongs to."""
+GATES = {"gru": 3, "lstm": 4, "rnn_tanh": 1, "rnn_relu": 1}
+DTYPES = ("float32", "float16", "bfloat16")
+_WEIGHT = re.compile(r"(?P<module>.+)\.(weight|bias)_(ih|hh)_l\d+(_reverse)?")
+
+
+@dataclass(frozen=True)
+class RecurrentLayer:
+    """One `nn.GRU`, `nn.LSTM` or `nn.RNN` as the task calls it."""
+
+    cell: str
+    attribute: str
+    """The module's dotted name on the model."""
+    dtype: str
+    time: int
+    batch: int
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    directions: int
+    bias: bool
+    batch_first: bool
+    may_lack_batch: bool
+    """Whether the module may get a sequence without a batch dimension."""
+    has_state: bool
+    """Whether the state before the first step is given; otherwise it is zero."""
+    has_dropout: bool
+    """Between its layers, in training only."""
+    output: str
+    """What the task takes of the output sequence: all, last (its last step) or none."""
+    wants_h: bool
+    wants_c: bool
+
+    @property
+    def gates(self) -> int:
+        return GATES[self.cell]
+
+    @property
+    def class_name(self) -> str:
+        return CLASSES[self.cell]
+
+
+def read_layer(graph: Graph) -> RecurrentLayer:
+    """The one recurrent layer of the graph; `Unmatched` says why there is none for this recipe."""
+    nodes = needed(graph)
+    found = [node for node in nodes if node.op in CELLS]
+    if not found:
+        raise Unmatched("has no recurrent layer of PyTorch (nn.GRU, nn.LSTM or nn.RNN on a padded batch)")
+    if len(found) > 1:
+        raise Unmatched(f"calls {len(found)} recurrent layers, and this recipe writes one")
+    node = found[0]
+    sequence, states, weights, bias, layers, dropout, training, bidirectional, batch_first = node.args
+    if training and dropout and layers > 1:
+        raise Unmatched("trains with dropout between its layers, which is random")
+    sizes = _Sizes(graph, sequence, weights, layers, 2 if bidirectional else 1, bias)
+    given = states if isinstance(states, list | tuple) else [states]
+    uses = _Uses(nodes, graph, node)
+    time, batch = sizes.sequence[:2][::-1] if batch_first else sizes.sequence[:2]
+    output = uses.of_output(1 if batch_first else 0, time) if uses.takes(0) else "none"
+    if output == "last" and bidirectional:
+        output = "all"  # at the last step the backward direction has only begun
+    return RecurrentLayer(
+        cell=CELLS[node.op],
+        attribute=sizes.module,
+        dtype=sizes.dtype,
+        time=time,
+        batch=batch,
+        input_size=sizes.sequence[2],
+        hidden_size=sizes.hidden,
+        num_layers=layers,
+        directions=2 if bidirectional else 1,
+        bias=bias,
+        batch_first=batch_first,
+        may_lack_batch=_made_by(graph, sequence, "aten.unsqueeze.default"),
+        has_state=not all(_made_by(graph, state, "aten.zeros.default") for state in given),
+        has_dropout=bool(dropout) and layers > 1,
+        output=output,
+        wants_h=uses.takes(1) or output == "last",
+        wants_c=uses.takes(2),
+    )
+
+
+class _Sizes:
+    """Of the sequence and the weights, checked to be what a plain module has."""
+
+    def __init__(
+        self, graph: Graph, sequence: Any, weights: Sequence[Any], layers: int, directions: int, bias: bool
+    ) -> None:
+        values = {value.name: value for value in (*graph.leaves, *graph.nodes)}
+        parameters = {parameter.name: parameter for parameter in graph.parameters}
+        owned = [parameters.get(str(reference(weight))) for weight in weights]
+        names = [_WEIGHT.fullmatch(parameter.attribute) if parameter else None for parameter in owned]
+        if not all(names) or len({name["module"] for name in names if name}) != 1:
+            raise Unmatched("computes the weights of its recurrent layer")
+        if len(weights) != layers * directions * (4 if bias else 2):
+            raise Unmatched("projects the state of its LSTM (proj_size)")
+        self.module = str(names[0] and names[0]["module"])
+        given = values[str(reference(sequence))]
+        self.sequence: tuple[int, ...] = given.shape or ()
+        assert owned[1] is not None
+        self.hidden, self.dtype = owned[1].shape[1], owned[1].dtype
+        types = {parameter.dtype for parameter in owned if parameter} | {given.dtype}
+        if len(types) != 1 or self.dtype not in DTYPES:
+            raise Unmatched(f"runs its recurrent layer in {' and '.join(sorted(map(str, types)))}")
+
+
+class _Uses:
+    """Who takes which result of the layer."""
+
+    def __init__(self, nodes: Sequence[Node], graph: Graph, layer: Node) -> None:
+        self._nodes = nodes
+        self._returned = set(references(graph.outputs))
+        self._results = {
+            node.args[1]: node.name for node in nodes if node.op == GETITEM and reference(node.args[0]) == layer.name
+        }
+
+    def takes(self, result: int) -> bool:
+        return result in self._results
+
+    def of_output(self, time_axis: int, time: int) -> str:
+        """`last` where every use picks the last step."""
+        return "last" if self._only_last(self._results[0], time_axis, time) else "all"
+
+    def _only_last(self, name: str, axis: int, time: int) -> bool:
+        if name in self._returned:
+            return False
+        users = [node for node in self._nodes if name in references([node.args, node.kwargs])]
+        return all(self._picks_last(node, axis, time) for node in users)
+
+    def _picks_last(self, node: Node, axis: int, time: int) -> bool:
+        if node.op == "aten.squeeze.dim":  # the batch dimension of a single sequence
+            return self._only_last(node.name, 0, time)
+        return node.op == "aten.select.int" and node.args[1] == axis and node.args[2] in (-1, time - 1)
+
+
+def _made_by(graph: Graph, value: Any, op: str) -> bool:
+    made: Mapping[str, Node] = {node.name: node for node in graph.nodes}
+    name = reference(value)
+    return name in made and made[name].op == op

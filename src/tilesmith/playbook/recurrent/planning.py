@@ -1,0 +1,146 @@
+"""Which programs share a recurrent layer: how many units and sequences each owns, and how many layers run at once.
+
+Two ways to go through the layers:
+
+    wave    all layers in one launch; layer n works on step t while layer n + 1 works on t - 2. Every program holds
+            its rows of W_ih and of W_hh in registers.
+    layer   one launch per layer (both directions in it); x @ W_ih^T is made for all steps before. Every program
+            holds its rows of W_hh.
+
+Programs wait for one another, so all of a launch must be resident: at most one for each multiprocessor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tilesmith.playbook.recipe import Tuning
+from tilesmith.playbook.recurrent.layer import RecurrentLayer
+
+_WEIGHT_REGISTERS = 128
+"""Of a thread, for weights: the rest is needed for sums, words and addresses."""
+_MOST_IN_A_WAVE, _MOST_IN_A_WAVE_OF_LSTM, _MOST_IN_A_LAYER = 215, 240, 256
+"""What the sum of `_registers` may be: no more spilled on any of sm_80, sm_90 and sm_100 (Triton 3.6)."""
+_MOST_WORDS = 32
+"""That a thread holds at once; a longer state is read and multiplied in two parts."""
+_LEAST_SLICE = {"tf32": 8, "float32": 8}
+"""Columns of a product that one warp takes at least; 16 for half precision."""
+_LEAST_ROWS = 16
+"""Of a product on tensor cores."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    units: int
+    """Hidden units of a program."""
+    batch: int
+    """Sequences of a program."""
+    warps: int
+    layers_at_once: int | None
+    """Of a wave; None for one launch per layer."""
+    words: str
+    """How the state is exchanged and multiplied: tf32, float32 (three tf32 products), float16 or bfloat16."""
+
+    @property
+    def tuning(self) -> Tuning:
+        values = [("UNITS", self.units), ("BATCH", self.batch), ("NUM_WARPS", self.warps)]
+        values += [("LAYERS_AT_ONCE", self.layers_at_once)] if self.layers_at_once else []
+        values += [("EXACT", 1)] if self.words == "float32" else []
+        return Tuning(tuple(values))
+
+
+def plans(layer: RecurrentLayer, multiprocessors: int, is_exact: bool) -> tuple[Plan, ...]:
+    """All that fit, the most promising first. `is_exact` asks for full float32 products."""
+    half = layer.dtype != "float32"
+    formats = (layer.dtype,) if half else (("float32",) if is_exact else ("tf32", "float32"))
+    found: list[Plan] = []
+    for words in formats:
+        made = sorted(_fitting(layer, multiprocessors, words), key=lambda plan: _expected_us(layer, plan))
+        found += made if words == formats[0] else made[:1]
+    return tuple(found)
+
+
+def rows_per_unit(layer: RecurrentLayer) -> int:
+    """Rows of one product for all gates of a unit: a power of two, so a GRU has an empty one."""
+    return 4 if layer.gates > 1 else 1
+
+
+def chunks(layer: RecurrentLayer, plan: Plan) -> int:
+    """Parts in which a step reads the state, one after the other."""
+    return 1 if plan.layers_at_once else max(_words(layer, plan) // _MOST_WORDS, 1)
+
+
+def least_slice(words: str) -> int:
+    return _LEAST_SLICE.get(words, 16)
+
+
+def expected_ms(layer: RecurrentLayer, plan: Plan) -> float:
+    return _expected_us(layer, plan) / 1000
+
+
+def _fitting(layer: RecurrentLayer, multiprocessors: int, words: str) -> Iterator[Plan]:
+    batch = 8 if layer.batch <= 8 and words not in ("float16", "bfloat16") else 16
+    for units in (4, 8, 16, 32, 64, 128):
+        for warps in (4, 8):
+            one_layer = Plan(units, batch, warps, None, words)
+            programs = _programs(layer, one_layer)
+            if units * rows_per_unit(layer) < _LEAST_ROWS or units > max(_power_of_two(layer.hidden_size), 16):
+                continue
+            if programs * layer.directions <= multiprocessors and _fits(layer, one_layer):
+                yield one_layer
+            at_once = min(layer.num_layers, multiprocessors // programs)
+            if layer.directions == 1 and layer.num_layers > 1 and at_once > 1 and units >= _LEAST_ROWS:
+                launches = -(-layer.num_layers // at_once)
+                wave = Plan(units, batch, warps, -(-layer.num_layers // launches), words)
+                if _fits(layer, wave):
+                    yield wave
+
+
+def _programs(layer: RecurrentLayer, plan: Plan) -> int:
+    """That share one layer and direction."""
+    return -(-layer.hidden_size // plan.units) * -(-layer.batch // plan.batch)
+
+
+def _width(layer: RecurrentLayer, plan: Plan) -> int:
+    """Columns of a product as the kernel has them: a power of two, and some for each warp."""
+    widest = max(layer.hidden_size, layer.input_size if plan.layers_at_once else 0)
+    return max(_power_of_two(widest), least_slice(plan.words) * plan.warps)
+
+
+def _words(layer: RecurrentLayer, plan: Plan) -> int:
+    """Of the state, for each thread."""
+    return _width(layer, plan) * plan.batch // (32 * plan.warps)
+
+
+def _fits(layer: RecurrentLayer, plan: Plan) -> bool:
+    is_wave = plan.layers_at_once is not None
+    rows = (2 * layer.gates if is_wave else rows_per_unit(layer)) * plan.units
+    per_register = 1 if plan.words in ("tf32", "float32") else 2
+    weights = rows * _width(layer, plan) // (32 * plan.warps * per_register)
+    sums = rows_per_unit(layer) * plan.units * plan.batch // 32
+    words = _words(layer, plan) // chunks(layer, plan)
+    parts = weights if plan.words == "float32" else 0  # operands are split in two
+    if weights > _WEIGHT_REGISTERS or chunks(layer, plan) > 2:
+        return False
+    if is_wave:
+        most = _MOST_IN_A_WAVE_OF_LSTM if layer.cell == "lstm" else _MOST_IN_A_WAVE
+        return weights + parts + sums + 5 * words <= most
+    return weights + parts + sums + 3 * words <= _MOST_IN_A_LAYER
+
+
+def _expected_us(layer: RecurrentLayer, plan: Plan) -> float:
+    """A guess that only orders plans, from steps measured on an H200: exchange, products, sums over warps."""
+    rows, width = rows_per_unit(layer) * plan.units, _width(layer, plan)
+    products = 2 if plan.layers_at_once else 1
+    work = rows * plan.batch * width / 2**18  # of the largest product of one step that was measured
+    cost = 0.35 * (3 if plan.words == "float32" else 1 if plan.words == "tf32" else 0.6)
+    step = 0.9 + 0.05 * plan.warps + products * (cost * work + 0.15) + 0.5 * width * plan.batch / 2**14
+    if plan.layers_at_once is None:
+        return layer.num_layers * (layer.time * step + 30)
+    launches = -(-layer.num_layers // plan.layers_at_once)
+    return launches * ((layer.time + 3 * plan.layers_at_once) * step + 20)
+
+
+def _power_of_two(number: int) -> int:
+    return 1 << (number - 1).bit_length()

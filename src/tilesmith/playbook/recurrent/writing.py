@@ -1,0 +1,72 @@
+"""The text of a written file: templates beside this module, one for each part of it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from tilesmith.playbook.page import wrapped
+from tilesmith.playbook.recurrent.layer import RecurrentLayer
+from tilesmith.playbook.recurrent.planning import Plan, chunks, least_slice, rows_per_unit
+from tilesmith.playbook.taskcode import WholeModel
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+RING_OF_A_WAVE, RING_OF_A_LAYER = 64, 2
+"""Steps of the state that are kept: a layer above may be slower by that much, while peers differ by one step."""
+OWN_NAMES = (
+    "UNITS", "BATCH", "NUM_WARPS", "LAYERS_AT_ONCE", "EXACT", "RING", "MOST_POLLS", "TAG", "round_to_tf32", "to_words",
+    "from_words", "tag_of", "settled", "reciprocal", "tanh", "sigmoid", "sum_of_splits", "input_words", "libdevice",
+    "gru_kernel", "lstm_kernel", "rnn_tanh_kernel", "rnn_relu_kernel", "PersistentGRU", "PersistentLSTM",
+    "PersistentRNN",
+)  # fmt: skip
+"""What a written file defines by itself."""
+_PRECISIONS = {"tf32": ', input_precision="tf32"', "float32": ', input_precision="tf32x3"'}
+
+
+def write_file(layer: RecurrentLayer, plan: Plan, model: WholeModel, summary: str) -> str:
+    text = _environment().get_template("file.py.j2").render(
+        cell=layer.cell,
+        directions=layer.directions,
+        bias=layer.bias,
+        has_state=layer.has_state,
+        has_dropout=layer.has_dropout,
+        batch_first=layer.batch_first,
+        may_lack_batch=layer.may_lack_batch,
+        output=layer.output,
+        wants_h=layer.wants_h,
+        wants_c=layer.wants_c,
+        words=plan.words,
+        wave=plan.layers_at_once is not None,
+        warps=plan.warps,
+        tuning=plan.tuning.values,
+        looks_early=layer.cell != "lstm",  # with four gates there are no registers left for it
+        ring=RING_OF_A_WAVE if plan.layers_at_once else RING_OF_A_LAYER,
+        precision=_PRECISIONS.get(plan.words, ""),
+        tanh="libdevice.tanh" if plan.words == "float32" else "tanh",
+        rows_per_unit=rows_per_unit(layer),
+        chunks=chunks(layer, plan),
+        least_slice=least_slice(plan.words),
+        summary="\n".join(line for paragraph in summary.split("\n") for line in (wrapped(paragraph) or [""])),
+        imports=model.imports,
+        definitions=model.definitions,
+        model=model.text,
+    )  # fmt: skip
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("tilesmith.playbook.recurrent", "templates"),
+        undefined=StrictUndefined,
+        autoescape=False,  # the reader is Python
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        auto_reload=False,
+    )
