@@ -106,7 +106,7 @@ class _Reader:
         definitions = [node for node in needed if not _is_import(node)]
         places = sum(self._words.count(node, name) for node in [self._class, *definitions] for name in replaced)
         if places != 1:
-            raise Unmatched(f"makes its recurrent layer in {places} places: the recipe replaces one {replaced[0]}(...)")
+            raise Unmatched(f"makes {replaced[0]} in {places} places of its source, where one can be replaced")
         bases = ", ".join(ast.unparse(base) for base in (*self._class.bases, *self._class.keywords))
         body = "\n\n".join(self._words.in_class(node) for node in self._class.body)
         return WholeModel(

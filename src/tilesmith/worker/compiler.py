@@ -24,6 +24,7 @@ from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.serving import Operation, answer_requests
 
 _MOST_KERNELS = 24
+_NOT_LINKED = "not linked with support for cuda"
 
 
 def serve(channel: Channel) -> None:
@@ -48,11 +49,26 @@ class Compiler:
         return {}
 
     def record_exact(self, blueprint: str) -> dict[str, Any]:
-        """One forward at the task's exact shape on fake tensors: no memory, no arithmetic."""
+        """One forward at the task's exact shape on fake tensors: no memory, no arithmetic.
+
+        On the fake GPU first; a PyTorch without CUDA refuses much of that (`.to`, indexing), so then on the CPU.
+        """
         plan = exchange.read_trusted(blueprint)
-        with self._recording(translate=False) as launches, FakeTensorMode(allow_non_fake_inputs=True):
-            model = self._class(*plan["args"], **plan["kwargs"]).to("cuda")
-            model(*[exchange.map_tensors(value, _to_fake) for value in plan["inputs"]])
+        try:
+            return self._recorded_on("cuda", plan)
+        except RuntimeError as error:
+            if _NOT_LINKED not in str(error):
+                raise
+            return self._recorded_on("cpu", plan)
+
+    def _recorded_on(self, device: str, plan: dict[str, Any]) -> dict[str, Any]:
+        def fake(tensor: torch.Tensor) -> torch.Tensor:
+            return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
+
+        with self._recording(translate=device == "cpu") as launches, FakeTensorMode(allow_non_fake_inputs=True):
+            model = self._class(*plan["args"], **plan["kwargs"])
+            model = model.to(device) if device != "cpu" else model
+            model(*[exchange.map_tensors(value, fake) for value in plan["inputs"]])
         return self._keep(launches)
 
     def record(self, construction: str, inputs: str) -> dict[str, Any]:
@@ -94,10 +110,6 @@ class Compiler:
             if call not in surviving:
                 raise refusal
         return {"resources": resources}
-
-
-def _to_fake(tensor: torch.Tensor) -> torch.Tensor:
-    return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda")
 
 
 def _without_rival_configs(launches: list[Launch]) -> list[Launch]:

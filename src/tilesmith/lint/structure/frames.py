@@ -13,14 +13,11 @@ from typing import NamedTuple
 from tilesmith.lint.model.flow import Binding
 from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.structure.reaching import reaching
+from tilesmith.lint.structure.reaching import MOST_ASSIGNMENTS, reaching
 
 DEEPEST_CALL = 4
 MOST_FRAMES = 40
 """Of one kernel; calls beyond that are not followed."""
-
-MOST_ASSIGNMENTS = 60
-"""Of one name; one with more stands for nothing."""
 
 
 class Place(NamedTuple):

@@ -5,8 +5,33 @@ from __future__ import annotations
 import ast
 
 from tilesmith.lint.model.flow import Binding, Flow
+from tilesmith.lint.structure.value_flow import ValueFlow
 
 LOOPS = (ast.For, ast.While)
+MOST_ASSIGNMENTS = 60
+"""Of one name; one with more stands for nothing."""
+MOST_VALUES = 300
+"""Followed back from one value."""
+
+
+def parts_reaching(value: ast.AST, flow: ValueFlow) -> set[ast.AST]:
+    """Every node a value is computed from, through assignments that can still hold where their names are read."""
+    found: set[ast.AST] = set()
+    seen: set[ast.AST] = set()
+    waiting = [value]
+    while waiting and len(seen) < MOST_VALUES:
+        current = waiting.pop()
+        if current not in seen:
+            seen.add(current)
+            nodes = flow.nodes(current)
+            found.update(nodes)
+            names = [node for node in nodes if isinstance(node, ast.Name) and _is_followed(node, flow)]
+            waiting += [binding.value for name in names for binding in reaching(flow.flow, name)]
+    return found
+
+
+def _is_followed(name: ast.Name, flow: ValueFlow) -> bool:
+    return len(flow.by_name.get(name.id, ())) <= MOST_ASSIGNMENTS
 
 
 def reaching(flow: Flow, use: ast.Name) -> list[Binding]:

@@ -1,8 +1,8 @@
 """nn.GRU, nn.LSTM and nn.RNN as one persistent kernel: the time loop inside, the weights in registers.
 
-PyTorch asks cuDNN for every step of every layer anew; what takes the time is launching and reading the weights again.
-Here programs own some hidden units of some sequences each, hold their rows of the weights on chip for all steps, and
-hand each other the state through memory. Everything else of the module stays as it is.
+PyTorch asks cuDNN for every step of every layer anew; the time goes into launches and into reading the weights again.
+Here programs own some hidden units of some sequences each, hold their rows of the weights on chip for all steps,
+and hand each other the state through memory. Everything else of the module stays as it is.
 """
 
 from __future__ import annotations
@@ -72,15 +72,15 @@ class RecurrentMatch:
         count = f"{layer.num_layers} layers" if layer.num_layers > 1 else "1 layer"
         return Analysis(
             bottleneck=(
-                f"latency: {steps} steps ({layer.time} of {count}) that wait for one another, each with products too small "
-                "to fill the GPU, launched one by one and reading their weights again"
+                f"latency: {steps} steps ({layer.time} of {count}) that wait for one another, each with products too "
+                "small to fill the GPU, launched one by one and reading their weights again"
             ),
             method="one persistent kernel with the time loop inside and the weights stationary in registers",
             plan=self._how(plan),
             expected_speedup=round(max(before / expected_ms(layer, plan), 1.0), 1),
             complexity="persistent",
             kernel_type="persistent_recurrent",
-            fallback=f"one layer per launch with the input's products made before; then PyTorch's own nn.{layer.class_name}",
+            fallback=f"one layer per launch, the input's products made before; then PyTorch's nn.{layer.class_name}",
         )
 
     def _plan(self, tuning: Tuning) -> Plan:
@@ -100,20 +100,20 @@ class RecurrentMatch:
             launches = -(-layer.num_layers // plan.layers_at_once)
             together = f"All {layer.num_layers} layers" if launches == 1 else f"{plan.layers_at_once} layers"
             walk = (
-                f"{together} run in one launch of {programs} programs as a wave: a layer starts a step as soon as the one "
-                "below has finished it."
+                f"{together} run in one launch of {programs} programs as a wave: a layer starts a step as soon as "
+                "the one below has finished it."
             )
         else:
             programs = parts * groups * layer.directions
             directions = ", both directions at once" if layer.directions == 2 else ""
             walk = (
-                f"One launch of {programs} programs per layer{directions}; the input's products are made for all steps before, "
-                "in one product that cuBLAS is best at."
+                f"One launch of {programs} programs per layer{directions}; the input's products are made before, in "
+                "one product for all steps."
             )
         return (
-            f"A program of {plan.warps} warps owns {own} and holds its rows of the weights in registers for all steps. {walk} "
-            "Programs exchange the state through a ring of words that carry the number of their turn: whoever reads one "
-            f"knows that it is new, without a barrier. {_PRODUCTS[plan.words]}"
+            f"A program of {plan.warps} warps owns {own} and holds its rows of the weights in registers for all "
+            f"steps. {walk} Programs exchange the state through a ring of words that carry the number of their turn: "
+            f"whoever reads one knows that it is new, without a barrier. {_PRODUCTS[plan.words]}"
         )
 
 
@@ -131,6 +131,6 @@ def _multiprocessors(survey: Survey) -> int:
 
 def _why_nothing_fits(layer: RecurrentLayer, multiprocessors: int) -> str:
     return (
-        f"a layer of {layer.hidden_size} hidden units for {layer.batch} sequences does not fit on {multiprocessors} "
-        "multiprocessors with its weights in registers; PyTorch is kept"
+        f"a layer of {layer.hidden_size} hidden units for {layer.batch} sequences does not fit on "
+        f"{multiprocessors} multiprocessors with its weights in registers; PyTorch is kept"
     )

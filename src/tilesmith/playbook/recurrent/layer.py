@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from tilesmith.playbook.operators import needed
 from tilesmith.playbook.symbols import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
-CELLS = {"aten.gru.input": "gru", "aten.lstm.input": "lstm", "aten.rnn_tanh.input": "rnn_tanh", "aten.rnn_relu.input": "rnn_relu"}
+CELLS = {f"aten.{cell}.input": cell for cell in ("gru", "lstm", "rnn_tanh", "rnn_relu")}
 CLASSES = {"gru": "GRU", "lstm": "LSTM", "rnn_tanh": "RNN", "rnn_relu": "RNN"}
 """The modules of `torch.nn` that a cell belongs to."""
 GATES = {"gru": 3, "lstm": 4, "rnn_tanh": 1, "rnn_relu": 1}
@@ -125,9 +125,8 @@ class _Uses:
     def __init__(self, nodes: Sequence[Node], graph: Graph, layer: Node) -> None:
         self._nodes = nodes
         self._returned = set(references(graph.outputs))
-        self._results = {
-            node.args[1]: node.name for node in nodes if node.op == GETITEM and reference(node.args[0]) == layer.name
-        }
+        results = [node for node in nodes if node.op == GETITEM and reference(node.args[0]) == layer.name]
+        self._results = {node.args[1]: node.name for node in results}
 
     def takes(self, result: int) -> bool:
         return result in self._results
@@ -149,6 +148,4 @@ class _Uses:
 
 
 def _made_by(graph: Graph, value: Any, op: str) -> bool:
-    made: Mapping[str, Node] = {node.name: node for node in graph.nodes}
-    name = reference(value)
-    return name in made and made[name].op == op
+    return any(node.name == reference(value) and node.op == op for node in graph.nodes)

@@ -130,12 +130,20 @@ def _fits(layer: RecurrentLayer, plan: Plan) -> bool:
 
 
 def _expected_us(layer: RecurrentLayer, plan: Plan) -> float:
-    """A guess that only orders plans, from steps measured on an H200: exchange, products, sums over warps."""
+    """A guess that only orders plans, after steps measured on an H200: products, sums over warps, reading the state."""
     rows, width = rows_per_unit(layer) * plan.units, _width(layer, plan)
     products = 2 if plan.layers_at_once else 1
-    work = rows * plan.batch * width / 2**18  # of the largest product of one step that was measured
-    cost = 0.35 * (3 if plan.words == "float32" else 1 if plan.words == "tf32" else 0.6)
-    step = 0.9 + 0.05 * plan.warps + products * (cost * work + 0.15) + 0.5 * width * plan.batch / 2**14
+    work = rows * plan.batch * width / 2**18  # 1 for 16 units of a GRU with 256
+    cost = {"float32": 1.0, "tf32": 0.35}.get(plan.words, 0.2)
+    programs = _programs(layer, plan) * (plan.layers_at_once or layer.directions)
+    megabytes = programs * products * 4 * width * plan.batch / 2**20  # that all of them read in a step
+    step = (
+        0.8
+        + 0.05 * plan.warps
+        + products * (cost * work + 0.15)
+        + 0.25 * megabytes
+        + 0.3 * (chunks(layer, plan) - 1)
+    )
     if plan.layers_at_once is None:
         return layer.num_layers * (layer.time * step + 30)
     launches = -(-layer.num_layers // plan.layers_at_once)

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 RING_OF_A_WAVE, RING_OF_A_LAYER = 64, 2
 """Steps of the state that are kept: a layer above may be slower by that much, while peers differ by one step."""
 OWN_NAMES = (
-    "UNITS", "BATCH", "NUM_WARPS", "LAYERS_AT_ONCE", "EXACT", "RING", "MOST_POLLS", "TAG", "round_to_tf32", "to_words",
-    "from_words", "tag_of", "settled", "reciprocal", "tanh", "sigmoid", "sum_of_splits", "input_words", "libdevice",
-    "gru_kernel", "lstm_kernel", "rnn_tanh_kernel", "rnn_relu_kernel", "PersistentGRU", "PersistentLSTM",
-    "PersistentRNN",
+    "UNITS", "BATCH", "NUM_WARPS", "LAYERS_AT_ONCE", "EXACT", "RING", "MOST_POLLS", "TAG", "round_to_tf32",
+    "to_words", "from_words", "tag_of", "settled", "reciprocal", "tanh", "sigmoid", "sum_of_splits", "input_words",
+    "libdevice", "gru_kernel", "lstm_kernel", "rnn_tanh_kernel", "rnn_relu_kernel", "PersistentGRU",
+    "PersistentLSTM", "PersistentRNN",
 )  # fmt: skip
 """What a written file defines by itself."""
 _PRECISIONS = {"tf32": ', input_precision="tf32"', "float32": ', input_precision="tf32x3"'}
@@ -43,6 +43,7 @@ def write_file(layer: RecurrentLayer, plan: Plan, model: WholeModel, summary: st
         warps=plan.warps,
         tuning=plan.tuning.values,
         looks_early=layer.cell != "lstm",  # with four gates there are no registers left for it
+        careful_start=plan.words == "tf32" and layer.cell != "gru",
         ring=RING_OF_A_WAVE if plan.layers_at_once else RING_OF_A_LAYER,
         precision=_PRECISIONS.get(plan.words, ""),
         tanh="libdevice.tanh" if plan.words == "float32" else "tanh",

@@ -106,7 +106,14 @@ class _Types:
             pointers = frame.function.flow.origins(*([method] if method is not None else node.args[:1]))
             return any(self._is_tensor_narrow(name, frame) for name in pointers & set(frame.function.params))
         tiles = [method] if method is not None else node.args[:1]
-        return any(self.is_narrow(Place(tile, frame)) for tile in tiles)
+        given = [Place(tile, frame) for tile in tiles]
+        return any(self.is_narrow(place) for place in (*given, *self._returned(node, frame)))
+
+    def _returned(self, node: ast.Call, frame: Frame) -> list[Place]:
+        """What a jit function of the file hands back to this call."""
+        inner = [f for f in frames_of(self.source) if f.call is node and f.caller is frame]
+        returns = [(n.value, f) for f in inner for n in f.function.nodes if isinstance(n, ast.Return)]
+        return [Place(value, called) for value, called in returns if value is not None]
 
     def _is_tensor_narrow(self, name: str, frame: Frame) -> bool:
         found = element_types(self.source, frame, name)
