@@ -5,8 +5,8 @@
     PYTHONPATH=src python benchmarks/recurrent.py plot sweep.json sweep.png
 
 `tasks` judges the kernels for the named tasks as `tilesmith check` does: accuracy, then device time against eager,
-eager in a CUDA graph and torch.compile. `sweep` times the recipe's first plans over a grid of sizes, in one process,
-each contestant replayed from a CUDA graph, and eager beside it.
+eager in a CUDA graph and torch.compile. `sweep` times the recipe's first plans over a grid of sizes, all in one
+process, each contestant replayed from a CUDA graph, with eager beside it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,17 +107,14 @@ TASKS = (
     Case("lstm_c_n", "LSTM", returned="final[1]", batch_first=True),
     Case("rnn_tanh", "RNN"),
 )
-SWEEP = tuple(
-    Case(
-        f"h{hidden}_b{batch}_t{steps}_l{layers}",
-        time=steps,
-        batch=batch,
-        inputs=hidden,
-        hidden=hidden,
-        layers=layers,
-    )
-    for hidden, batch, steps, layers in itertools.product((64, 256, 512, 1024), (1, 10, 64), (32, 512), (1, 6))
-)
+HIDDEN, BATCHES, STEPS, LAYERS = (64, 256, 512, 1024), (1, 10, 64), (32, 512), (1, 6)
+"""The sizes of the sweep: all combinations."""
+
+
+def sweep_cases(hidden: Sequence[int], layers: Sequence[int]) -> Iterator[Case]:
+    for width, batch, steps, depth in itertools.product(hidden, BATCHES, STEPS, layers):
+        name = f"h{width}_b{batch}_t{steps}_l{depth}"
+        yield Case(name, time=steps, batch=batch, inputs=width, hidden=width, layers=depth)
 
 
 def judged(case: Case, judge: Judge, folder: Path, plans: int) -> dict[str, Any]:
@@ -293,6 +290,8 @@ def main() -> None:
         command.add_argument("--out", type=Path, required=True)
         command.add_argument("--plans", type=int, default=PLANS)
         command.add_argument("--only", nargs="*", default=[], help="names of tasks")
+        command.add_argument("--hidden", nargs="*", type=int, default=HIDDEN, help="of a sweep")
+        command.add_argument("--layers", nargs="*", type=int, default=LAYERS, help="of a sweep")
         command.add_argument("--commit", default=None, help="where there is no git to ask")
     command = commands.add_parser("plot")
     command.add_argument("source", type=Path)
@@ -301,7 +300,8 @@ def main() -> None:
     if given.command == "plot":
         plot(given.source, given.target)
         return
-    cases, measure = (TASKS, judged) if given.command == "tasks" else (SWEEP, swept)
+    cases: Iterable[Case] = TASKS if given.command == "tasks" else sweep_cases(given.hidden, given.layers)
+    measure = judged if given.command == "tasks" else swept
     results = []
     with tempfile.TemporaryDirectory() as folder, Judge(CheckConfig()) as judge:
         for case in cases:

@@ -26,6 +26,10 @@ def read_step(x_ptr, t, n, i):
     return tl.load(x_ptr + t * n + i)
 
 @triton.jit
+def read_again(ptrs):
+    return tl.load(ptrs, volatile=True)
+
+@triton.jit
 def kernel(x_ptr, w_ptr, h_ptr, y_ptr, next_ptr, T, n, H: tl.constexpr):
     i = tl.arange(0, H)
     row = tl.program_id(0)
@@ -61,6 +65,21 @@ RECURRENT = {
         "h_ptr, next_ptr = next_ptr, h_ptr"
     ),
     "memory of a function": "step_in_memory(x_ptr, h_ptr, t, n, i)",
+    "read back": (
+        "tl.store(y_ptr + t * n + i, h)\nh = tl.sigmoid(tl.load(y_ptr + t * n + i)) + tl.load(x_ptr + t * n + i)"
+    ),
+    "read back from a ring": (
+        "slot = y_ptr + t % 4 * n\ntl.store(slot + i, libdevice.tanh(h))\nif t + 1 < T:\n"
+        "    h = tl.sum(w * tl.load(slot + i)[None, :], 1) + tl.load(x_ptr + t * n + i)"
+    ),
+    "read back by a function": (
+        "tl.store(y_ptr + t * n + i, tl.maximum(h, 0.0))\n"
+        "h = tl.sum(w * read_step(y_ptr, t, n, i)[None, :], 1) + tl.load(x_ptr + t * n + i)"
+    ),
+    "read back through moved pointers": (
+        "ptrs = y_ptr + t * n + i\ntl.store(ptrs, tl.maximum(h, 0.0))\n"
+        "h = tl.sum(w * read_again(ptrs)[None, :], 1) + tl.load(x_ptr + t * n + i)"
+    ),
     "loaded by a function": "h = 0.9 * h + read_step(x_ptr, t, n, i)\ntl.store(y_ptr + t * n + i, h)",
 }
 OTHERS = {
@@ -80,6 +99,19 @@ OTHERS = {
         "tl.store(x_ptr + t * n + i, a * w_ptr - b)\ntl.store(x_ptr + t * n + H + i, a + b)"
     ),
     "sum in memory": "tl.store(y_ptr + i, tl.load(y_ptr + i) + tl.load(x_ptr + t * n + i))",
+    "sum read back": (
+        "tl.store(y_ptr + t * n + i, h + tl.load(x_ptr + t * n + i))\nh = tl.load(y_ptr + t * n + i)"
+    ),
+    "copy read back": (
+        "tl.store(y_ptr + t * n + i, h)\nh = tl.load(y_ptr + t * n + i)\ns += tl.load(x_ptr + t * n + i)"
+    ),
+    "read back and used up": (
+        "p = y_ptr + t * n + i\na = tl.load(x_ptr + t * n + i)\ntl.store(p, tl.exp(a))\n"
+        "a = tl.load(p)\ntl.store(x_ptr + t * n + i, a / tl.sum(a, 0))"
+    ),
+    "next row in place": (
+        "step = row + t\ntl.store(x_ptr + step * n + i, 2 * h)\nh = tl.load(x_ptr + (step + 1) * n + i)"
+    ),
     "index taken apart": "row = row // tl.load(x_ptr + t)\ntl.store(y_ptr + t, row)",
     "rounds": "h = tl.sigmoid(tl.sum(w * h[None, :], 1))",
     "set anew": "h = tl.load(x_ptr + t * n + i)\nh = h * 2.0\nh = tl.exp(h)\ntl.store(y_ptr + t * n + i, h)",

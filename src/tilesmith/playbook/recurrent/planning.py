@@ -130,24 +130,20 @@ def _fits(layer: RecurrentLayer, plan: Plan) -> bool:
 
 
 def _expected_us(layer: RecurrentLayer, plan: Plan) -> float:
-    """A guess that only orders plans, after steps measured on an H200: products, sums over warps, reading the state."""
-    rows, width = rows_per_unit(layer) * plan.units, _width(layer, plan)
+    launches = -(-layer.num_layers // (plan.layers_at_once or 1))
+    steps = layer.time + 3 * (plan.layers_at_once or 0)
+    return launches * (steps * _step_us(layer, plan) + 20)
+
+
+def _step_us(layer: RecurrentLayer, plan: Plan) -> float:
+    """After a sweep on an H200, good to a third: latency, warps to meet, products, what all programs read and each unpacks."""
+    width = _width(layer, plan)
     products = 2 if plan.layers_at_once else 1
-    work = rows * plan.batch * width / 2**18  # 1 for 16 units of a GRU with 256
-    cost = {"float32": 1.0, "tf32": 0.35}.get(plan.words, 0.2)
+    work = products * rows_per_unit(layer) * plan.units * plan.batch * width / 2**18
+    cost = {"float32": 1.2, "tf32": 0.4}.get(plan.words, 0.25)
     programs = _programs(layer, plan) * (plan.layers_at_once or layer.directions)
-    megabytes = programs * products * 4 * width * plan.batch / 2**20  # that all of them read in a step
-    step = (
-        0.8
-        + 0.05 * plan.warps
-        + products * (cost * work + 0.15)
-        + 0.25 * megabytes
-        + 0.3 * (chunks(layer, plan) - 1)
-    )
-    if plan.layers_at_once is None:
-        return layer.num_layers * (layer.time * step + 30)
-    launches = -(-layer.num_layers // plan.layers_at_once)
-    return launches * ((layer.time + 3 * plan.layers_at_once) * step + 20)
+    megabytes = programs * products * 4 * width * min(plan.batch, layer.batch) / 2**20
+    return 0.85 + 0.02 * plan.warps + cost * work + 0.38 * megabytes + 0.22 * width * plan.batch / 2**12
 
 
 def _power_of_two(number: int) -> int:
