@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test check-style gpu-test setup clean
 
 demo: setup  ## forge an example kernel without a GPU or a key and show what came out
-	$(BIN)/tilesmith forge examples/softmax.py
+	$(BIN)/tilesmith forge examples/gru.py --effort quick
 	$(BIN)/tilesmith runs show last
 
 test: setup check-style  ## every test that needs no GPU

@@ -71,6 +71,7 @@ class Case:
     name: str
     module: str = "GRU"
     returned: str = "output"
+    nonlinearity: str | None = None
     bidirectional: bool = False
     batch_first: bool = False
     time: int = 512
@@ -82,9 +83,11 @@ class Case:
     @property
     def text(self) -> str:
         is_lstm = self.module == "LSTM"
+        options = f"batch_first={self.batch_first}, bidirectional={self.bidirectional}"
+        options += f", nonlinearity={self.nonlinearity!r}" if self.nonlinearity else ""
         return _TASK.format(
             module=self.module,
-            options=f"batch_first={self.batch_first}, bidirectional={self.bidirectional}",
+            options=options,
             states="h0, c0" if is_lstm else "h0",
             given="(h0, c0)" if is_lstm else "h0",
             returned=self.returned,
@@ -105,7 +108,9 @@ TASKS = (
     Case("gru_bidirectional", bidirectional=True),
     Case("gru_bidirectional_h_n", bidirectional=True, returned="final"),
     Case("lstm_c_n", "LSTM", returned="final[1]", batch_first=True),
+    Case("lstm_outputs", "LSTM", batch_first=True),
     Case("rnn_tanh", "RNN"),
+    Case("rnn_relu", "RNN", nonlinearity="relu"),
 )
 HIDDEN, BATCHES, STEPS, LAYERS = (64, 256, 512, 1024), (1, 10, 64), (32, 512), (1, 6)
 """The sizes of the sweep: all combinations."""

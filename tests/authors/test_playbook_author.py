@@ -52,6 +52,12 @@ def attempt(source: str, number: int = 1, evaluation: Evaluation | None = None) 
     return Attempt(candidate, evaluation or Evaluation(Verdict.PASSED, "", "normalization"), None, True, "", 0.0)
 
 
+def timed(milliseconds: float) -> Evaluation:
+    measured = Quantiles(milliseconds, milliseconds, milliseconds)
+    timing = Timing("H200", measured, measured, None, None, {}, {}, {}, 10)
+    return Evaluation(Verdict.PASSED, "", "normalization", timing=timing)
+
+
 def first_seed(survey: Survey) -> str:
     return kernel_in(ask(Request(1, Phase.SEED, survey)).text)
 
@@ -77,7 +83,7 @@ def test_an_analysis_is_the_object_a_model_would_send(survey: Survey) -> None:
 
 
 def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Survey) -> None:
-    base = attempt(first_seed(survey))
+    base = attempt(first_seed(survey), evaluation=timed(100.0))
     tried: list[Attempt] = []
     while (reply := ask(Request(5, Phase.OPTIMISE, survey, base=base, history=tuple(tried)))).stop is Stop.END:
         tried.append(attempt(kernel_in(reply.text), len(tried) + 2))
@@ -85,6 +91,12 @@ def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Su
     assert len({base.candidate.source, *(one.candidate.source for one in tried)}) == len(tried) + 1
     assert len(tried) >= 3
     assert "no variant left" in reply.text
+
+
+def test_where_nothing_is_timed_the_first_choice_stands(survey: Survey) -> None:
+    reply = ask(Request(5, Phase.OPTIMISE, survey, base=attempt(first_seed(survey))))
+    assert reply.stop is Stop.DECLINED
+    assert "nothing is timed here" in reply.text
 
 
 @pytest.mark.parametrize("stage", STAGES)

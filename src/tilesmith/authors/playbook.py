@@ -80,6 +80,8 @@ def _optimise(request: Request, match: Match) -> _Answer:
     base = _tuning(request, match)
     if base is None:
         return _kernel(match, match.tunings[0])
+    if base == match.tunings[0] and not _is_timed(request):
+        return Declined("nothing is timed here, so the recipe's first choice stands")
     near = [tuning for stage in STAGES for tuning in match.variations(base, stage)]
     fresh = _untried(request, match, [*match.tunings, *near])
     return _kernel(match, fresh[0]) if fresh else Declined("this recipe has no variant left to try")
@@ -132,6 +134,10 @@ def _untried(request: Request, match: Match, options: Sequence[Tuning]) -> list[
     attempts = [*request.history, *([request.base] if request.base else [])]
     tried = {tuning_of(match, attempt.candidate.source) for attempt in attempts}
     return [tuning for tuning in dict.fromkeys(options) if tuning not in tried]
+
+
+def _is_timed(request: Request) -> bool:
+    return request.base is not None and request.base.evaluation.timing is not None
 
 
 def _nothing_to_gain(request: Request) -> str | None:

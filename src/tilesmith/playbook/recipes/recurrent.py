@@ -1,6 +1,6 @@
 """nn.GRU, nn.LSTM and nn.RNN as one persistent kernel: the time loop inside, the weights in registers.
 
-PyTorch asks cuDNN for every step of every layer anew; the time goes into launches and into reading the weights again.
+PyTorch asks cuDNN for every step of every layer anew; the time goes into launches and into reading weights again.
 Here programs own some hidden units of some sequences each, hold their rows of the weights on chip for all steps,
 and hand each other the state through memory. Everything else of the module stays as it is.
 """
@@ -12,7 +12,7 @@ from functools import cached_property
 
 from tilesmith.playbook.recipe import Declined, Tuning
 from tilesmith.playbook.recurrent.layer import RecurrentLayer, read_layer
-from tilesmith.playbook.recurrent.planning import Plan, expected_ms, plans
+from tilesmith.playbook.recurrent.planning import Plan, cudnn_ms, expected_ms, plans
 from tilesmith.playbook.recurrent.writing import OWN_NAMES, write_file
 from tilesmith.playbook.symbols import Unmatched
 from tilesmith.playbook.taskcode import WholeModel, read_whole_model, refuse_constants
@@ -21,13 +21,17 @@ from tilesmith.tasks.graph import Graph
 
 _MULTIPROCESSORS = 132
 """Where the GPU is not known: those of an H100."""
-_CUDNN_STEP_MS = 0.0027
-"""One step of one layer by cuDNN out of a CUDA graph, on an H200 with 256 units."""
+_WORTH_IT = 0.97
+"""Of cuDNN's time: what is expected to need more is left to PyTorch."""
 _NAMES = {"gru": "GRU", "lstm": "LSTM", "rnn_tanh": "RNN (tanh)", "rnn_relu": "RNN (relu)"}
 
 
 class Recurrent:
     name = "recurrent"
+
+    def __init__(self, keeps_pytorch: bool = True) -> None:
+        """`keeps_pytorch`: step aside for sizes at which cuDNN is expected to be faster."""
+        self._keeps_pytorch = keeps_pytorch
 
     def match(self, survey: Survey, graph: Graph) -> RecurrentMatch | Declined:
         try:
@@ -40,6 +44,8 @@ class Recurrent:
         found = plans(layer, _multiprocessors(survey), survey.environment.get("precision") == "ieee")
         if not found:
             return Declined(_why_nothing_fits(layer, _multiprocessors(survey)))
+        if self._keeps_pytorch and expected_ms(layer, found[0]) > _WORTH_IT * cudnn_ms(layer):
+            return Declined(_why_pytorch_is_kept(layer, found[0]))
         return RecurrentMatch(survey, layer, model, found)
 
 
@@ -68,19 +74,18 @@ class RecurrentMatch:
     def analysis(self) -> Analysis:
         layer, plan = self.layer, self.plans[0]
         steps = layer.time * layer.num_layers
-        before = steps * layer.directions * _CUDNN_STEP_MS
         count = f"{layer.num_layers} layers" if layer.num_layers > 1 else "1 layer"
         return Analysis(
             bottleneck=(
-                f"latency: {steps} steps ({layer.time} of {count}) that wait for one another, each with products too "
-                "small to fill the GPU, launched one by one and reading their weights again"
+                f"latency: {steps} steps ({layer.time} of {count}) that wait for one another, each with products "
+                "too small to fill the GPU, launched one by one and reading their weights again"
             ),
             method="one persistent kernel with the time loop inside and the weights stationary in registers",
             plan=self._how(plan),
-            expected_speedup=round(max(before / expected_ms(layer, plan), 1.0), 1),
+            expected_speedup=round(max(cudnn_ms(layer) / expected_ms(layer, plan), 1.0), 1),
             complexity="persistent",
             kernel_type="persistent_recurrent",
-            fallback=f"one layer per launch, the input's products made before; then PyTorch's nn.{layer.class_name}",
+            fallback=f"one layer per launch, the input's products made before; then nn.{layer.class_name} as it is",
         )
 
     def _plan(self, tuning: Tuning) -> Plan:
@@ -107,13 +112,13 @@ class RecurrentMatch:
             programs = parts * groups * layer.directions
             directions = ", both directions at once" if layer.directions == 2 else ""
             walk = (
-                f"One launch of {programs} programs per layer{directions}; the input's products are made before, in "
-                "one product for all steps."
+                f"One launch of {programs} programs per layer{directions}; the input's products are made before, "
+                "in one product for all steps."
             )
         return (
             f"A program of {plan.warps} warps owns {own} and holds its rows of the weights in registers for all "
-            f"steps. {walk} Programs exchange the state through a ring of words that carry the number of their turn: "
-            f"whoever reads one knows that it is new, without a barrier. {_PRODUCTS[plan.words]}"
+            f"steps. {walk} Programs exchange the state through a ring of words that carry the number of their "
+            f"turn: whoever reads one knows that it is new, without a barrier. {_PRODUCTS[plan.words]}"
         )
 
 
@@ -133,4 +138,11 @@ def _why_nothing_fits(layer: RecurrentLayer, multiprocessors: int) -> str:
     return (
         f"a layer of {layer.hidden_size} hidden units for {layer.batch} sequences does not fit on "
         f"{multiprocessors} multiprocessors with its weights in registers; PyTorch is kept"
+    )
+
+
+def _why_pytorch_is_kept(layer: RecurrentLayer, plan: Plan) -> str:
+    return (
+        f"cuDNN needs about {cudnn_ms(layer):.2g} ms for {layer.hidden_size} hidden units and {layer.num_layers} "
+        f"layers here, this recipe {expected_ms(layer, plan):.2g} ms; PyTorch is kept"
     )

@@ -22,6 +22,8 @@ _WEIGHT_REGISTERS = 128
 """Of a thread, for weights: the rest is needed for sums, words and addresses."""
 _MOST_IN_A_WAVE, _MOST_IN_A_WAVE_OF_LSTM, _MOST_IN_A_LAYER = 215, 240, 256
 """What the sum of `_registers` may be: no more spilled on any of sm_80, sm_90 and sm_100 (Triton 3.6)."""
+_CUDNN_PERSISTENT = 128
+"""Hidden units up to which cuDNN 9 was seen to run a persistent kernel."""
 _MOST_WORDS = 32
 """That a thread holds at once; a longer state is read and multiplied in two parts."""
 _LEAST_SLICE = {"tf32": 8, "float32": 8}
@@ -79,6 +81,25 @@ def expected_ms(layer: RecurrentLayer, plan: Plan) -> float:
     return _expected_us(layer, plan) / 1000
 
 
+def cudnn_ms(layer: RecurrentLayer) -> float:
+    """What PyTorch needs out of a CUDA graph: a careful guess, rather too fast than too slow.
+
+    Up to 128 hidden units cuDNN has a persistent kernel of its own, one layer after the other. Above, it starts
+    kernels for every step and overlaps layers, unless there are two directions.
+    """
+    cell, few = {"lstm": 0.9, "gru": 1.0}.get(layer.cell, 0.6), layer.batch <= 8
+    if layer.hidden_size <= _CUDNN_PERSISTENT:
+        step = 0.25 + layer.hidden_size / 256
+    elif layer.num_layers == 1 or layer.directions == 2:
+        step = (4.4 if few or layer.hidden_size < 256 else 6.5) * cell
+    elif layer.hidden_size < 512:
+        step = (1.9 if few else 2.8) * cell
+    else:
+        step = (5.0 if layer.hidden_size >= 1024 and not few else 3.5) * cell
+    start = 15 + min(layer.hidden_size, _CUDNN_PERSISTENT) / 8
+    return (layer.time * layer.num_layers * step + start) / 1000
+
+
 def _fitting(layer: RecurrentLayer, multiprocessors: int, words: str) -> Iterator[Plan]:
     batch = 8 if layer.batch <= 8 and words not in ("float16", "bfloat16") else 16
     for units in (4, 8, 16, 32, 64, 128):
@@ -132,11 +153,11 @@ def _fits(layer: RecurrentLayer, plan: Plan) -> bool:
 def _expected_us(layer: RecurrentLayer, plan: Plan) -> float:
     launches = -(-layer.num_layers // (plan.layers_at_once or 1))
     steps = layer.time + 3 * (plan.layers_at_once or 0)
-    return launches * (steps * _step_us(layer, plan) + 20)
+    return launches * (steps * _step_us(layer, plan) + 15)
 
 
 def _step_us(layer: RecurrentLayer, plan: Plan) -> float:
-    """After a sweep on an H200, good to a third: latency, warps to meet, products, what all programs read and each unpacks."""
+    """After a sweep on an H200, good to a third: latency, warps that meet, products, what is read and unpacked."""
     width = _width(layer, plan)
     products = 2 if plan.layers_at_once else 1
     work = products * rows_per_unit(layer) * plan.units * plan.batch * width / 2**18

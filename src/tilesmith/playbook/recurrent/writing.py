@@ -18,8 +18,8 @@ RING_OF_A_WAVE, RING_OF_A_LAYER = 64, 2
 """Steps of the state that are kept: a layer above may be slower by that much, while peers differ by one step."""
 OWN_NAMES = (
     "UNITS", "BATCH", "NUM_WARPS", "LAYERS_AT_ONCE", "EXACT", "RING", "MOST_POLLS", "TAG", "round_to_tf32",
-    "to_words", "from_words", "tag_of", "settled", "reciprocal", "tanh", "sigmoid", "sum_of_splits", "input_words", "input_kernel",
-    "libdevice", "gru_kernel", "lstm_kernel", "rnn_tanh_kernel", "rnn_relu_kernel", "PersistentGRU",
+    "to_words", "from_words", "tag_of", "settled", "reciprocal", "tanh", "sigmoid", "sum_of_splits", "input_words",
+    "input_kernel", "libdevice", "gru_kernel", "lstm_kernel", "rnn_tanh_kernel", "rnn_relu_kernel", "PersistentGRU",
     "PersistentLSTM", "PersistentRNN",
 )  # fmt: skip
 """What a written file defines by itself."""
