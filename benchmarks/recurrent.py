@@ -274,8 +274,9 @@ def plot(source: Path, target: Path) -> None:
         axis.set(title=f"{steps} steps", xlabel="hidden units", xscale="log", yscale="log")
         axis.set_xticks([64, 256, 512, 1024], ["64", "256", "512", "1024"])
         axis.set_yticks([1, 2, 4, 8], ["1x", "2x", "4x", "8x"])
+        axis.minorticks_off()
     axes[0].set_ylabel("speedup over cuDNN (1x: PyTorch is kept)")
-    axes[1].legend(fontsize=8)
+    axes[0].legend(fontsize=8, loc="upper right")
     figure.tight_layout()
     figure.savefig(target, dpi=120)
 

@@ -26,8 +26,8 @@ _CUDNN_PERSISTENT = 128
 """Hidden units up to which cuDNN 9 was seen to run a persistent kernel."""
 _MOST_WORDS = 32
 """That a thread holds at once; a longer state is read and multiplied in two parts."""
-_LEAST_SLICE = {"tf32": 8, "float32": 8}
-"""Columns of a product that one warp takes at least; 16 for half precision."""
+LEAST_SLICE = 16
+"""Columns of a product that one warp takes at least."""
 _LEAST_ROWS = 16
 """Of a product on tensor cores."""
 
@@ -71,10 +71,6 @@ def rows_per_unit(layer: RecurrentLayer) -> int:
 def chunks(layer: RecurrentLayer, plan: Plan) -> int:
     """Parts in which a step reads the state, one after the other."""
     return 1 if plan.layers_at_once else max(_words(layer, plan) // _MOST_WORDS, 1)
-
-
-def least_slice(words: str) -> int:
-    return _LEAST_SLICE.get(words, 16)
 
 
 def expected_ms(layer: RecurrentLayer, plan: Plan) -> float:
@@ -126,7 +122,7 @@ def _programs(layer: RecurrentLayer, plan: Plan) -> int:
 def _width(layer: RecurrentLayer, plan: Plan) -> int:
     """Columns of a product as the kernel has them: a power of two, and some for each warp."""
     widest = max(layer.hidden_size, layer.input_size if plan.layers_at_once else 0)
-    return max(_power_of_two(widest), least_slice(plan.words) * plan.warps)
+    return max(_power_of_two(widest), LEAST_SLICE * plan.warps)
 
 
 def _words(layer: RecurrentLayer, plan: Plan) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tilesmith.playbook.page import wrapped
 from tilesmith.playbook.recurrent.layer import RecurrentLayer
-from tilesmith.playbook.recurrent.planning import Plan, chunks, least_slice, rows_per_unit
+from tilesmith.playbook.recurrent.planning import LEAST_SLICE, Plan, chunks, rows_per_unit
 from tilesmith.playbook.taskcode import WholeModel
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def write_file(layer: RecurrentLayer, plan: Plan, model: WholeModel, summary: st
         tanh="libdevice.tanh" if plan.words == "float32" else "tanh",
         rows_per_unit=rows_per_unit(layer),
         chunks=chunks(layer, plan),
-        least_slice=least_slice(plan.words),
+        least_slice=LEAST_SLICE,
         summary="\n".join(line for paragraph in summary.split("\n") for line in (wrapped(paragraph) or [""])),
         imports=model.imports,
         definitions=model.definitions,
