@@ -93,7 +93,7 @@ def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Su
     assert "no variant left" in reply.text
 
 
-def test_where_nothing_is_timed_the_first_choice_stands(survey: Survey) -> None:
+def test_where_nothing_is_timed_no_variant_is_tried(survey: Survey) -> None:
     reply = ask(Request(5, Phase.OPTIMISE, survey, base=attempt(first_seed(survey))))
     assert reply.stop is Stop.DECLINED
     assert "nothing is timed here" in reply.text

@@ -13,11 +13,14 @@ from tilesmith.authors.protocol import Heard
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.tuning import tuning_of
-from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop, Usage
+from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop, Usage, Verdict
 
 NAME = "playbook"
 _AT_THE_FLOOR = 1.05
 """A kernel this close to the roofline has nothing left to gain."""
+
+_WRONG = (Verdict.INACCURATE, Verdict.WRONG_VALUES)
+"""What more exact products may mend."""
 
 _Answer = Reply | Declined
 
@@ -80,8 +83,8 @@ def _optimise(request: Request, match: Match) -> _Answer:
     base = _tuning(request, match)
     if base is None:
         return _kernel(match, match.tunings[0])
-    if base == match.tunings[0] and not _is_timed(request):
-        return Declined("nothing is timed here, so the recipe's first choice stands")
+    if _passed_untimed(request):
+        return Declined("nothing is timed here, so a variant could not show a gain")
     near = [tuning for stage in STAGES for tuning in match.variations(base, stage)]
     fresh = _untried(request, match, [*match.tunings, *near])
     return _kernel(match, fresh[0]) if fresh else Declined("this recipe has no variant left to try")
@@ -104,6 +107,8 @@ def _repair(request: Request, match: Match) -> _Answer:
     if _tuning(request, match) is None:
         return Declined("the kernel was not written by a recipe, which cannot mend the work of others")
     fresh = _untried(request, match, match.tunings)
+    if request.base and request.base.evaluation.verdict in _WRONG:
+        fresh.sort(key=lambda tuning: "EXACT" not in tuning)
     return _kernel(match, fresh[0]) if fresh else Declined("every variant of this recipe failed")
 
 
@@ -136,8 +141,8 @@ def _untried(request: Request, match: Match, options: Sequence[Tuning]) -> list[
     return [tuning for tuning in dict.fromkeys(options) if tuning not in tried]
 
 
-def _is_timed(request: Request) -> bool:
-    return request.base is not None and request.base.evaluation.timing is not None
+def _passed_untimed(request: Request) -> bool:
+    return request.base is not None and request.base.evaluation.passed and request.base.evaluation.timing is None
 
 
 def _nothing_to_gain(request: Request) -> str | None:

@@ -10,7 +10,7 @@ from tilesmith.forge.budget import EnoughDone, Spending, within_budget
 from tilesmith.forge.dials import Dials
 from tilesmith.forge.ranking import furthest, gravest, score_of, verdict_on
 from tilesmith.forge.workshop import Workshop
-from tilesmith.records import Analysis, Attempt, Candidate, Phase, Reply, Request
+from tilesmith.records import Analysis, Attempt, Candidate, Phase, Reply, Request, Stop
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,8 @@ class Bench:
         self.spending = Spending()
         self.stopped_by: str | None = None
         self.last_refusal: str | None = None
+        self.was_declined = False
+        """Whether the author had nothing to offer when it was asked the last time."""
         self._plans: dict[int, Plan] = {}
         self._requests = self._candidates = 0
 
@@ -66,6 +68,7 @@ class Bench:
         replies = []
         for reply in self.workshop.ask(allowed):
             replies.append(reply)
+            self.was_declined = reply.stop is Stop.DECLINED
             yield reply
         self.spending = self.spending.after_calls(replies)
 

@@ -62,9 +62,9 @@ def improve(bench: Bench) -> Generator[Event, None, None]:
 
 
 def _carry_out(bench: Bench, analysis: Analysis | None, number: int) -> Generator[Event, None, None]:
-    """The plan; and if it was a hard one and its kernel failed, its fallback."""
+    """The plan; and if it was a hard one and failed, its fallback. An author that declines has not failed."""
     attempt = yield from _optimise(bench, analysis, use_fallback=False)
-    failed = attempt is not None and not attempt.evaluation.passed
+    failed = not bench.was_declined if attempt is None else not attempt.evaluation.passed
     if failed and analysis is not None and analysis.complexity in HARD:
         why = f"the plan ({analysis.complexity}) failed: {analysis.method}; falling back to: {analysis.fallback}"
         yield Decision(f"fallback in round {number}", why)

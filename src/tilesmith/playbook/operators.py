@@ -65,10 +65,14 @@ def needed(graph: Graph) -> list[Node]:
     return kept[::-1]
 
 
-def refuse_unknown(graph: Graph) -> None:
-    """Says in one line which operators stand in the way."""
+def refuse_autocast(graph: Graph) -> None:
     if any("autocast" in node.op for node in graph.nodes if not node.op.startswith("aten.")):
         raise Unmatched("switches autocast on, which changes the types that operators compute in")
+
+
+def refuse_unknown(graph: Graph) -> None:
+    """Says in one line which operators stand in the way."""
+    refuse_autocast(graph)
     nodes = needed(graph)
     unknown = list(dict.fromkeys(node.op for node in nodes if not is_known(node)))
     if unknown:

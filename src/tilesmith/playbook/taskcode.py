@@ -58,9 +58,16 @@ def read_task_code(name: str, text: str) -> TaskCode:
 
 def read_whole_model(name: str, text: str, module: str, replacement: str) -> WholeModel:
     """All of the model, which makes one `module` of `torch.nn`: there, `replacement` stands instead."""
-    spellings = (f"nn.{module}", f"torch.nn.{module}", module)
-    reader = _Reader(parse_task(Path(f"{name}.py"), text), dict.fromkeys(spellings, replacement))
-    return reader.read_whole(spellings)
+    source = parse_task(Path(f"{name}.py"), text)
+    spellings = (f"nn.{module}", f"torch.nn.{module}", *([module] if _is_imported(source.text, module) else []))
+    return _Reader(source, dict.fromkeys(spellings, replacement)).read_whole(spellings)
+
+
+def _is_imported(text: str, module: str) -> bool:
+    """Whether the bare name is the class of `torch.nn`: `from torch.nn import GRU`."""
+    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    names = [(alias.name, alias.asname) for node in imports if node.module == "torch.nn" for alias in node.names]
+    return any(name == module and alias in (None, module) for name, alias in names)
 
 
 def refuse_constants(code: TaskCode | WholeModel, names: Sequence[str]) -> None:
@@ -107,13 +114,16 @@ class _Reader:
         places = sum(self._words.count(node, name) for node in [self._class, *definitions] for name in replaced)
         if places != 1:
             raise Unmatched(f"makes {replaced[0]} in {places} places of its source, where one can be replaced")
+        imports = [line for node in needed if _is_import(node) for line in _kept_import(node, wanted - {*replaced})]
+        if any(line.endswith("*") for line in imports):
+            raise Unmatched("imports everything from a module, which may hide what this recipe defines")
         bases = ", ".join(ast.unparse(base) for base in (*self._class.bases, *self._class.keywords))
         body = "\n\n".join(self._words.in_class(node) for node in self._class.body)
         return WholeModel(
-            imports=tuple(line for node in needed if _is_import(node) for line in _kept_import(node, wanted)),
+            imports=tuple(imports),
             definitions=tuple(self._words.at_module_level(node) for node in definitions),
             text=f"class {NEW_NAME}({bases}):\n{body}",
-            names=frozenset(name for node in needed for name in _defined(node)),
+            names=frozenset(name for node in (*definitions, *map(_parsed, imports)) for name in _defined(node)),
         )
 
     def _method(self, name: str) -> ast.FunctionDef | None:
@@ -185,6 +195,10 @@ class _Reader:
                 continue
             if self._model in _defined(node) or (_has_effect(node) and self._model in _free_names([node])):
                 raise Unmatched(f"changes class {self._model} after defining it")
+
+
+def _parsed(line: str) -> ast.stmt:
+    return ast.parse(line).body[0]
 
 
 def _is_import(node: ast.AST) -> TypeGuard[ast.Import | ast.ImportFrom]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import nn
@@ -12,7 +12,17 @@ _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 
 
 class WidenFloats(TorchFunctionMode):
-    """Inside a float64 run, a hard-coded `.float()` or `dtype=torch.float32` must not narrow the truth."""
+    """Inside a float64 run, a hard-coded `.float()` or `dtype=torch.float32` must not narrow the truth, nor may a
+    tensor that is made without naming a type, such as `torch.zeros(2, 3)`."""
+
+    def __enter__(self) -> Self:
+        self._default = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        return super().__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        torch.set_default_dtype(self._default)
+        super().__exit__(*error)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = {key: _wide(value) for key, value in (kwargs or {}).items()}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.playbook.operators import needed
+from tilesmith.playbook.operators import is_inplace, needed, refuse_autocast
 from tilesmith.playbook.symbols import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
@@ -37,8 +37,6 @@ class RecurrentLayer:
     batch_first: bool
     may_lack_batch: bool
     """Whether the module may get a sequence without a batch dimension."""
-    has_state: bool
-    """Whether the state before the first step is given; otherwise it is zero."""
     has_dropout: bool
     """Between its layers, in training only."""
     output: str
@@ -57,6 +55,7 @@ class RecurrentLayer:
 
 def read_layer(graph: Graph) -> RecurrentLayer:
     """The one recurrent layer of the graph; `Unmatched` says why there is none for this recipe."""
+    refuse_autocast(graph)
     nodes = needed(graph)
     found = [node for node in nodes if node.op in CELLS]
     if not found:
@@ -64,16 +63,19 @@ def read_layer(graph: Graph) -> RecurrentLayer:
     if len(found) > 1:
         raise Unmatched(f"calls {len(found)} recurrent layers, and this recipe writes one")
     node = found[0]
-    sequence, states, weights, bias, layers, dropout, training, bidirectional, batch_first = node.args
+    sequence, _, weights, bias, layers, dropout, training, bidirectional, batch_first = node.args
     if training and dropout and layers > 1:
         raise Unmatched("trains with dropout between its layers, which is random")
     sizes = _Sizes(graph, sequence, weights, layers, 2 if bidirectional else 1, bias)
-    given = states if isinstance(states, list | tuple) else [states]
     uses = _Uses(nodes, graph, node)
+    may_lack_batch = _made_by(graph, sequence, "aten.unsqueeze.default")
     time, batch = sizes.sequence[:2][::-1] if batch_first else sizes.sequence[:2]
-    output = uses.of_output(1 if batch_first else 0, time) if uses.takes(0) else "none"
-    if output == "last" and bidirectional:
-        output = "all"  # at the last step the backward direction has only begun
+    lone = (0 if batch_first else 1) if may_lack_batch and batch == 1 else None
+    output = uses.of_output(1 if batch_first else 0, time, lone) if uses.takes(0) else "none"
+    if output == "last" and (bidirectional or any(map(is_inplace, nodes))):
+        output = (
+            "all"  # at the last step the backward direction has only begun; and a final state is not to be shared
+        )
     return RecurrentLayer(
         cell=CELLS[node.op],
         attribute=sizes.module,
@@ -86,8 +88,7 @@ def read_layer(graph: Graph) -> RecurrentLayer:
         directions=2 if bidirectional else 1,
         bias=bias,
         batch_first=batch_first,
-        may_lack_batch=_made_by(graph, sequence, "aten.unsqueeze.default"),
-        has_state=not all(_made_by(graph, state, "aten.zeros.default") for state in given),
+        may_lack_batch=may_lack_batch,
         has_dropout=bool(dropout) and layers > 1,
         output=output,
         wants_h=uses.takes(1) or output == "last",
@@ -105,10 +106,10 @@ class _Sizes:
         parameters = {parameter.name: parameter for parameter in graph.parameters}
         owned = [parameters.get(str(reference(weight))) for weight in weights]
         names = [_WEIGHT.fullmatch(parameter.attribute) if parameter else None for parameter in owned]
-        if not all(names) or len({name["module"] for name in names if name}) != 1:
-            raise Unmatched("computes the weights of its recurrent layer")
         if len(weights) != layers * directions * (4 if bias else 2):
             raise Unmatched("projects the state of its LSTM (proj_size)")
+        if not all(names) or len({name["module"] for name in names if name}) != 1:
+            raise Unmatched("computes the weights of its recurrent layer, or is one itself")
         self.module = str(names[0] and names[0]["module"])
         given = values[str(reference(sequence))]
         self.sequence: tuple[int, ...] = given.shape or ()
@@ -131,19 +132,19 @@ class _Uses:
     def takes(self, result: int) -> bool:
         return result in self._results
 
-    def of_output(self, time_axis: int, time: int) -> str:
-        """`last` where every use picks the last step."""
-        return "last" if self._only_last(self._results[0], time_axis, time) else "all"
+    def of_output(self, time_axis: int, time: int, lone: int | None) -> str:
+        """`last` where every use picks the last step; `lone` is the batch axis that a lone sequence loses."""
+        return "last" if self._only_last(self._results[0], time_axis, time, lone) else "all"
 
-    def _only_last(self, name: str, axis: int, time: int) -> bool:
+    def _only_last(self, name: str, axis: int, time: int, lone: int | None) -> bool:
         if name in self._returned:
             return False
         users = [node for node in self._nodes if name in references([node.args, node.kwargs])]
-        return all(self._picks_last(node, axis, time) for node in users)
+        return all(self._picks_last(node, axis, time, lone) for node in users)
 
-    def _picks_last(self, node: Node, axis: int, time: int) -> bool:
-        if node.op == "aten.squeeze.dim":  # the batch dimension of a single sequence
-            return self._only_last(node.name, 0, time)
+    def _picks_last(self, node: Node, axis: int, time: int, lone: int | None) -> bool:
+        if node.op == "aten.squeeze.dim" and lone is not None and node.args[1] == lone:
+            return self._only_last(node.name, 0, time, None)
         return node.op == "aten.select.int" and node.args[1] == axis and node.args[2] in (-1, time - 1)
 
 
