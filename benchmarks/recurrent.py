@@ -169,7 +169,8 @@ def swept(case: Case, judge: Judge, folder: Path, plans: int) -> dict[str, Any]:
     _time_sweep_point(case, task, result, folder)
     for plan in result["plans"]:
         del plan["text"]
-    best = min((plan["ms"] for plan in result["plans"] if "ms" in plan), default=None)
+    right = [plan for plan in result["plans"] if plan.get("difference", 1.0) < MOST_DIFFERENCE]
+    best = min((plan["ms"] for plan in right), default=None)
     result["speedup"] = None if best is None else min(result["graph_ms"], result["eager_ms"]) / best
     print(shown_point(result), flush=True)
     return result
@@ -198,7 +199,7 @@ def _time_sweep_point(case: Case, task: Path, result: dict[str, Any], folder: Pa
                 plan["samples_ms"] = _samples(_graphed(lambda model=model: model(*arguments)), 9)
                 plan["ms"] = statistics.median(plan["samples_ms"])
             except Exception as error:  # a launch that this GPU cannot take: the table says so
-                plan["failed"] = str(error).splitlines()[0]
+                plan["failed"] = str(error).strip().splitlines()[-1]
     result["eager_ms"] = statistics.median(result["eager_samples_ms"])
     result["graph_ms"] = statistics.median(result["graph_samples_ms"])
 
@@ -285,7 +286,7 @@ def _line(results: list[dict[str, Any]], batch: int, steps: int, layers: int) ->
     for result in results:
         hidden, *rest = result["sizes"]
         if rest == [batch, steps, layers]:
-            yield hidden, max(result["speedup"] or 1.0, 1.0)
+            yield hidden, result["speedup"] or 1.0
 
 
 def main() -> None:

@@ -94,7 +94,7 @@ class RecurrentMatch:
     def _title(self, plan: Plan) -> str:
         layer = self.layer
         way = "both directions at once" if layer.directions == 2 else "time loop inside, weights in registers"
-        return f"A {_NAMES[layer.cell]} as a persistent kernel: {way}."
+        return f"{_NAMES[layer.cell]} as a persistent kernel: {way}."
 
     def _how(self, plan: Plan) -> str:
         layer = self.layer
