@@ -38,6 +38,8 @@ from tilesmith.records import to_json  # noqa: E402
 
 PLANS = 3
 """How many plans of a task are tried."""
+MOST_DIFFERENCE = 3e-3
+"""Between cuDNN and a kernel, both in tf32, relative to the norm: more is an error and does not count."""
 _TASK = """
 import torch
 import torch.nn as nn
