@@ -13,7 +13,6 @@ from dataclasses import asdict
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tilesmith.worker import exchange
 from tilesmith.worker.channel import Channel
@@ -22,6 +21,7 @@ from tilesmith.worker.faults import explain_fault
 from tilesmith.worker.loading import construct, execute
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.serving import Operation, answer_requests
+from tilesmith.worker.taskside.faking import fake_tensors
 
 _MOST_KERNELS = 24
 _NOT_LINKED = "not linked with support for cuda"
@@ -65,7 +65,7 @@ class Compiler:
         def fake(tensor: torch.Tensor) -> torch.Tensor:
             return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
 
-        with self._recording(translate=device == "cpu") as launches, FakeTensorMode(allow_non_fake_inputs=True):
+        with self._recording(translate=device == "cpu") as launches, fake_tensors():
             model = self._class(*plan["args"], **plan["kwargs"])
             model = model.to(device) if device != "cpu" else model
             model(*[exchange.map_tensors(value, fake) for value in plan["inputs"]])

@@ -71,7 +71,7 @@ def read_layer(graph: Graph) -> RecurrentLayer:
     may_lack_batch = _made_by(graph, sequence, "aten.unsqueeze.default")
     time, batch = sizes.sequence[:2][::-1] if batch_first else sizes.sequence[:2]
     lone = (0 if batch_first else 1) if may_lack_batch and batch == 1 else None
-    output = uses.of_output(1 if batch_first else 0, time, lone) if uses.takes(0) else "none"
+    output = uses.of_output(1 if batch_first else 0, lone) if uses.takes(0) else "none"
     if output == "last" and (bidirectional or any(map(is_inplace, nodes))):
         output = (
             "all"  # at the last step the backward direction has only begun; and a final state is not to be shared
@@ -132,20 +132,20 @@ class _Uses:
     def takes(self, result: int) -> bool:
         return result in self._results
 
-    def of_output(self, time_axis: int, time: int, lone: int | None) -> str:
-        """`last` where every use picks the last step; `lone` is the batch axis that a lone sequence loses."""
-        return "last" if self._only_last(self._results[0], time_axis, time, lone) else "all"
+    def of_output(self, time_axis: int, lone: int | None) -> str:
+        """`last` where every use picks step -1; `lone` is the batch axis that a lone sequence loses."""
+        return "last" if self._only_last(self._results[0], time_axis, lone) else "all"
 
-    def _only_last(self, name: str, axis: int, time: int, lone: int | None) -> bool:
+    def _only_last(self, name: str, axis: int, lone: int | None) -> bool:
         if name in self._returned:
             return False
         users = [node for node in self._nodes if name in references([node.args, node.kwargs])]
-        return all(self._picks_last(node, axis, time, lone) for node in users)
+        return all(self._picks_last(node, axis, lone) for node in users)
 
-    def _picks_last(self, node: Node, axis: int, time: int, lone: int | None) -> bool:
+    def _picks_last(self, node: Node, axis: int, lone: int | None) -> bool:
         if node.op == "aten.squeeze.dim" and lone is not None and node.args[1] == lone:
-            return self._only_last(node.name, 0, time, None)
-        return node.op == "aten.select.int" and node.args[1] == axis and node.args[2] in (-1, time - 1)
+            return self._only_last(node.name, 0, None)
+        return node.op == "aten.select.int" and node.args[1] == axis and node.args[2] == -1
 
 
 def _made_by(graph: Graph, value: Any, op: str) -> bool:

@@ -21,7 +21,7 @@ from tilesmith.playbook.recurrent.layer import RecurrentLayer
 _WEIGHT_REGISTERS = 128
 """Of a thread, for weights: the rest is needed for sums, words and addresses."""
 _MOST_IN_A_WAVE, _MOST_IN_A_WAVE_OF_LSTM, _MOST_IN_A_LAYER = 215, 240, 256
-"""What the sum of `_registers` may be: no more spilled on any of sm_80, sm_90 and sm_100 (Triton 3.6)."""
+"""What these sums of registers may be: no more spilled on any of sm_80, sm_90 and sm_100 (Triton 3.6)."""
 _CUDNN_PERSISTENT = 128
 """Hidden units up to which cuDNN 9 was seen to run a persistent kernel."""
 _MOST_WORDS = 32
@@ -130,20 +130,39 @@ def _words(layer: RecurrentLayer, plan: Plan) -> int:
     return _width(layer, plan) * plan.batch // (32 * plan.warps)
 
 
-def _fits(layer: RecurrentLayer, plan: Plan) -> bool:
-    is_wave = plan.layers_at_once is not None
-    rows = (2 * layer.gates if is_wave else rows_per_unit(layer)) * plan.units
+def starts_carefully(layer: RecurrentLayer, plan: Plan) -> bool:
+    """Whether the product of h0 gets the parts that tf32 drops: as cuDNN does but for a GRU, if registers allow."""
+    if plan.words != "tf32" or layer.cell == "gru":
+        return False
+    rest = _weight_registers(layer, plan) // chunks(layer, plan)
+    return plan.layers_at_once is not None or _layer_registers(layer, plan) + rest <= _MOST_IN_A_LAYER
+
+
+def _weight_registers(layer: RecurrentLayer, plan: Plan) -> int:
+    """Of each thread."""
+    rows = (rows_per_unit(layer) if plan.layers_at_once is None else 2 * layer.gates) * plan.units
     per_register = 1 if plan.words in ("tf32", "float32") else 2
-    weights = rows * _width(layer, plan) // (32 * plan.warps * per_register)
-    sums = rows_per_unit(layer) * plan.units * plan.batch // 32
-    words = _words(layer, plan) // chunks(layer, plan)
-    parts = weights if plan.words == "float32" else 0  # operands are split in two
+    return rows * _width(layer, plan) // (32 * plan.warps * per_register)
+
+
+def _layer_registers(layer: RecurrentLayer, plan: Plan) -> int:
+    weights = _weight_registers(layer, plan) * (2 if plan.words == "float32" else 1)  # operands are split in two
+    return weights + _sum_registers(layer, plan) + 3 * (_words(layer, plan) // chunks(layer, plan))
+
+
+def _sum_registers(layer: RecurrentLayer, plan: Plan) -> int:
+    return rows_per_unit(layer) * plan.units * plan.batch // 32
+
+
+def _fits(layer: RecurrentLayer, plan: Plan) -> bool:
+    weights = _weight_registers(layer, plan)
     if weights > _WEIGHT_REGISTERS or chunks(layer, plan) > 2:
         return False
-    if is_wave:
-        most = _MOST_IN_A_WAVE_OF_LSTM if layer.cell == "lstm" else _MOST_IN_A_WAVE
-        return weights + parts + sums + 5 * words <= most
-    return weights + parts + sums + 3 * words <= _MOST_IN_A_LAYER
+    if plan.layers_at_once is None:
+        return _layer_registers(layer, plan) <= _MOST_IN_A_LAYER
+    split = weights if plan.words == "float32" else 0
+    most = _MOST_IN_A_WAVE_OF_LSTM if layer.cell == "lstm" else _MOST_IN_A_WAVE
+    return weights + split + _sum_registers(layer, plan) + 5 * _words(layer, plan) <= most
 
 
 def _expected_us(layer: RecurrentLayer, plan: Plan) -> float:

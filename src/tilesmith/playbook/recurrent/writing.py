@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tilesmith.playbook.page import wrapped
 from tilesmith.playbook.recurrent.layer import RecurrentLayer
-from tilesmith.playbook.recurrent.planning import LEAST_SLICE, Plan, chunks, rows_per_unit
+from tilesmith.playbook.recurrent.planning import LEAST_SLICE, Plan, chunks, rows_per_unit, starts_carefully
 from tilesmith.playbook.taskcode import WholeModel
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def write_file(layer: RecurrentLayer, plan: Plan, model: WholeModel, summary: st
             wave=is_wave,
             tuning=plan.tuning.values,
             looks_early=layer.cell != "lstm",  # with four gates there are no registers left for it
-            careful_start=plan.words == "tf32" and layer.cell != "gru",
+            careful_start=starts_carefully(layer, plan),
             ring=RING_OF_A_WAVE if is_wave else RING_OF_A_LAYER,
             precision=_PRECISIONS.get(plan.words, ""),
             tanh="libdevice.tanh" if plan.words == "float32" else "tanh",
