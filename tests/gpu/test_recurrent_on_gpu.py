@@ -1,0 +1,46 @@
+"""The kernels written for recurrent layers on a real GPU: right at the shapes of their tasks and at others."""
+
+from __future__ import annotations
+
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge import Judge
+from tilesmith.judge.devices import gpu_present
+from tilesmith.records import Evaluation, Verdict
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "playbook"))
+
+from recurrent_tasks import TASKS, matched
+
+pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]
+
+
+@pytest.fixture(scope="module")
+def evaluations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Evaluation]:
+    folder = tmp_path_factory.mktemp("recurrent")
+    with (
+        Judge(CheckConfig(device="cuda", timeout_s=60, timing=False)) as judge,
+        ThreadPoolExecutor(8) as pool,
+    ):
+        found = pool.map(lambda name: _judged(judge, folder, name), TASKS)
+        return dict(zip(TASKS, found, strict=True))
+
+
+def _judged(judge: Judge, folder: Path, name: str) -> Evaluation:
+    task, kernel = folder / f"{name}.py", folder / f"{name}_kernel.py"
+    task.write_text(TASKS[name])
+    match = matched(judge.survey(task))
+    kernel.write_text(match.write(match.tunings[0]))
+    return judge.check(task, kernel)
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_the_first_plan_passes(name: str, evaluations: dict[str, Evaluation]) -> None:
+    evaluation = evaluations[name]
+    assert evaluation.verdict is Verdict.PASSED, evaluation.reason
+    assert evaluation.generality in ("general", None), evaluation.notes
