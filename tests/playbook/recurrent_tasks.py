@@ -243,13 +243,13 @@ TASKS = _cells() | {
 }
 """Each is matched, and its kernels are right."""
 
-_PACKED = """\
-packed = nn.utils.rnn.pack_padded_sequence(x, torch.full((x.shape[1],), x.shape[0]), enforce_sorted=False)
-return nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0])[0]
-"""
+PACKED = recurrent(
+    "packed = nn.utils.rnn.pack_padded_sequence(x, [time] * batch)\n"
+    "return nn.utils.rnn.pad_packed_sequence(self.rnn(packed)[0])[0]"
+)
+"""Sequences of several lengths, one after the other in memory."""
 DECLINED = {
     "projected": (recurrent("return self.rnn(x)[0]", layer="nn.LSTM(width, hidden, proj_size=5)"), "proj_size"),
-    "packed": (recurrent(_PACKED), "pack_padded_sequence"),
     "double": (
         recurrent(
             "return self.rnn(x)[0]",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recurrent_tasks import DECLINED, TASKS, cell_task, compiling, matched, recurrent
+from recurrent_tasks import DECLINED, PACKED, TASKS, cell_task, compiling, matched, recurrent
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
@@ -98,6 +98,19 @@ def test_what_the_recipe_does_not_know_is_declined_with_a_reason(name: str, judg
     assert isinstance(found, Declined)
     assert reason in found.reason
     assert "\n" not in found.reason
+
+
+def test_a_packed_sequence_is_declined(judge: Judge, tmp_path: Path) -> None:
+    """By its trace, as on a GPU: the judge without one cannot run such a task."""
+    from tilesmith.worker.taskside.loading import load_task
+    from tilesmith.worker.taskside.tracing import trace
+
+    padded = judge.survey(written(tmp_path, "padded", TASKS["gru_1"]))
+    traced = trace(load_task(written(tmp_path, "packed", PACKED)))
+    assert traced.graph is None
+    found = find_match(replace(padded, graph=None, environment={"untraced": traced.reason}))
+    assert isinstance(found, Declined)
+    assert "pack_padded_sequence" in found.reason
 
 
 @pytest.mark.parametrize("name", ["gru_1", "lstm_3_both_directions"])

@@ -21,6 +21,8 @@ def find_match(survey: Survey) -> Match | Declined:
         found = recipe.match(survey, graph)
         if not isinstance(found, Declined):
             return found
+        if found.is_its_kind:
+            return Declined(f"no recipe fits. {recipe.name}: {found.reason}{_OTHERS}")
         reasons[recipe.name] = found.reason
     if len(set(reasons.values())) == 1:
         return Declined(f"no recipe fits: {next(iter(reasons.values()))}{_OTHERS}")

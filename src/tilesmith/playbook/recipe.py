@@ -38,6 +38,8 @@ class Declined:
     """Why a recipe does not apply, in one line."""
 
     reason: str
+    is_its_kind: bool = False
+    """Whether the task is of the recipe's kind and declined all the same: then the others need not be asked."""
 
 
 class Match(Protocol):

@@ -7,11 +7,11 @@ and hand each other the state through memory. Everything else of the module stay
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tilesmith.playbook.recipe import Declined, Tuning
-from tilesmith.playbook.recurrent.layer import RecurrentLayer, read_layer
+from tilesmith.playbook.recurrent.layer import CELLS, RecurrentLayer, read_layer
 from tilesmith.playbook.recurrent.planning import Plan, cudnn_ms, expected_ms, plans
 from tilesmith.playbook.recurrent.writing import OWN_NAMES, write_file
 from tilesmith.playbook.symbols import Unmatched
@@ -34,6 +34,14 @@ class Recurrent:
         self._keeps_pytorch = keeps_pytorch
 
     def match(self, survey: Survey, graph: Graph) -> RecurrentMatch | Declined:
+        found = self._match(survey, graph)
+        if isinstance(found, Declined) and any(node.op in CELLS for node in graph.nodes):
+            return replace(found, is_its_kind=True)
+        return found
+
+    def _match(self, survey: Survey, graph: Graph) -> RecurrentMatch | Declined:
+        if str((survey.gpu or {}).get("target", "")).startswith("gfx"):
+            return Declined("its kernels use instructions of NVIDIA's GPUs")
         try:
             layer = read_layer(graph)
             replacement = f"Persistent{layer.class_name}"
@@ -78,7 +86,7 @@ class RecurrentMatch:
         return Analysis(
             bottleneck=(
                 f"latency: {steps} steps ({layer.time} of {count}) that wait for one another, each with products "
-                "too small to fill the GPU, launched one by one and reading their weights again"
+                "too small to fill the GPU; PyTorch launches them one by one and reads the weights again for each"
             ),
             method="one persistent kernel with the time loop inside and the weights stationary in registers",
             plan=self._how(plan),
@@ -100,10 +108,11 @@ class RecurrentMatch:
         layer = self.layer
         parts, groups = -(-layer.hidden_size // plan.units), -(-layer.batch // plan.batch)
         own = f"{plan.units} of {layer.hidden_size} hidden units for up to {plan.batch} sequences"
+        most = _multiprocessors(self.survey) // (parts * (plan.layers_at_once or layer.directions)) * plan.batch
         if plan.layers_at_once:
             programs = parts * groups * plan.layers_at_once
             launches = -(-layer.num_layers // plan.layers_at_once)
-            together = f"All {layer.num_layers} layers" if launches == 1 else f"{plan.layers_at_once} layers"
+            together = f"All layers ({layer.num_layers})" if launches == 1 else f"{plan.layers_at_once} layers"
             walk = (
                 f"{together} run in one launch of {programs} programs as a wave: a layer starts a step as soon as "
                 "the one below has finished it."
@@ -118,7 +127,9 @@ class RecurrentMatch:
         return (
             f"A program of {plan.warps} warps owns {own} and holds its rows of the weights in registers for all "
             f"steps. {walk} Programs exchange the state through a ring of words that carry the number of their "
-            f"turn: whoever reads one knows that it is new, without a barrier. {_PRODUCTS[plan.words]}"
+            f"turn: whoever reads one knows that it is new, without a barrier. {_PRODUCTS[plan.words]} "
+            "All programs must be on the GPU at once: "
+            f"with {_multiprocessors(self.survey)} multiprocessors that is a batch of up to {most}."
         )
 
 
