@@ -77,9 +77,6 @@ def _cells() -> dict[str, str]:
 TASKS = _cells() | {
     # how the layer is made
     "without_bias": recurrent("return self.rnn(x)[0]", layer="nn.GRU(width, hidden, 2, bias=False)"),
-    "both_directions_without_bias": recurrent(
-        "return self.rnn(x)[0]", layer="nn.LSTM(width, hidden, bias=False, bidirectional=True)"
-    ),
     "dropout_between_layers": recurrent("return self.rnn(x)[0]", layer="nn.LSTM(width, hidden, 2, dropout=0.3)"),
     "in_a_submodule": recurrent(
         "return self.rnn(x)",
@@ -113,14 +110,10 @@ TASKS = _cells() | {
     "zeros_as_state": recurrent(
         "h0 = torch.zeros(2, x.shape[1], 7)\nreturn self.rnn(x, h0)[0]", layer="nn.GRU(width, hidden, 2)"
     ),
-    "zeros_as_both_states": recurrent(
-        "h0 = torch.zeros(1, x.shape[1], 7, device=x.device)\n"
-        "c0 = torch.zeros(1, x.shape[1], 7, device=x.device)\n"
-        "return self.rnn(x, (h0, c0))[0]",
-        layer=LSTM,
-    ),
     "zeros_as_one_of_two_states": recurrent(
-        "return self.rnn(x, (torch.zeros(1, x.shape[1], 7), c0))[0]", layer=LSTM, inputs=X + states(1, "c0")
+        "return self.rnn(x, (torch.zeros(1, x.shape[1], 7, device=x.device), c0))[0]",
+        layer=LSTM,
+        inputs=X + states(1, "c0"),
     ),
     "zeros_of_a_named_type": recurrent(
         "h0 = torch.zeros(2, x.shape[1], 7, dtype=x.dtype)\nreturn self.rnn(x, h0)[0]",
@@ -145,20 +138,10 @@ TASKS = _cells() | {
         layer="nn.LSTM(width, hidden, 2, batch_first=True)",
         inputs=f"{LONE_X}\nh0 = torch.randn(2, hidden)\nc0 = torch.randn(2, hidden)",
     ),
-    "one_sequence_both_directions": recurrent(
-        "return self.rnn(x, h0)[0]",
-        layer="nn.RNN(width, hidden, bidirectional=True)",
-        inputs=f"{LONE_X}\nh0 = torch.randn(2, hidden)",
-    ),
     "one_sequence_last_step": recurrent("return self.rnn(x)[0][-1]", inputs=LONE_X),
     "strided_input": recurrent(
         "return self.rnn(x)[0]",
         layer="nn.GRU(width, hidden, 2)",
-        inputs="x = torch.randn(width, batch, time).transpose(0, 2)",
-    ),
-    "strided_input_both_directions": recurrent(
-        "return self.rnn(x)[0]",
-        layer="nn.GRU(width, hidden, bidirectional=True)",
         inputs="x = torch.randn(width, batch, time).transpose(0, 2)",
     ),
     "half": recurrent(
@@ -202,7 +185,6 @@ TASKS = _cells() | {
         inputs=X_BATCH_FIRST,
     ),
     "last_step_and_state": recurrent("y, h = self.rnn(x)\nreturn y[-1] * 2, h", layer=GRU),
-    "all_steps_and_the_last": recurrent("y, h = self.rnn(x)\nreturn y, y[-1]", layer=GRU),
     "between_two_linears": recurrent(
         "y, h = self.rnn(torch.relu(self.before(x)))\nreturn self.after(y) + h.mean()",
         "self.before = nn.Linear(width, width)",
@@ -228,17 +210,17 @@ TASKS = _cells() | {
     "hidden_of_16": recurrent("return self.rnn(x)[0]", layer="nn.GRU(width, hidden, 2)", sizes=(3, 2, 16, 16)),
     "tiny": recurrent("return self.rnn(x)[0]", layer="nn.LSTM(width, hidden, 2)", sizes=(3, 1, 1, 5)),
     "wide_input": recurrent("return self.rnn(x)[0]", layer="nn.GRU(width, hidden, 2)", sizes=(3, 2, 71, 7)),
-    "wide_input_both_directions": recurrent(
-        "return self.rnn(x)[0]", layer="nn.LSTM(width, hidden, bidirectional=True)", sizes=(3, 2, 71, 7)
-    ),
     "two_groups_of_sequences": recurrent(
         "return self.rnn(x, h0)[0]",
         layer="nn.GRU(width, hidden, 2)",
         inputs=X + states(2, "h0"),
         sizes=(3, 18, 7, 20),
     ),
-    "two_groups_both_directions": recurrent(
-        "return self.rnn(x)", layer="nn.RNN(width, hidden, bidirectional=True)", sizes=(3, 18, 7, 20)
+    "two_groups_strided_wide_without_bias_both_directions": recurrent(
+        "return self.rnn(x)[0]",
+        layer="nn.RNN(width, hidden, bidirectional=True, bias=False)",
+        inputs="x = torch.randn(width, batch, time).transpose(0, 2)",
+        sizes=(3, 18, 71, 20),
     ),
 }
 """Each is matched, and its kernels are right."""

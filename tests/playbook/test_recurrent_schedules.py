@@ -18,10 +18,10 @@ LONG = 150
 
 ORDERS = {
     "wave": (cell_task("gru", 3, False, True, (LONG, 2, 5, 16)), "wave"),
-    "wave_of_several_parts": (cell_task("lstm", 3, False, True, (30, 2, 5, 33)), "wave"),
-    "wave_of_full_float32": (cell_task("rnn_tanh", 3, False, True, (LONG, 2, 5, 16)), "exact"),
-    "both_directions": (cell_task("gru", 1, True, True, (20, 9, 5, 17)), "layer"),
-    "layer_by_layer": (cell_task("lstm", 2, False, False, (20, 2, 5, 17)), "layer"),
+    "wave_of_several_parts": (cell_task("lstm", 3, False, True, (20, 2, 5, 33)), "wave"),
+    "wave_of_full_float32": (cell_task("rnn_tanh", 2, False, True, (LONG, 2, 5, 16)), "exact"),
+    "both_directions": (cell_task("gru", 1, True, True, (12, 9, 5, 17)), "layer"),
+    "layer_by_layer": (cell_task("lstm", 2, False, False, (12, 2, 5, 17)), "layer"),
 }
 CALLS = ((5, 2), (LONG, 2), (1, 2), (3, 3), (70, 2), (2, 1), (6, 3))
 """Steps and sequences of calls in a row."""
