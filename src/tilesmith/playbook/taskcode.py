@@ -15,6 +15,7 @@ from typing import TypeGuard
 
 from tilesmith.playbook.symbols import Unmatched
 from tilesmith.playbook.verbatim import Verbatim
+from tilesmith.syntax import parse
 from tilesmith.tasks.source import TaskSource, parse_task
 
 NEW_NAME = "ModelNew"
@@ -65,7 +66,7 @@ def read_whole_model(name: str, text: str, module: str, replacement: str) -> Who
 
 def _is_imported(text: str, module: str) -> bool:
     """Whether the bare name is the class of `torch.nn`: `from torch.nn import GRU`."""
-    imports = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ImportFrom)]
+    imports = [node for node in ast.walk(parse(text)) if isinstance(node, ast.ImportFrom)]
     names = [(alias.name, alias.asname) for node in imports if node.module == "torch.nn" for alias in node.names]
     return any(name == module and alias in (None, module) for name, alias in names)
 
@@ -83,7 +84,7 @@ class _Reader:
         self._words = Verbatim(source.text, {self._model: NEW_NAME, **replaced})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            self._tree = ast.parse(source.text)
+            self._tree = parse(source.text)
         found = [node for node in self._tree.body if isinstance(node, ast.ClassDef) and node.name == self._model]
         if not found:
             raise Unmatched(f"takes class {self._model} from another file")
@@ -198,7 +199,7 @@ class _Reader:
 
 
 def _parsed(line: str) -> ast.stmt:
-    return ast.parse(line).body[0]
+    return parse(line).body[0]
 
 
 def _is_import(node: ast.AST) -> TypeGuard[ast.Import | ast.ImportFrom]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from tilesmith.playbook.recipe import Match, Tuning
+from tilesmith.syntax import parse
 
 
 def tuning_of(match: Match, source: str) -> Tuning | None:
@@ -20,7 +21,7 @@ def tuning_of(match: Match, source: str) -> Tuning | None:
 
 def _constants(source: str) -> dict[str, int]:
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError):
         return {}
     found: dict[str, int] = {}

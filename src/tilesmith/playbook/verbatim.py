@@ -13,6 +13,8 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from tilesmith.syntax import parse
+
 _INDENT = 4
 _LINE_END = re.compile(r"\r\n|\r|\n")
 """What ends a line for Python; `splitlines` knows more ends than that."""
@@ -77,7 +79,7 @@ def _dotted(node: ast.AST) -> str | None:
 
 def _unparsed_in_class(node: ast.stmt) -> str:
     """Not by indenting text, which would reach into strings of several lines."""
-    shell = ast.parse("class _: pass").body[0]
+    shell = parse("class _: pass").body[0]
     assert isinstance(shell, ast.ClassDef)
     shell.body = [node]
     return ast.unparse(shell).split("\n", 1)[1]
@@ -88,7 +90,7 @@ def _dumps(text: str, in_class: bool = False) -> list[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            body = ast.parse(text).body
+            body = parse(text).body
     except (SyntaxError, ValueError):
         return []
     found = body[0].body if in_class and isinstance(body[0], ast.ClassDef) and len(body) == 1 else body

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tilesmith.syntax import parse
 from tilesmith.tasks.feeding import SHAPE_MAKERS, called_name, leading_sizes, what_feeds_inputs
 from tilesmith.tasks.source import DEFAULT_NAMES, TaskSource
 
@@ -40,7 +41,7 @@ def find_constants(task: TaskSource) -> list[Constant]:
     """Every rewritable integer of the task, in file order, each position once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = ast.parse(task.text)
+        tree = parse(task.text)
     starts = _line_starts(task.text)
     feeds = what_feeds_inputs(tree, task.inputs_name)
     found: dict[int, Constant] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import warnings
 
+from tilesmith.syntax import parse
 from tilesmith.tasks.source import TaskSource
 
 
@@ -24,7 +25,7 @@ def returned_count(text: str, function: str, plain: bool = False) -> int | None:
     """Elements of the one list a function returns; with `plain`, only if none of them is a container."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = ast.parse(text)
+        tree = parse(text)
     found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
     returns = [node for f in found for node in ast.walk(f) if isinstance(node, ast.Return)]
     if len(found) != 1 or len(returns) != 1 or not isinstance(returns[0].value, (ast.List, ast.Tuple)):

@@ -8,6 +8,7 @@ import operator
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 
+from tilesmith.syntax import parse
 from tilesmith.tasks.feeding import SHAPE_MAKERS, called_name
 from tilesmith.tasks.source import TaskSource
 
@@ -23,7 +24,7 @@ def largest_tensor(task: TaskSource) -> int | None:
     """Elements of the largest tensor the file makes; None when no size can be read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tree = ast.parse(task.text)
+        tree = parse(task.text)
     constants = _constants(tree)
     calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and called_name(n) in SHAPE_MAKERS]
     counts = [_elements(call, constants) for call in calls]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tilesmith.errors import TaskError
+from tilesmith.syntax import parse
 
 MAX_TASK_BYTES = 10_000_000
 ADAPTER = "tilesmith"
@@ -105,7 +106,7 @@ def _parse(path: Path, text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the file's own "\d" strings are no business of ours
-            return ast.parse(text)
+            return parse(text)
     except SyntaxError as error:
         raise TaskError(f"{path}:{error.lineno or 1}: syntax error: {error.msg}") from None
     except (RecursionError, MemoryError):

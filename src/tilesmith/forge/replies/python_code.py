@@ -11,6 +11,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
+from tilesmith.syntax import parse
+
 MODEL_CLASS = "ModelNew"
 MODEL_LINE = re.compile(r"^[ \t]{0,64}class[ \t]{1,8}ModelNew\b", re.MULTILINE)
 MOST_CHARACTERS = 300_000
@@ -96,7 +98,7 @@ class Parser:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return Piece(text, ast.parse(text))
+                return Piece(text, parse(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 

@@ -15,6 +15,7 @@ from tilesmith.lint.model.names import resolve_names
 from tilesmith.lint.model.reach import FUNCTIONS, live_functions
 from tilesmith.lint.model.source import MODEL_CLASS, Given, HostCode, KernelSource, KernelSyntaxError
 from tilesmith.lint.model.syntax import Syntax
+from tilesmith.syntax import parse
 
 LARGEST_SOURCE_CHARACTERS = 300_000
 NAME_MAKERS = frozenset({"exec", "eval", "globals", "setattr", "vars", "locals"})
@@ -79,7 +80,7 @@ def _parse(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return ast.parse(text)
+            return parse(text)
     except SyntaxError as error:
         newer = "f-string" in error.msg and sys.version_info < (3, 12)
         fenced = (error.text or "").lstrip().startswith("```")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
 from tilesmith.records import Survey
+from tilesmith.syntax import parse
 
 TIME_LOOP = "time_loop"
 """Stands for a recurrence that a task writes as a Python loop over steps."""
@@ -105,6 +106,6 @@ def _identifiers(tree: ast.Module) -> Iterator[str]:
 
 def _parsed(source: str) -> ast.Module | None:
     try:
-        return ast.parse(source)
+        return parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
