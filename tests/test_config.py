@@ -6,7 +6,7 @@ import pytest
 
 from tilesmith.config import PRECISIONS, TARGETS, CheckConfig
 from tilesmith.errors import UsageError
-from tilesmith.judge.values import DRAWS, FEW_DRAWS
+from tilesmith.judge.values import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.worker import draws, precision
 from tilesmith.worker.compile import TARGETS as COMPILABLE
 
@@ -21,4 +21,5 @@ def test_both_sides_know_the_same_names() -> None:
     assert set(TARGETS) == set(COMPILABLE)
     assert set(PRECISIONS) == set(precision._ALLOWED)
     assert DRAWS == draws.DRAWS
+    assert EXTRA_DRAWS == draws.EXTRA_DRAWS
     assert set(FEW_DRAWS) <= set(DRAWS)

@@ -34,6 +34,8 @@ class CheckConfig:
     """Fail a candidate that is right only for the task's exact shapes."""
     sanitize: bool = False
     """Run compute-sanitizer's memcheck and racecheck too, where it is installed."""
+    require_sandbox: bool = False
+    """Judge nothing unless every wall of the sandbox stands."""
     memory_bytes: int = 16 * 2**30
     """Host memory a candidate may hold."""
 

@@ -39,3 +39,10 @@ def nursery(canary: str, scratch: Path) -> Iterator[Nursery]:
     warm = Nursery("native", scratch)
     yield warm
     warm.close()
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the certificates of one test lie."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "tilesmith" / "certificates"

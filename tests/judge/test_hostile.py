@@ -28,11 +28,11 @@ HOSTILE = {
         {"runtime_error", "crashed", "out_of_memory", "timeout"},
     ),
     "deeply nested source": (f"x = {NESTED}\n" + MODEL + "        return x", {"syntax_error"}),
-    "fork bomb": (MODEL + "        while True:\n            os.fork()", {"crashed", "out_of_memory", "timeout"}),
+    "fork bomb": (MODEL + "        while True:\n            os.fork()", {"cheating"}),
     "thread bomb": (
         MODEL + "        import threading\n        while True:\n"
         "            threading.Thread(target=time.sleep, args=(60,)).start()",
-        {"runtime_error", "crashed", "out_of_memory", "timeout"},
+        {"cheating"},
     ),
     "giant tensor": (MODEL + "        return torch.ones(10**12)", {"out_of_memory"}),
     "giant list": (MODEL + "        return [0] * 10**11", {"out_of_memory"}),
@@ -42,14 +42,14 @@ HOSTILE = {
     ),
     "kills its parent": (
         MODEL + "        os.kill(os.getppid(), 9)\n        time.sleep(1)\n        return x",
-        {"*"},
+        {"cheating"},
     ),
-    "kills its group": (MODEL + "        os.killpg(0, 9)", {"crashed", "wrong_shape"}),
+    "kills its group": (MODEL + "        os.killpg(0, 9)", {"cheating"}),
     "endless output": (MODEL + "        while True:\n            print('passed ' * 1000)", {"timeout", "crashed"}),
     "fills the disk": (
         MODEL
         + "        with open('b', 'wb') as f:\n            while True:\n                f.write(bytes(2**26))",
-        {"runtime_error", "crashed", "out_of_memory", "timeout"},
+        {"cheating"},
     ),
     "forges a reply on every descriptor": (
         MODEL + "        import json, struct\n"

@@ -29,6 +29,8 @@ import ctypes, json, mmap, os, signal, socket, sys, time
 import torch.nn as nn
 class ModelNew(nn.Module):
     pass
+def take_name(name):
+    ctypes.CDLL(None).prctl(15, name.encode(), 0, 0, 0)
 def say(value):
     with open("said.json", "w") as file:
         json.dump(value, file)
@@ -264,7 +266,7 @@ def test_a_child_that_ends_early(nursery: Nursery, child: Child, text: str, how:
 
 def test_a_child_that_hangs_up_and_lives_on(nursery: Nursery, name: str, child: Child) -> None:
     began = time.monotonic()
-    ending(child, f"open('/proc/self/comm', 'w').write({name!r})\nos.closerange(3, 4096)\ntime.sleep(60)")
+    ending(child, f"take_name({name!r})\nos.closerange(3, 4096)\ntime.sleep(60)")
     assert_gone(name)
     assert time.monotonic() - began < 5
     assert_healthy(nursery)
@@ -290,10 +292,10 @@ def test_an_endless_loop_is_stopped_with_everything_it_started(nursery: Nursery,
                     for number in (1, 2, 3, 15):
                         signal.signal(number, signal.SIG_IGN)
                     os.execvp("sleep", [{name!r}, "600"])
-                open("/proc/self/comm", "w").write({name!r})
+                take_name({name!r})
                 while True:
                     time.sleep(600)
-        open("/proc/self/comm", "w").write({name!r})
+        take_name({name!r})
         say("started")
         while True:
             pass
@@ -311,7 +313,7 @@ def test_a_fork_bomb(nursery: Nursery, name: str, child: Child) -> None:
     gone = ending(
         child,
         f"""
-        open("/proc/self/comm", "w").write({name!r})
+        take_name({name!r})
         for _ in range(9):
             os.fork()
         time.sleep(600)
@@ -337,7 +339,7 @@ def test_a_memory_hog(nursery: Nursery, name: str, take: str) -> None:
         gone = ending(
             child,
             f"""
-            open("/proc/self/comm", "w").write({name!r})
+            take_name({name!r})
             kept = []
             for _ in range(40):
                 {take}
@@ -434,7 +436,7 @@ def test_a_background_process_ends_with_its_child(nursery: Nursery, name: str, c
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
-                open("/proc/self/comm", "w").write({name!r})
+                take_name({name!r})
                 time.sleep(600)
             os._exit(0)
         time.sleep(0.2)
@@ -454,7 +456,7 @@ def test_a_background_process_does_not_hold_up_the_news(nursery: Nursery, name: 
         f"""
         if os.fork() == 0:
             os.setsid()
-            open("/proc/self/comm", "w").write({name!r})
+            take_name({name!r})
             time.sleep(600)
         os._exit(7)
         """,

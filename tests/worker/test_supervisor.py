@@ -20,13 +20,14 @@ from tilesmith.worker.supervisor import descendants
 STAGE = """\
 import ctypes, json, os, signal, socket, sys, time
 from tilesmith.worker import sandbox
+from tilesmith.worker.sandbox import libc, namespaces
 from tilesmith.worker.channel import Channel, ChannelClosed, ChannelTimeout
 from tilesmith.worker.supervisor import supervise
 
 bare, listen_s, limits, text = json.loads(sys.argv[1])
 if bare:
-    assert sandbox._unshare(sandbox._CLONE_NEWUSER)
-    sandbox._map_user(0, 0)
+    assert libc.unshare(namespaces.CLONE_NEWUSER)
+    namespaces.map_user(0, 0)
     for kind in ("user", "pid", "net", "ipc", "mnt"):
         with open(f"/proc/sys/user/max_{kind}_namespaces", "w") as file:
             file.write("0")
@@ -59,7 +60,7 @@ NAME = "open('/proc/self/comm', 'w').write({name!r})\n"
 def bare_is_possible() -> bool:
     text = "import json\nprint(json.dumps('fine'))"
     probe = subprocess.run(stage_command(True, 1, {}, text), capture_output=True, text=True)
-    return '"walls": []' in probe.stdout
+    return '"walls": ["limits"]' in probe.stdout
 
 
 def stage_command(bare: bool, listen_s: float, limits: dict[str, Any], text: str) -> list[str]:

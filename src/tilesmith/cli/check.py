@@ -41,6 +41,9 @@ def check(
     timing_s: float = typer.Option(_DEFAULTS.timing_s, help="Seconds the timing rounds may take."),
     require_general: bool = typer.Option(_DEFAULTS.require_general, help="Fail if other shapes do not work."),
     sanitize: bool = typer.Option(_DEFAULTS.sanitize, help="Also run compute-sanitizer (GPU only)."),
+    require_sandbox: bool = typer.Option(
+        _DEFAULTS.require_sandbox, "--require-sandbox", help="Judge nothing unless every wall stands; see doctor."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.cli.view import show_evaluation
@@ -57,6 +60,7 @@ def check(
         timing_s=timing_s,
         require_general=require_general,
         sanitize=sanitize,
+        require_sandbox=require_sandbox,
     )
     errors = Console(stderr=True)
     with errors.status("starting") as status, Judge(config) as judge:

@@ -9,6 +9,7 @@ import typer
 
 from tilesmith.judge.diagnosis import Diagnosis
 from tilesmith.records import to_json
+from tilesmith.worker.sandbox import WALLS
 
 
 def register(app: typer.Typer) -> None:
@@ -33,7 +34,7 @@ def _lines(found: Diagnosis) -> Iterator[str]:
     yield "counters     " + _counters(found)
     yield "compilers    " + ", ".join(f"{name} {'yes' if path else 'no'}" for name, path in found.compilers.items())
     yield "targets      kernels can be compiled for " + (", ".join(found.targets) or "nothing")
-    yield "sandbox      candidates are " + _sandbox(found)
+    yield from _sandbox(found)
     yield "llm keys     " + (
         ", ".join(found.llm_keys) if found.llm_keys else "none found; only offline authors will work"
     )
@@ -56,10 +57,16 @@ def _counters(found: Diagnosis) -> str:
     return "allowed" if found.counters_allowed else "not allowed for this user: ask for RmProfilingAdminOnly=0"
 
 
-def _sandbox(found: Diagnosis) -> str:
-    if not found.sandbox:
-        return "limited in memory, time and files, but this system gives them no namespaces of their own"
-    return f"limited in memory, time and files, and walled off from: {', '.join(found.sandbox)}"
+def _sandbox(found: Diagnosis) -> Iterator[str]:
+    """Every wall, with what it means for a candidate or what would put it up."""
+    yield f"sandbox      {found.sandbox_level}; around a candidate's"
+    for wall, meaning in WALLS.items():
+        missing = found.sandbox_missing.get(wall)
+        yield (
+            f"             {wall:<10} {meaning}"
+            if missing is None
+            else f"             {wall:<10} NO WALL: {missing}"
+        )
 
 
 def _conclusion(found: Diagnosis) -> str:

@@ -86,6 +86,9 @@ def forge(
     seed: int = typer.Option(_CHECK.seed, help="Seed of weights and inputs.", rich_help_panel=_JUDGE),
     timeout: float = typer.Option(_CHECK.timeout_s, help="Seconds one step may take.", rich_help_panel=_JUDGE),
     timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds.", rich_help_panel=_JUDGE),
+    require_sandbox: bool = typer.Option(
+        _CHECK.require_sandbox, "--require-sandbox", help="Only behind every wall.", rich_help_panel=_JUDGE
+    ),
 ) -> None:
     from tilesmith.cli.forging import forge_new, replay_run, resume_run
 

@@ -9,23 +9,28 @@ A judge keeps its fork servers and the references of its tasks warm, and may be 
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 
 from tilesmith.config import CheckConfig
+from tilesmith.errors import MachineError
+from tilesmith.judge.certificate import certificate_of
 from tilesmith.judge.cpu import examine_on_cpu
 from tilesmith.judge.devices import choose_device, require_interpreter
 from tilesmith.judge.examination import Examination, Progress
 from tilesmith.judge.gpu import examine_on_gpu
 from tilesmith.judge.limits import candidate_limits, reference_limits, roomy_folder
-from tilesmith.judge.nursery import Child, Nursery
+from tilesmith.judge.neighbours import grants_for
+from tilesmith.judge.nursery import Child, Nursery, Spawn
 from tilesmith.judge.references import References
 from tilesmith.judge.sessions import Failed, ReferenceSession
 from tilesmith.judge.surveying import survey_of
-from tilesmith.records import Evaluation, Survey
+from tilesmith.records import Certificate, Evaluation, Survey
 from tilesmith.tasks.source import TaskSource, read_task
+from tilesmith.worker import folders
+from tilesmith.worker.sandbox import NO_GRANTS, Grants, lacking
 
 
 class Judge:
@@ -61,8 +66,11 @@ class Judge:
                 exam.read_kernel()
             with exam.waiting("reference"), self._references.of(exam.task) as reference:
                 exam.environment |= reference.environment
+                with exam.gate("certificate"):
+                    exam.certificate = certificate_of(exam.task, reference, self.config, self.device)
+                    exam.notes += exam.certificate.notes
                 examine = examine_on_cpu if self.device == "cpu" else examine_on_gpu
-                examine(exam, reference, self._spawn)
+                examine(exam, reference, self._spawn_for(exam, reference))
         except Failed as failed:
             return exam.failed(failed)
         return exam.passed()
@@ -73,12 +81,18 @@ class Judge:
         with self._references.of(source) as reference:
             return survey_of(source, reference, self.device, self.config)
 
+    def certify(self, task: Path | TaskSource, renew: bool = False) -> Certificate:
+        """Which known cheats this judge can tell from the truth on a task; `renew` tries them again."""
+        source = read_task(task) if isinstance(task, Path) else task
+        with self._references.of(source) as reference:
+            return certificate_of(source, reference, self.config, self.device, renew)
+
     def close(self) -> None:
         self._references.close()
         for nursery in self._nurseries.values():
             nursery.close()
-        shutil.rmtree(self._scratch, ignore_errors=True)
-        shutil.rmtree(self._exchange, ignore_errors=True)
+        folders.remove(self._scratch)
+        folders.remove(self._exchange)
 
     def __enter__(self) -> Judge:
         return self
@@ -88,9 +102,26 @@ class Judge:
     ) -> None:
         self.close()
 
-    def _spawn(self, flavour: str, role: str) -> Child:
+    def _spawn(self, flavour: str, role: str, grants: Grants = NO_GRANTS) -> Child:
         limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
-        return self._nurseries[flavour].spawn(role, limits)
+        return self._nurseries[flavour].spawn(role, limits, grants)
+
+    def _spawn_for(self, exam: Examination, reference: ReferenceSession) -> Spawn:
+        """Children that see one kernel, what it imports from its folder, and what the reference hands over."""
+        beside = grants_for(exam.kernel, exam.text)
+        grants = replace(beside, readable=(*beside.readable, str(reference.folder)))
+        return lambda flavour, role: self._walled(self._spawn(flavour, role, grants))
+
+    def _walled(self, child: Child) -> Child:
+        """Before any candidate code runs in it: are there as many walls as are insisted on?"""
+        missing = lacking(child.walls)
+        if self.config.require_sandbox and missing:
+            child.close()
+            raise MachineError(
+                f"--require-sandbox: this machine gives candidates no wall around {', '.join(missing)}; "
+                "run `tilesmith doctor` to see what to do"
+            )
+        return child
 
     def _open(self, task: TaskSource, folder: Path) -> ReferenceSession:
         session = ReferenceSession(lambda: self._spawn("native", "reference"), task.name, folder)

@@ -12,11 +12,12 @@ from typing import Any
 
 from tilesmith.errors import MachineError, NotJudgedHere
 from tilesmith.judge.examination import Examination
+from tilesmith.judge.honesty import refuse_ghost, refuse_idle
 from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.roofline import floor_on, gpu_for_target
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import EXACT_ONLY, generality
-from tilesmith.judge.values import Values, refuse_idle
+from tilesmith.judge.values import DRAWS, Values
 from tilesmith.records import KernelResources, Verdict
 
 _INTERPRET_S = 20.0
@@ -41,6 +42,8 @@ class Compilation:
     programs: int | None
     note: str | None
     failure: Failed | None
+    kernels: frozenset[str] | None = None
+    """Those launched at the task's exact shape; null where only a smaller one could be recorded."""
 
 
 def examine_on_cpu(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
@@ -69,7 +72,7 @@ def _examine_values(
     candidate: CandidateSession,
     compilation: Future[Compilation],
 ) -> None:
-    exam.environment["sandbox"] = list(candidate.walls)
+    exam.environment |= candidate.sandbox
     values = Values(candidate, reference, exam.config, "cpu", nullcontext)
     with exam.gate("load"):
         candidate.ask("load", **exam.load_request())
@@ -77,13 +80,15 @@ def _examine_values(
     failure: Failed | None = None
     try:
         with exam.gate("values"):
-            report = values.check("shrunk", _INTERPRET_S)
+            report = values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS))
             exam.errors = report.errors
             exam.notes += report.notes
             exam.launches = len(report.launches)
             refuse_idle(report.launches)
         with exam.gate("determinism"):
             values.check_again("shrunk")
+        with exam.gate("ghost"):
+            refuse_ghost(candidate, reference, exam.config, "shrunk")
     except Failed as failed:
         failure = failed
     with exam.gate("compile"):
@@ -140,7 +145,7 @@ def _second_chance(
     with exam.gate(f"{variant} shape"), values.quickly(_SECOND_CHANCE_S):
         try:
             values.construct(variant)
-            report = values.check(variant, _INTERPRET_S)
+            report = values.check(variant, _INTERPRET_S, exam.with_extra(DRAWS))
             values.check_again(variant)
         except (Failed, MachineError):
             raise _unless_compiled(failure, compilation) from None
@@ -170,11 +175,11 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
     """Runs in a thread beside the interpreter; its findings are read when the values are known."""
     compiler = CandidateSession(spawn("native", "compiler"), exam.config.timeout_s)
     try:
-        compiler.ask("load", path=str(exam.kernel), text=exam.text, target=exam.config.target)
-        recorded = _record(compiler, reference)
+        compiler.ask("load", **exam.load_request())
+        recorded, exact = _record(compiler, reference)
         compiled = compiler.ask("compile")
     except Failed as failed:
-        if failed.verdict is Verdict.COMPILE_ERROR:
+        if failed.verdict in (Verdict.COMPILE_ERROR, Verdict.CHEATING):
             return Compilation((), None, None, None, failed)
         late = f"not within {exam.config.timeout_s:.0f} s; raise --timeout"
         why = late if failed.verdict is Verdict.TIMEOUT else failed.reason
@@ -184,18 +189,23 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
     finally:
         compiler.close()
     resources = tuple(KernelResources(**one) for one in compiled["resources"])
-    return Compilation(resources, len(recorded["launches"]), recorded["programs"], None, None)
+    kernels = frozenset(recorded["launches"]) if exact else None
+    return Compilation(resources, len(recorded["launches"]), recorded["programs"], None, None, kernels)
 
 
-def _record(compiler: CandidateSession, reference: ReferenceSession) -> dict[str, Any]:
-    """Launches at the exact shape on fake tensors; where host code needs real values, at the small shape."""
+def _record(compiler: CandidateSession, reference: ReferenceSession) -> tuple[dict[str, Any], bool]:
+    """Launches at the exact shape on fake tensors; where host code needs real values, at the small shape.
+
+    The second value says whether it is the exact one.
+    """
     blueprint = reference.blueprint()
     if blueprint is not None:
         try:
-            return compiler.ask("record_exact", blueprint=blueprint)
+            return compiler.ask("record_exact", blueprint=blueprint), True
         except Failed as failed:
-            if failed.verdict is Verdict.COMPILE_ERROR:
+            if failed.verdict in (Verdict.COMPILE_ERROR, Verdict.CHEATING):
                 raise
-    return compiler.ask(
+    recorded = compiler.ask(
         "record", construction=reference.construction("shrunk"), inputs=reference.inputs("shrunk", "own")
     )
+    return recorded, False

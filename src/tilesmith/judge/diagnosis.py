@@ -11,10 +11,13 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.devices import gpu_present
-from tilesmith.judge.limits import reference_limits
+from tilesmith.judge.limits import candidate_limits, reference_limits
 from tilesmith.judge.nursery import ChildGone, Nursery
+from tilesmith.judge.walls import cures_for
+from tilesmith.worker.sandbox import level
 
 _KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "DEEPSEEK_API_KEY")
 _PACKAGES = ("torch", "triton", "numpy", "greenlet", "ml_dtypes")
@@ -34,6 +37,9 @@ class Diagnosis:
     compilers: dict[str, str | None]
     targets: tuple[str, ...]
     sandbox: tuple[str, ...]
+    sandbox_level: str
+    sandbox_missing: dict[str, str]
+    """Walls that candidates do not have here, and what would give them one."""
     llm_keys: tuple[str, ...]
 
     @property
@@ -58,6 +64,8 @@ def diagnose() -> Diagnosis:
         compilers={name: shutil.which(name) for name in ("cc", "gcc", "nvcc", "compute-sanitizer", "ncu")},
         targets=probed.targets,
         sandbox=probed.walls,
+        sandbox_level=level(probed.walls),
+        sandbox_missing=cures_for(probed.walls),
         llm_keys=tuple(name for name in _KEYS if os.environ.get(name)),
     )
 
@@ -75,8 +83,8 @@ def _probe() -> _Probed:
     with tempfile.TemporaryDirectory(prefix="tilesmith-") as folder:
         nursery = Nursery("native", Path(folder))
         try:
+            walls = _walls_of_a_candidate(nursery)
             child = nursery.spawn("probe", reference_limits())
-            walls = child.walls
             targets = tuple(child.ask("targets", _PROBE_S)["ok"]["targets"])
             gpu, problem = _asked_gpu(child.ask("describe", _PROBE_S))
             child.close()
@@ -85,6 +93,12 @@ def _probe() -> _Probed:
             return _Probed(None, f"the worker process failed: {error}", (), ())
         finally:
             nursery.close()
+
+
+def _walls_of_a_candidate(nursery: Nursery) -> tuple[str, ...]:
+    child = nursery.spawn("candidate", candidate_limits(CheckConfig(), "cpu"))
+    child.close()
+    return child.walls
 
 
 def _asked_gpu(reply: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:

@@ -14,6 +14,7 @@ from tilesmith.judge.sessions import Failed
 from tilesmith.lint import KernelSource, KernelSyntaxError, lint, read_kernel
 from tilesmith.lint.files import given_by_task
 from tilesmith.records import (
+    Certificate,
     Evaluation,
     Finding,
     GateTiming,
@@ -52,6 +53,7 @@ class Examination:
             "seed": config.seed,
         }
         self.notes: list[str] = []
+        self.certificate: Certificate | None = None
         self._gates: list[GateTiming] = []
 
     @contextlib.contextmanager
@@ -97,6 +99,11 @@ class Examination:
                 where = f"line {finding.line}: " if finding.line else ""
                 raise Failed(_static_verdict(finding, source), f"{where}{finding.message}")
 
+    def with_extra(self, draws: tuple[str, ...]) -> tuple[str, ...]:
+        """The draws and those that this task needs beside them: early, so that they are never cut for time."""
+        extra = self.certificate.extra_draws if self.certificate else ()
+        return (*draws[:1], *extra, *(draw for draw in draws[1:] if draw not in extra))
+
     def load_request(self) -> dict[str, Any]:
         """What a candidate child needs to load this kernel."""
         return {
@@ -105,6 +112,7 @@ class Examination:
             "device": self.device,
             "target": self.environment.get("capability", self.config.target),
             "precision": self.config.precision,
+            "task": str(self.task.path.resolve()),
         }
 
     def passed(self) -> Evaluation:
@@ -130,6 +138,7 @@ class Examination:
             roofline=self.roofline,
             environment=dict(self.environment),
             notes=tuple(self.notes),
+            certificate=self.certificate.summary() if self.certificate else None,
             gates=tuple(self._gates),
         )
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
+from tilesmith.judge.honesty import refuse_idle, refuse_loose_streams, refuse_right_ghost
 from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.references import is_large
 from tilesmith.judge.roofline import floor_on, gpu_at_hand
@@ -16,8 +16,9 @@ from tilesmith.judge.sanitizing import sanitize
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import generality
 from tilesmith.judge.timing import Race
-from tilesmith.judge.values import DRAWS, FEW_DRAWS, Values, refuse_idle
+from tilesmith.judge.values import DRAWS, FEW_DRAWS, Values
 from tilesmith.records import KernelResources, Verdict
+from tilesmith.worker import folders
 
 _VALUES_S = 120.0
 _BELIEVABLE = 0.7
@@ -39,19 +40,21 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
     lock = GpuLock()
     exam.roofline = floor_on(reference.profile, gpu_at_hand(exam.environment))
     candidate = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
-    exam.environment["sandbox"] = list(candidate.walls)
+    exam.environment |= candidate.sandbox
     large = is_large(reference)
     values = Values(candidate, reference, exam.config, "cuda", lock.shared, explains=not large)
     try:
         with exam.gate("compile"):
-            _compile_ahead(exam, reference, spawn, candidate.folder)
+            ghost = _compile_ahead(exam, reference, spawn, candidate.folder, lock)
         with exam.gate("load"):
             candidate.ask("load", **exam.load_request())
             values.construct("exact")
         with exam.gate("values"):
-            report = values.check("exact", _VALUES_S, FEW_DRAWS if large else DRAWS)
+            report = values.check("exact", _VALUES_S, exam.with_extra(FEW_DRAWS if large else DRAWS))
             exam.errors = report.errors
             refuse_idle(report.launches)
+            if ghost is not None:
+                raise ghost
         with exam.gate("determinism"):
             exam.launches = len(values.check_again("exact"))
         with exam.gate("resources"), lock.shared():
@@ -68,27 +71,36 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
         candidate.close()
 
 
-def _compile_ahead(exam: Examination, reference: ReferenceSession, spawn: Spawn, folder: Path) -> None:
+def _compile_ahead(
+    exam: Examination, reference: ReferenceSession, spawn: Spawn, folder: Path, lock: GpuLock
+) -> Failed | None:
     """Compile in a throwaway child, without the lock, and hand its cache over: launches are left out there, so
-    whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run."""
+    whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run.
+
+    What comes out without any launch is a ghost's answer; returned is what to say if it is right.
+    """
     ahead = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
+    output = ahead.output_file()
     try:
         ahead.ask("load", **exam.load_request())
         ahead.ask("construct", variant="exact", construction=reference.construction("exact"))
-        ahead.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
-    except (Failed, MachineError):
-        return
+        inputs = reference.inputs("exact", "own")
+        if ahead.ask("compile_ahead", variant="exact", inputs=inputs, output=output)["finished"]:
+            refuse_right_ghost(reference, exam.config, "exact", "own", output, lock.shared())
+    except (Failed, MachineError) as error:
+        return error if isinstance(error, Failed) and error.verdict is Verdict.CHEATING else None
     finally:
-        cache = ahead.folder / "triton"
-        if cache.is_dir():
-            shutil.copytree(cache, folder / "triton", dirs_exist_ok=True)
+        ahead.end()
+        folders.copy_plain_files(ahead.folder / "triton", folder / "triton")
         ahead.close()
+    return None
 
 
 def _inspect(exam: Examination, reference: ReferenceSession, candidate: CandidateSession) -> None:
     seen = candidate.ask("inspect", variant="exact", inputs=reference.inputs("exact", "own"))
     exam.resources = tuple(KernelResources(**one) for one in seen["resources"])
     exam.triton_time_share = seen["triton_time_share"]
+    refuse_loose_streams(seen["unjoined"])
 
 
 def _time(exam: Examination, reference: ReferenceSession, candidate: CandidateSession, lock: GpuLock) -> None:
@@ -99,7 +111,7 @@ def _time(exam: Examination, reference: ReferenceSession, candidate: CandidateSe
     with lock.alone():
         timing = race.run(str(exam.environment["device"]))
     with lock.shared():
-        race.check_timed_output()
+        race.check_timed_outputs()
         _refuse_impossible(timing.candidate_ms.p50, reference, exam.environment)
     exam.timing = timing
     exam.notes += timing.notes

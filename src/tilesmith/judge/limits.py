@@ -24,6 +24,8 @@ def candidate_limits(config: CheckConfig, device: str) -> Limits:
         cpu_s=int(config.timeout_s * 8) + 60,
         file_bytes=2 * 2**30 if device == "cpu" else 32 * 2**30,
         processes=64,
+        # The outputs of a check stay until its end.
+        disk_bytes=4 * 2**30 if device == "cpu" else 128 * 2**30,
     )
 
 

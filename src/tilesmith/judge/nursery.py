@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError
+from tilesmith.worker import folders
 from tilesmith.worker.channel import BadFrame, Channel, ChannelClosed, ChannelTimeout
-from tilesmith.worker.sandbox import Limits
+from tilesmith.worker.sandbox import NO_GRANTS, Grants, Limits
 
 _START_S = 180.0
 _ENDING_S = 10.0
@@ -33,7 +34,7 @@ _KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "HIP_", "ROCM_", "ROCR_")
 
 
 class ChildGone(Exception):
-    """A child ended before it answered. `how` is timeout, memory, processes, exit:N, signal:N or garbled."""
+    """A child ended before it answered. `how` is timeout, memory, processes, disk, exit:N, signal:N or garbled."""
 
     def __init__(self, how: str, log: str) -> None:
         super().__init__(how)
@@ -57,8 +58,7 @@ class Child:
         if self._gone:
             raise self._gone
         try:
-            self._channel.send({"op": op, **arguments})
-            return self._channel.receive(timeout_s)
+            return self._channel.ask({"op": op, **arguments}, timeout_s)
         except ChannelTimeout:
             self._gone = self._end("timeout")
         except BadFrame:
@@ -67,11 +67,15 @@ class Child:
             self._gone = self._end(None)
         raise self._gone
 
-    def close(self) -> None:
+    def end(self) -> None:
+        """Stop it with all it started; what it wrote stays until it is closed."""
         if not self._gone:
             self._gone = self._end("closed")
+
+    def close(self) -> None:
+        self.end()
         for folder in (self.folder, self.outbox):
-            shutil.rmtree(folder, ignore_errors=True)
+            folders.remove(folder)
 
     def _end(self, how: str | None) -> ChildGone:
         if how is not None:
@@ -121,8 +125,11 @@ class Nursery:
         )
         theirs.close()
 
-    def spawn(self, role: str, limits: Limits) -> Child:
-        """A fresh child in a folder of its own, with another one for the tensors it sends."""
+    def spawn(self, role: str, limits: Limits, grants: Grants = NO_GRANTS) -> Child:
+        """A fresh child in a folder of its own, with another one for the tensors it sends.
+
+        Unless its role is trusted, it can use no other files than these, the system's and what is granted.
+        """
         outbox = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._exchange))
         folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._scratch))
         here, there = socket.socketpair()
@@ -130,7 +137,15 @@ class Nursery:
         variables = {"HOME": str(folder), "TMPDIR": str(folder), "TRITON_CACHE_DIR": str(folder / "triton")}
         if self._stubs.exists():
             shutil.copytree(self._stubs, folder / "triton")
-        request = {"role": role, "limits": asdict(limits), "folder": str(folder), "environment": variables}
+        request = {
+            "role": role,
+            "limits": asdict(limits),
+            "folder": str(folder),
+            "environment": variables,
+            "readable": grants.readable,
+            "listable": grants.listable,
+            "writable": [str(folder), str(outbox), *grants.writable],
+        }
         fds = array.array("i", [there.fileno(), far_control.fileno()])
         with self._lock:
             self._await_ready()

@@ -30,12 +30,20 @@ def _count(value: Any) -> bool:
     return isinstance(value, int) and _number(value)
 
 
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 def _share(value: Any) -> bool:
     return _number(value) and value <= 1
 
 
 def _sample(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_number, value))
+
+
+def _digest(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(isinstance(one, int | float) for one in value)
 
 
 def _kernel(value: Any) -> bool:
@@ -48,7 +56,7 @@ _KERNEL: dict[str, Check] = {
     "registers": _or_none(_count),
     "spills": _or_none(_count),
     "shared_bytes": _or_none(_count),
-    "tensor_core": _or_none(lambda value: isinstance(value, bool)),
+    "tensor_core": _or_none(_flag),
     "num_warps": _or_none(_count),
     "num_stages": _or_none(_count),
 }
@@ -59,13 +67,24 @@ _REPLIES: dict[str, dict[str, Check]] = {
         "devices": _is_list_of(_text),
         "damage": _or_none(_text),
         "autotuned": _count,
+        "unjoined": _is_list_of(_text),
     },
+    "compile_ahead": {"finished": _flag},
+    "ghost": {"finished": _flag, "launches": _is_list_of(_count)},
     "construct": {"stale": _is_list_of(_text)},
     "record": {"launches": _is_list_of(_text), "programs": _count},
     "record_exact": {"launches": _is_list_of(_text), "programs": _count},
     "compile": {"resources": _is_list_of(_kernel)},
-    "inspect": {"resources": _is_list_of(_kernel), "triton_time_share": _or_none(_share)},
-    "time": {"samples": _is_list_of(_sample)},
+    "inspect": {
+        "resources": _is_list_of(_kernel),
+        "triton_time_share": _or_none(_share),
+        "unjoined": _is_list_of(_text),
+    },
+    "time": {
+        "samples": _is_list_of(_sample),
+        "digests": _is_list_of(_is_list_of(_digest)),
+        "straggling_ms": _is_list_of(_number),
+    },
 }
 """Per request, the fields that must be there; requests not listed answer nothing that is used."""
 

@@ -17,7 +17,8 @@ from typing import Any
 from tilesmith.errors import MachineError, NotJudgedHere, TaskError
 from tilesmith.judge.nursery import Child, ChildGone
 from tilesmith.judge.replies import is_genuine
-from tilesmith.records import OutputErrors, Verdict
+from tilesmith.records import Certificate, OutputErrors, Verdict
+from tilesmith.worker.sandbox import level
 
 _REFERENCE_S = 300.0
 _MOST_CHARACTERS = 2000
@@ -36,6 +37,8 @@ class ReferenceSession:
 
     def __init__(self, start: Callable[[], Child], task_name: str, folder: Path) -> None:
         self._start, self._task_name, self._folder = start, task_name, folder
+        self.folder = folder
+        """Where it leaves what candidates are given."""
         self._child = start()
         self._lock = threading.RLock()
         self._files: dict[tuple[str, str], str | None] = {}
@@ -47,6 +50,10 @@ class ReferenceSession:
         self.plans: dict[str, str] = {}
         self.shapes: dict[str, str] = {}
         self.profile: dict[str, Any] = {}
+        self.certificate: Certificate | None = None
+        self.certifying = threading.Lock()
+        """Held by whoever makes the certificate: checks of one task wait for it instead of making their own."""
+        self._strong_parameters = False
         folder.mkdir(parents=True, exist_ok=True)
 
     def set_up(self, op: str, **arguments: Any) -> dict[str, Any]:
@@ -103,6 +110,14 @@ class ReferenceSession:
                 self.restart()
                 return None
 
+    def move_parameters(self, strongly: bool) -> None:
+        """Perturb the parameters more than usual, or as usual again: what was written for candidates is void."""
+        with self._lock:
+            if self._strong_parameters != strongly:
+                self.set_up("move_parameters", strongly=strongly)
+                self._strong_parameters = strongly
+                self._files.clear()
+
     def restart(self) -> None:
         """A fresh reference, for when a draw killed the old one (a failed device assertion does)."""
         with self._lock:
@@ -140,6 +155,8 @@ class CandidateSession:
         self._child, self._timeout_s = child, timeout_s
         self._numbers = itertools.count()
         self.walls, self.folder = child.walls, child.folder
+        self.sandbox = {"sandbox": list(child.walls), "sandbox_level": level(child.walls)}
+        """For the record of a verdict."""
 
     def ask(self, op: str, timeout_s: float | None = None, **arguments: Any) -> dict[str, Any]:
         limit = timeout_s or self._timeout_s
@@ -160,6 +177,10 @@ class CandidateSession:
 
     def output_file(self) -> str:
         return str(self._child.outbox / f"output-{next(self._numbers)}.tensors")
+
+    def end(self) -> None:
+        """Its processes, not its folders."""
+        self._child.end()
 
     def close(self) -> None:
         self._child.close()
@@ -185,6 +206,8 @@ def _as_verdict(gone: ChildGone, limit_s: float) -> Failed:
         return Failed(Verdict.OUT_OF_MEMORY, "the candidate's process used more memory than it may")
     if gone.how == "processes":
         return Failed(Verdict.CRASHED, "the candidate started too many processes and was stopped")
+    if gone.how == "disk":
+        return Failed(Verdict.CRASHED, "the candidate filled its disk space (in many files) and was stopped")
     if gone.how == "garbled":
         return Failed(Verdict.CHEATING, "the candidate wrote to the judge's private channel")
     kind, _, number = gone.how.partition(":")

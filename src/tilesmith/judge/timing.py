@@ -1,7 +1,7 @@
 """Timing in rounds: candidate and every baseline take turns, so that a drifting clock hits them alike.
 
 The candidate and the baselines live in different processes; turns are handed out here, one at a time, under the
-GPU lock. The stopwatch runs in the child, and this side's own clock checks that it can be believed.
+GPU lock. The stopwatch runs in the child, and `judge/timekeeping.py` checks that it can be believed.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.statistics import quantiles, speedup
+from tilesmith.judge.timekeeping import DigestLog, refuse_other_clock, refuse_stragglers
 from tilesmith.judge.values import judged
 from tilesmith.records import Speedup, Timing, Verdict
 
@@ -24,21 +25,26 @@ _MOST_ROUNDS = 60
 _TIGHT = 0.03
 """Stop when every interval is narrower than this share of its speedup."""
 _COMPILE_S = 240.0
-_CLOCK_SLACK_MS = 20.0
 
 
 @dataclass
 class _Samples:
-    """Rounds of [device ms, call ms] of one contestant, and what this process's clock saw."""
+    """Rounds of [device ms, call ms] of one contestant."""
 
     device: list[list[float]] = field(default_factory=list)
     call: list[list[float]] = field(default_factory=list)
-    unexplained_ms: list[float] = field(default_factory=list)
 
-    def add(self, samples: list[list[float]], wall_ms: float) -> None:
+    def add(self, samples: list[list[float]]) -> None:
         self.device.append([max(float(device), 1e-6) for device, _ in samples])
         self.call.append([float(call) for _, call in samples])
-        self.unexplained_ms.append(wall_ms - sum(self.call[-1]) - sum(self.device[-1]))
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The outputs of one timed call, as a file, and the seed of its inputs."""
+
+    output: str
+    seed: int
 
 
 class Race:
@@ -49,7 +55,10 @@ class Race:
         self._chance = random.Random(config.seed)
         self._notes: list[str] = []
         self._samples: dict[str, _Samples] = {}
-        self._last_seed = 0
+        self._digests = DigestLog()
+        self._straggling_ms: list[float] = []
+        self._kept_seed = 0
+        self._kept: list[_Kept] = []
 
     def build_baselines(self) -> None:
         """Without the lock, because compiling takes long; the few calls it makes may disturb a timing nearby.
@@ -61,12 +70,14 @@ class Race:
 
     def warm_up(self) -> None:
         inputs = self._reference.inputs("exact", "own")
-        self._candidate.ask("prepare_timing", variant="exact", inputs=inputs)
+        second = self._reference.inputs("exact", "own again")
+        self._candidate.ask("prepare_timing", variant="exact", inputs=inputs, second=second)
 
     def run(self, device: str) -> Timing:
         """Rounds until the intervals are tight or the time is up. The caller holds the GPU alone."""
         deadline = time.monotonic() + self._config.timing_s
         calls = self._calls_per_round()
+        self._keep()
         rounds = 0
         speedups: dict[str, Speedup] = {}
         while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
@@ -76,17 +87,26 @@ class Race:
                 speedups = self._speedups(lambda samples: samples.device)
                 if all((s.high - s.low) < _TIGHT * s.value for s in speedups.values()):
                     break
-        self._check_clock()
-        return self._timing(device, speedups, rounds)
+        self._keep()
+        timing = self._timing(device, speedups, rounds)
+        refuse_stragglers(self._straggling_ms, timing.candidate_ms.p50)
+        self._digests.refuse_strangers()
+        refuse_other_clock(self._candidate, self._reference, timing.call_ms["candidate"].p50, self._seed())
+        return timing
 
-    def check_timed_output(self) -> None:
-        """What the last timed call returned must be as right as what a checked call returned."""
+    def check_timed_outputs(self) -> None:
+        """What timed calls returned must be as right as what a checked call returned."""
+        for kept in self._kept:
+            result = self._reference.ask("compare_timed", seed=kept.seed, path=kept.output)
+            judgement = judged(result, self._config.k, "timed")
+            if judgement.verdict is not Verdict.PASSED:
+                raise Failed(judgement.verdict, judgement.message, judgement.errors)
+
+    def _keep(self) -> None:
+        """The one call of the last turn whose outputs were kept."""
         output = self._candidate.output_file()
         self._candidate.ask("timed_output", output=output)
-        result = self._reference.ask("compare_timed", seed=self._last_seed, path=output)
-        judgement = judged(result, self._config.k, "timed")
-        if judgement.verdict is not Verdict.PASSED:
-            raise Failed(judgement.verdict, judgement.message, judgement.errors)
+        self._kept.append(_Kept(output, self._kept_seed))
 
     def _built(self, kind: str) -> bool:
         try:
@@ -100,43 +120,40 @@ class Race:
 
     def _calls_per_round(self) -> int:
         """Short calls are repeated more often within a round."""
-        samples, _ = self._turn("candidate", 3)
-        slowest, _ = self._turn("eager", 2)
+        samples = self._turn("candidate", [self._seed() for _ in range(3)])
+        slowest = self._turn("eager", [self._seed() for _ in range(2)])
         longest = max(call for _, call in samples + slowest)
         return max(2, min(12, int(40 / max(longest, 0.1))))
 
     def _round(self, calls: int) -> None:
+        """All contestants see the same inputs."""
         names = list(self._samples)
         self._chance.shuffle(names)
+        seeds = [self._seed() for _ in range(calls)]
         for name in names:
-            self._samples[name].add(*self._turn(name, calls))
+            self._samples[name].add(self._turn(name, seeds))
 
-    def _turn(self, name: str, calls: int) -> tuple[list[list[float]], float]:
-        seeds = [self._chance.randrange(1 << 30) for _ in range(calls)]
-        began = time.monotonic()
-        if name == "candidate":
-            reply = self._candidate.ask("time", seeds=seeds)
-            self._last_seed = seeds[-1]
-            if len(reply["samples"]) != len(seeds):
-                raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
-        else:
+    def _seed(self) -> int:
+        return self._chance.randrange(1 << 30)
+
+    def _turn(self, name: str, seeds: list[int]) -> list[list[float]]:
+        if name != "candidate":
             reply = self._reference.ask("time", kind=name, seeds=seeds)
-        return reply["samples"], (time.monotonic() - began) * 1e3
+            if name == "eager":
+                self._digests.add_truth(seeds, reply["digests"])
+            return list(reply["samples"])
+        kept = self._chance.randrange(2 * len(seeds))
+        reply = self._candidate.ask("time", seeds=seeds, kept=kept)
+        if len(reply["samples"]) != len(seeds):
+            raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
+        self._kept_seed = seeds[kept // 2] + (1 if kept % 2 == 0 else 0)
+        self._straggling_ms += reply["straggling_ms"]
+        self._digests.add_claim(seeds, reply["digests"])
+        return list(reply["samples"])
 
     def _speedups(self, clock: Callable[[_Samples], list[list[float]]]) -> dict[str, Speedup]:
         mine = clock(self._samples["candidate"])
         return {kind: speedup(clock(s), mine) for kind, s in self._samples.items() if kind != "candidate"}
-
-    def _check_clock(self) -> None:
-        """The candidate's stopwatch runs in its own process: it must fit into the time we saw pass."""
-        mine, eager = self._samples["candidate"], self._samples["eager"]
-        hidden = sorted(mine.unexplained_ms)[len(mine.unexplained_ms) // 2]
-        usual = sorted(eager.unexplained_ms)[len(eager.unexplained_ms) // 2]
-        if hidden < -1.0 or hidden > 2 * max(usual, 0.0) + _CLOCK_SLACK_MS:
-            raise Failed(
-                Verdict.CHEATING,
-                f"its own clock leaves {hidden:.0f} ms of every round unexplained (PyTorch's: {usual:.0f} ms)",
-            )
 
     def _timing(self, device: str, speedups: dict[str, Speedup], rounds: int) -> Timing:
         times = {kind: quantiles(_flat(s.device)) for kind, s in self._samples.items()}

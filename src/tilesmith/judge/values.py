@@ -10,12 +10,17 @@ from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.budget import Judgement, judge_outputs
+from tilesmith.judge.honesty import refuse_decoy, refuse_loose_streams, refuse_remembered
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import OutputErrors, Verdict
 
 FEW_DRAWS = ("own", "wild")
 """For tasks so large that every draw takes seconds; their smaller shapes see all of them."""
 DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse")
+EXTRA_DRAWS = ("large", "tiny", "offset", "spread", "peaked", "heavy")
+"""For tasks whose certificate says that the usual draws let a cheat through."""
+_TOUCH_DRAWS = ("own", "scaled", "wild")
+"""On which it is looked at what tensors held before a kernel touched them."""
 _MOST_CONFIGS = 4
 _SLOW_S = 3.0
 """Where one run takes longer, one other order of programs must do."""
@@ -29,6 +34,8 @@ class Run:
     launches: tuple[str, ...]
     autotuned: int
     seconds: float
+    touched: str | None = None
+    """A file with what tensors held before a kernel touched them, where that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -82,16 +89,21 @@ class Values:
         used: list[str] = []
         notes: list[str] = []
         launches: tuple[str, ...] = ()
+        there: list[float] = []
         for draw in draws:
             if used and time.monotonic() - started > budget_s:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
                 break
             if self._reference.inputs(variant, draw) is None:
                 continue
-            run, judgement = self._judged_run(variant, draw)
+            watched = self._explains and draw in _TOUCH_DRAWS
+            run, judgement = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watched)
+            if run.touched:
+                there.append(self._already_there(variant, draw, run.touched))
             used.append(draw)
             launches = launches or run.launches
             errors = judgement.errors if draw == "own" else errors
+        refuse_decoy(there)
         if self._truth_note:
             notes.append(self._truth_note)
         return ValuesReport(errors, launches, tuple(used), tuple(notes))
@@ -116,19 +128,37 @@ class Values:
         return first.launches
 
     def _judged_run(
-        self, variant: str, draw: str, schedule: int = 0, choice: int = 0, when: str = ""
+        self,
+        variant: str,
+        draw: str,
+        schedule: int = 0,
+        choice: int = 0,
+        when: str = "",
+        in_place: bool = False,
+        watched: bool = False,
     ) -> tuple[Run, Judgement]:
-        run = self._run(variant, draw, schedule, choice)
+        run = self._run(variant, draw, schedule, choice, in_place=in_place, watched=watched)
         with self._gpu():
             result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
         self._truth_note = result.get("truth")
         judgement = judged(result, self._config.k, draw)
         if judgement.verdict is not Verdict.PASSED:
+            refuse_remembered(draw, result.get("remembered"))
             raise self._explained(variant, draw, judgement, when, choice)
         return run, judgement
 
-    def _run(self, variant: str, draw: str, schedule: int = 0, choice: int = 0, pads: str | None = None) -> Run:
+    def _run(
+        self,
+        variant: str,
+        draw: str,
+        schedule: int = 0,
+        choice: int = 0,
+        pads: str | None = None,
+        in_place: bool = False,
+        watched: bool = False,
+    ) -> Run:
         output = self._candidate.output_file()
+        touched = self._candidate.output_file() if watched else None
         inputs = self._reference.inputs(variant, draw)
         began = time.monotonic()
         with self._gpu():
@@ -141,10 +171,18 @@ class Values:
                 schedule=schedule,
                 choice=choice,
                 limit_s=self._patience_s,
+                in_place=in_place,
+                touched=touched,
             )
         self._refuse_side_effects(reply)
+        refuse_loose_streams(reply.get("unjoined", ()))
         launches = tuple(str(name) for name in reply.get("launches", ()))
-        return Run(output, launches, int(reply.get("autotuned", 0)), time.monotonic() - began)
+        return Run(output, launches, int(reply.get("autotuned", 0)), time.monotonic() - began, touched)
+
+    def _already_there(self, variant: str, draw: str, path: str) -> float:
+        with self._gpu():
+            reply = self._reference.ask("already_there", variant=variant, draw=draw, path=path)
+        return float(reply.get("share", 0.0))
 
     def _refuse_side_effects(self, reply: dict[str, Any]) -> None:
         if reply.get("damage"):
@@ -193,8 +231,3 @@ def judged(result: dict[str, Any], k: float, draw: str) -> Judgement:
     if "problem" in result:
         raise Failed(Verdict.WRONG_SHAPE, result["problem"])
     return judge_outputs(result["outputs"], k, draw)
-
-
-def refuse_idle(launches: tuple[str, ...]) -> None:
-    if not launches:
-        raise Failed(Verdict.CHEATING, "no Triton kernel was launched: PyTorch does all the work")

@@ -3,6 +3,7 @@
 Nothing here imports torch or triton; every record is plain data that survives JSON.
 """
 
+from tilesmith.records.certifying import CERTIFICATE_VERSION, Certificate, Outcome, Trial
 from tilesmith.records.forging import (
     COMPLEXITIES,
     EVENTS,
@@ -44,6 +45,7 @@ from tilesmith.records.judging import (
 from tilesmith.records.reading import from_json
 
 __all__ = [
+    "CERTIFICATE_VERSION",
     "COMPLEXITIES",
     "EVENTS",
     "FORMAT_VERSION",
@@ -54,6 +56,7 @@ __all__ = [
     "Attempted",
     "Called",
     "Candidate",
+    "Certificate",
     "Confirmed",
     "Decision",
     "Evaluation",
@@ -62,6 +65,7 @@ __all__ = [
     "Finished",
     "GateTiming",
     "KernelResources",
+    "Outcome",
     "OutputErrors",
     "Phase",
     "Prompt",
@@ -75,6 +79,7 @@ __all__ = [
     "Survey",
     "Surveyed",
     "Timing",
+    "Trial",
     "Usage",
     "Verdict",
     "from_json",

@@ -127,6 +127,8 @@ class Evaluation:
     environment: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What could not be measured and why, one sentence each."""
+    certificate: dict[str, Any] | None = None
+    """Of the task: how many known cheats the judge kills on it, and which it cannot tell from the truth."""
     gates: tuple[GateTiming, ...] = ()
     format_version: int = FORMAT_VERSION
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 
-from tilesmith.worker.bench import Stopwatch
+from tilesmith.worker.bench import Stopwatch, Turn
+from tilesmith.worker.timing_inputs import TimingInputs
 from tilesmith.worker.variant import Variant
 
 _WARM_UP_CALLS = 3
@@ -18,7 +19,7 @@ class Baselines:
 
     def __init__(self, variant: Variant) -> None:
         self._model = variant.model
-        self._stopwatch = Stopwatch(variant.inputs("own"))
+        self._stopwatch = Stopwatch(TimingInputs(variant.inputs("own"), variant.second_inputs()))
         self._calls: dict[str, Callable[[list[Any]], Any]] = {}
         self._refused: dict[str, str] = {}
 
@@ -34,10 +35,14 @@ class Baselines:
             self._refused[kind] = f"{type(error).__name__}: {first}"
         return self._refused.get(kind)
 
-    def time(self, kind: str, seeds: list[int]) -> list[list[float]]:
+    def time(self, kind: str, seeds: list[int]) -> Turn:
         self.build(kind)  # again, if the memory was given back since
         with torch.no_grad():
-            return self._stopwatch.time(self._calls[kind], seeds)[0]
+            return self._stopwatch.time(self._calls[kind], seeds)
+
+    def idle(self, seed: int, calls: int) -> None:
+        """All that surrounds that many calls, without them."""
+        self._stopwatch.run_through(None, seed, calls)
 
     def _eager(self) -> Callable[[list[Any]], Any]:
         self._warm_up(self._model)

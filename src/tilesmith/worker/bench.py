@@ -4,23 +4,26 @@ Device time is taken behind a short sleep of the GPU, long enough for Python to 
 kernel is then timed, not its launch. A call that waits for the host longer than that still pays for it. Call time
 is taken on an idle GPU, as a lone caller feels it.
 
-The functions used here are bound before any candidate is loaded, so a candidate that patches torch's events or
-clocks does not reach them.
+The functions used here are bound before any candidate is loaded, and events are used as the C type they are, so a
+candidate that patches torch's events or clocks does not reach them. Every timed call leaves a digest of its outputs
+and any of them may be kept whole: nobody knows beforehand which will be compared.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from tilesmith.worker.draws import vary_for_timing
-from tilesmith.worker.exchange import map_tensors
+from tilesmith.worker.digests import Digest, digest_of
+from tilesmith.worker.exchange import flatten, map_tensors
+from tilesmith.worker.timing_inputs import TimingInputs
 
-_now, _event = time.perf_counter, torch.cuda.Event
-_synchronize, _sleep = torch.cuda.synchronize, torch.cuda._sleep
+_now, _event = time.perf_counter, torch._C._CudaEventBase if hasattr(torch._C, "_CudaEventBase") else None
+_synchronize, _sleep, _current_stream = torch.cuda.synchronize, torch.cuda._sleep, torch.cuda.current_stream
 _FLUSH_BYTES = 256 * 2**20
 _SLEEP_CYCLES = 300_000
 """About 0.15 ms."""
@@ -29,41 +32,80 @@ _STRAGGLER_MS = 0.05
 Call = Callable[[list[Any]], Any]
 
 
+@dataclass
+class Turn:
+    """What a few timed calls in a row gave; two calls per seed, for device time and for call time."""
+
+    samples: list[list[float]] = field(default_factory=list)
+    """[device ms, call ms] per seed."""
+    straggling_ms: list[float] = field(default_factory=list)
+    """Per seed: work that went on when the caller's stream was done."""
+    digests: list[list[Digest]] = field(default_factory=list)
+    """Per call, per output."""
+    kept: Any = None
+    """A copy of the outputs of the one call that was asked for."""
+
+
 class Stopwatch:
     """Times calls on inputs it owns."""
 
-    def __init__(self, inputs: list[Any]) -> None:
-        self._base = inputs
-        self.inputs = map_tensors(inputs, torch.clone)
+    def __init__(self, inputs: TimingInputs) -> None:
+        self._inputs = inputs
+        self.inputs = inputs.current
         self._flush = torch.empty(_FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
 
-    def time(self, call: Call, seeds: list[int]) -> tuple[list[list[float]], Any]:
-        """[device ms, call ms] per seed, and what the last call returned."""
-        samples: list[list[float]] = []
-        result: Any = None
+    def time(self, call: Call, seeds: list[int], kept: int | None = None) -> Turn:
+        """`kept` counts calls: 2 i is the one for device time of seed i, 2 i + 1 the one for its call time."""
+        turn = Turn()
         for seed in seeds:
-            device_ms = self._device_ms(call, seed)
-            vary_for_timing(self.inputs, self._base, seed)
-            self._flush.zero_()
-            _synchronize()
+            device_ms, straggling_ms = self._device_ms(call, seed, turn, kept)
+            self._prepare(seed)
             began = _now()
             result = call(self.inputs)
             _synchronize()
-            samples.append([device_ms, (_now() - began) * 1e3])
-        return samples, result
+            turn.samples.append([device_ms, (_now() - began) * 1e3])
+            turn.straggling_ms.append(straggling_ms)
+            _note(turn, result, kept)
+        return turn
 
-    def _device_ms(self, call: Call, seed: int) -> float:
-        """From the first event to the last; work on other streams that outlives them counts too."""
-        vary_for_timing(self.inputs, self._base, seed + 1)
+    def run_through(self, call: Call | None, seed: int, calls: int) -> None:
+        """Many calls in a row with new inputs, for a clock outside of this process; None varies the inputs only."""
+        for i in range(calls):
+            self._inputs.vary(seed + i)
+            if call is not None:
+                flatten(call(self.inputs))
+        _synchronize()
+
+    def _prepare(self, seed: int) -> None:
+        self._inputs.vary(seed)
         self._flush.zero_()
         _synchronize()
-        start, end = _event(enable_timing=True), _event(enable_timing=True)
+
+    def _device_ms(self, call: Call, seed: int, turn: Turn, kept: int | None) -> tuple[float, float]:
+        """From the first event to the last; work on other streams that outlives them counts too."""
+        self._prepare(seed + 1)
+        start, end, stream = _new_event(), _new_event(), _current_stream()
         _sleep(_SLEEP_CYCLES)
-        start.record()
-        call(self.inputs)
-        end.record()
+        start.record(stream)
+        result = call(self.inputs)
+        flatten(result)  # a container that computes when it is looked at computes here
+        end.record(stream)
         end.synchronize()
         ended = _now()
         _synchronize()
         straggling_ms = (_now() - ended) * 1e3
-        return float(start.elapsed_time(end)) + (straggling_ms if straggling_ms > _STRAGGLER_MS else 0.0)
+        _note(turn, result, kept)
+        late = straggling_ms if straggling_ms > _STRAGGLER_MS else 0.0
+        return float(start.elapsed_time(end)) + late, late
+
+
+def _new_event() -> Any:
+    assert _event is not None
+    return _event(enable_timing=True)
+
+
+def _note(turn: Turn, result: Any, kept: int | None) -> None:
+    """Outside of the timed part."""
+    if len(turn.digests) == kept:
+        turn.kept = map_tensors(result, torch.clone)
+    turn.digests.append([digest_of(tensor) for tensor in flatten(result).tensors])

@@ -7,6 +7,7 @@ send a reply the parent does not believe.
 from __future__ import annotations
 
 import json
+import secrets
 import select
 import socket
 import struct
@@ -15,6 +16,7 @@ from typing import Any
 
 MAX_FRAME_BYTES = 16 * 2**20
 _HEADER = struct.Struct("!I")
+_WORD = "word"
 
 
 class ChannelClosed(Exception):
@@ -30,10 +32,31 @@ class BadFrame(Exception):
 
 
 class Channel:
-    """One end of a private socket. Not thread-safe: one conversation, one owner."""
+    """One end of a private socket. Not thread-safe: one conversation, one owner.
+
+    Every request carries a word that its reply must repeat, so a frame that someone else wrote onto the socket is
+    never taken for an answer, neither to this request nor to the next.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
+        self._word = ""
+
+    def ask(self, request: dict[str, Any], timeout_s: float | None = None) -> dict[str, Any]:
+        word = secrets.token_hex(8)
+        self.send({**request, _WORD: word})
+        reply = self.receive(timeout_s)
+        if reply.pop(_WORD, None) != word:
+            raise BadFrame("an answer to another question")
+        return reply
+
+    def next_request(self) -> dict[str, Any]:
+        request = self.receive()
+        self._word = str(request.pop(_WORD, ""))
+        return request
+
+    def answer(self, reply: dict[str, Any]) -> None:
+        self.send({**reply, _WORD: self._word})
 
     def fileno(self) -> int:
         return self._sock.fileno()

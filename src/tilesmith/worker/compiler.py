@@ -18,6 +18,8 @@ from tilesmith.worker import exchange
 from tilesmith.worker.channel import Channel
 from tilesmith.worker.compile import CompileFailure, Launch, compile_launch, distinct, recording
 from tilesmith.worker.faults import explain_fault
+from tilesmith.worker.honesty.paths import Territory
+from tilesmith.worker.honesty.watch import Watch, confess
 from tilesmith.worker.loading import construct, execute
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.serving import Operation, answer_requests
@@ -28,7 +30,7 @@ _NOT_LINKED = "not linked with support for cuda"
 
 
 def serve(channel: Channel) -> None:
-    compiler = Compiler()
+    compiler = Compiler(channel)
     operations: dict[str, Operation] = {
         "load": compiler.load,
         "record_exact": compiler.record_exact,
@@ -41,10 +43,14 @@ def serve(channel: Channel) -> None:
 class Compiler:
     path = ""
 
-    def load(self, path: str, text: str, target: str) -> dict[str, Any]:
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    def load(self, path: str, text: str, device: str, target: str, precision: str, task: str) -> dict[str, Any]:
         self.path, self._target = path, target
         self._launches: list[Launch] = []
-        with recording(target=target), pretend_cuda():
+        self._watch = Watch(Territory.around(path, task), lambda reason: confess(self._channel, reason))
+        with recording(target=target), pretend_cuda(), self._watch.over_candidate_code():
             self._class = execute(path, text)
         return {}
 
@@ -83,7 +89,8 @@ class Compiler:
     @contextmanager
     def _recording(self, translate: bool = True) -> Iterator[list[Launch]]:
         record = recording(target=self._target, all_configs=True)
-        with record as launches, pretend_cuda(translate=translate), torch.no_grad():
+        world = pretend_cuda(translate=translate)
+        with record as launches, world, torch.no_grad(), self._watch.over_candidate_code():
             yield launches
 
     def _keep(self, launches: list[Launch]) -> dict[str, Any]:

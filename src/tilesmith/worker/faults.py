@@ -10,6 +10,7 @@ from triton.runtime.errors import OutOfResources
 
 from tilesmith.records import Verdict
 from tilesmith.worker.compile import CompileFailure, explain_on_gpu
+from tilesmith.worker.honesty.watch import Caught
 from tilesmith.worker.interpret import KernelFault, NotInterpretable, explain
 from tilesmith.worker.pretend_cuda import NotOnThisMachine
 from tilesmith.worker.tensor_file import NoRoom
@@ -21,6 +22,8 @@ _BAD_ADDRESS = ("illegal memory access", "misaligned address", "invalid address 
 
 def explain_fault(error: BaseException, path: str) -> dict[str, Any]:
     """{"fault": {verdict, message}}, or {"unsupported": message} when it is this machine that cannot."""
+    if isinstance(error, Caught):
+        return {"fault": {"verdict": str(Verdict.CHEATING), "message": str(error)[:_MOST_CHARACTERS]}}
     for cause in _causes(error):
         if isinstance(cause, NoRoom):
             return {"machine_error": str(cause)}

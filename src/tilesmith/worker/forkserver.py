@@ -14,15 +14,15 @@ import contextlib
 import importlib
 import json
 import os
-import shutil
 import signal
 import socket
 import sys
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-from tilesmith.worker import sandbox
+from tilesmith.worker import folders, sandbox
 from tilesmith.worker.channel import Channel
 from tilesmith.worker.supervisor import supervise
 
@@ -34,6 +34,10 @@ ROLES = {
     "sanitizer": "tilesmith.worker.sanitizer",
 }
 """Role name to the module whose `serve(channel)` is the child's whole life."""
+TRUSTED_ROLES = ("reference", "probe")
+"""They run the user's own task or our own code: limited, but not kept from files."""
+TRACING_ROLES = ("sanitizer",)
+"""They start a tool that watches the process it is pointed at."""
 
 
 def main() -> None:
@@ -41,7 +45,7 @@ def main() -> None:
     _preload()
     _serve(listener)
     for folder in sys.argv[2:]:
-        shutil.rmtree(folder, ignore_errors=True)
+        folders.remove(Path(folder))
 
 
 def _serve(listener: socket.socket) -> None:
@@ -65,6 +69,7 @@ def _preload() -> None:
     for name in ("numpy", "torch", "triton", "triton.language", *ROLES.values()):
         importlib.import_module(name)
     importlib.import_module("torch").set_num_threads(1)
+    sandbox.system_paths()  # remembered for every child
     importlib.import_module("tilesmith.worker.taskside.trial").warm_up()
     if os.environ.get("TRITON_INTERPRET") == "1":
         importlib.import_module("tilesmith.worker.interpret.interpreter")
@@ -79,14 +84,28 @@ def _serve_one(request: dict[str, Any], channel_fd: int, control_fd: int) -> Non
         channel_socket = socket.socket(fileno=channel_fd)
         control = socket.socket(fileno=control_fd)
         limits = sandbox.Limits(**request["limits"])
-        supervise(control, channel_socket, limits, _work(request, channel_socket))
+        supervise(control, channel_socket, limits, _work(request, channel_socket), _grants(request))
         status = 0
     finally:
         os._exit(status)
 
 
+def _grants(request: dict[str, Any]) -> sandbox.Grants | None:
+    """What a child that is not trusted may use: a role nobody thought of is not."""
+    if request["role"] in TRUSTED_ROLES:
+        return None
+    return sandbox.Grants(
+        readable=tuple(request["readable"]),
+        listable=tuple(request["listable"]),
+        writable=tuple(request["writable"]),
+        tracing=request["role"] in TRACING_ROLES,
+    )
+
+
 def _work(request: dict[str, Any], channel_socket: socket.socket) -> Callable[[], None]:
     def work() -> None:
+        if request["role"] not in TRUSTED_ROLES:
+            del sys.path[0]  # where this server was started: it cannot be read, and is not the kernel's folder
         os.chdir(request["folder"])
         os.environ.update(request["environment"])
         tempfile.tempdir = None  # remembered since the imports

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -11,6 +12,11 @@ from triton.compiler import CompiledKernel
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
+_sleep = torch.cuda._sleep
+_SLEEP_KERNEL = "spin_kernel"
+_LONG_SLEEP_CYCLES = 4_000_000
+"""About 2 ms: Python has queued the whole call by then."""
+_CLOCK_GRAIN_US = 2.0
 _TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
 
 
@@ -21,10 +27,13 @@ class LaunchLog:
         self.names: list[str] = []
         self._compiled: dict[int, Any] = {}
         self._dry = False
+        self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
+        """Sees the arguments of every launch."""
         original = JITFunction.run
         log = self
 
         def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+            log.before_launch((*args, *kwargs.values()))
             try:
                 compiled = original(self, *args, **kwargs | ({"warmup": True} if log._dry else {}))
             except Exception as error:
@@ -50,7 +59,8 @@ class LaunchLog:
             def run(*args: Any, **kwargs: Any) -> Any:
                 log.names.append(_name(self))
                 log._compiled[id(self)] = self
-                return launch(*args, **kwargs)
+                log.before_launch((*args, *kwargs.values()))
+                return None if log._dry else launch(*args, **kwargs)
 
             return run
 
@@ -85,22 +95,45 @@ def _compile_configs(tuner: Any, *args: Any, **kwargs: Any) -> None:
             tuner.fn.run(*args, **kwargs, **config.all_kwargs())
 
 
-def share_of_device_time(call: Callable[[], Any], kernel_names: set[str]) -> float | None:
-    """How much of the device time of one call is spent in the candidate's own kernels."""
+@dataclass(frozen=True)
+class Observation:
+    """What the profiler saw of one call."""
+
+    share: float | None
+    """Of the device's time, that spent in the candidate's own kernels; null where the profiler failed."""
+    unjoined: tuple[str, ...] = ()
+    """Kernels that ran beside the caller's stream: before what came before the call, or after what came after."""
+
+
+def observe(call: Callable[[], Any], kernel_names: set[str]) -> Observation:
+    """One call between two sleeps of the GPU on the caller's stream. All its work must lie between them."""
     from torch.profiler import ProfilerActivity, profile
 
     try:
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
+            _sleep(_LONG_SLEEP_CYCLES)
             call()
+            _sleep(1)
             torch.cuda.synchronize()
     except RuntimeError:
-        return None  # the profiler's own trouble; the call itself was judged before
-    own = total = 0.0
-    for event in profiler.key_averages():
-        spent = float(event.self_device_time_total)
-        total += spent
-        own += spent if event.key in kernel_names else 0.0
-    return min(own / total, 1.0) if total else None
+        return Observation(None)  # the profiler's own trouble; the call itself was judged before
+    spans = [
+        (float(event.time_range.start), float(event.time_range.end), str(event.name))
+        for event in profiler.events()
+        if event.device_type is torch.autograd.DeviceType.CUDA
+    ]
+    sleeps = sorted(span for span in spans if _SLEEP_KERNEL in span[2])
+    work = [span for span in spans if _SLEEP_KERNEL not in span[2]]
+    total = sum(end - start for start, end, _ in work)
+    own = sum(end - start for start, end, name in work if name in kernel_names)
+    stray = _outside(work, sleeps[0][1], sleeps[-1][0]) if len(sleeps) > 1 else ()
+    return Observation(min(own / total, 1.0) if total else None, stray)
+
+
+def _outside(work: list[tuple[float, float, str]], begin: float, end: float) -> tuple[str, ...]:
+    return tuple(
+        name[:80] for start, stop, name in work if start < begin - _CLOCK_GRAIN_US or stop > end + _CLOCK_GRAIN_US
+    )
 
 
 def _resources(compiled: Any, target: str) -> dict[str, Any]:

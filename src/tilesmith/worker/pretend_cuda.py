@@ -10,8 +10,7 @@ a mode cannot see, and for torch.compile (which would trace the pretence).
 
 Fake tensors can really be on `cuda`; for them `translate=False` leaves devices alone.
 
-Not covered: CUDA graphs, C++ extensions, threads the code starts itself, and names imported from
-torch before the block.
+Not covered: C++ extensions, threads the code starts itself, and names imported from torch before the block.
 """
 
 from __future__ import annotations
@@ -26,7 +25,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
-from tilesmith.worker.compile.fake_torch_cuda import FakeGpu, NotOnThisMachine, cuda_api
+from tilesmith.worker.compile.fake_graphs import NotOnThisMachine, abandon_capture
+from tilesmith.worker.compile.fake_torch_cuda import FakeGpu, cuda_api, other_stream_and_graph_names
+from tilesmith.worker.compile.torch_work import noted
 
 __all__ = ["NotOnThisMachine", "pretend_cuda"]
 
@@ -73,16 +74,17 @@ class _CudaMode(TorchFunctionMode):
     ) -> Any:
         answer = self._answers.get(func)
         kwargs = dict(kwargs or {})
-        if answer is not None:
-            return answer(*args, **kwargs)
+        return answer(*args, **kwargs) if answer is not None else noted(self._translated_call, func, args, kwargs)
+
+    def _translated_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args = tuple(_positional(arg) for arg in args)
         if func is torch.Tensor.to and len(args) > 1 and _means_cuda(args[1]):
             args = (args[0], CPU, *args[2:])
         # A default device set by the code sits below this mode, so a constructor names its device here.
         if _means_cuda(kwargs.get("device")) or (func in self._constructors and kwargs.get("device") is None):
-            kwargs["device"] = CPU
+            kwargs = {**kwargs, "device": CPU}
         if kwargs.get("pin_memory"):
-            kwargs["pin_memory"] = False
+            kwargs = {**kwargs, "pin_memory": False}
         return func(*args, **kwargs)
 
 
@@ -152,11 +154,11 @@ def _api_patches(gpu: FakeGpu) -> list[tuple[Any, str, Any]]:
     """(owner, name, stand-in) for what asks about the GPU."""
     return [
         *((torch.cuda, name, stand_in) for name, stand_in in cuda_api(gpu).items()),
+        *other_stream_and_graph_names(),
         (torch, "compile", _uncompiled),
         (torch.nn.Module, "compile", lambda self, *_, **__: None),
         (torch.backends.cudnn, "is_acceptable", lambda tensor: False),
         (torch.version, "cuda", "12.8"),
-        (torch._C, "_cuda_getCurrentRawStream", lambda device=0: 0),
     ]
 
 
@@ -206,6 +208,7 @@ def pretend_cuda(
     patches = _api_patches(FakeGpu(name, capability, sms)) + (_translating_patches() if translate else [])
     with ExitStack() as stack:
         stack.enter_context(_settings_restored())
+        stack.callback(abandon_capture)
         for owner, attribute, stand_in in patches:
             stack.enter_context(mock.patch.object(owner, attribute, stand_in, create=True))
         if translate:

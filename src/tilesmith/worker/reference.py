@@ -16,12 +16,14 @@ from tilesmith.tasks.graph import graph_to_json
 from tilesmith.worker import exchange
 from tilesmith.worker.baselines import Baselines
 from tilesmith.worker.channel import Channel
-from tilesmith.worker.compare import layout_problem, measure, same_to_rounding, without_truth
-from tilesmith.worker.draws import vary_for_timing
+from tilesmith.worker.cheats import cheats_for, try_cheats
+from tilesmith.worker.compare import same_to_rounding
 from tilesmith.worker.environment import describe_environment
 from tilesmith.worker.floor import necessary_bytes
+from tilesmith.worker.measuring import measured
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
+from tilesmith.worker.suspicions import already_there, remembered
 from tilesmith.worker.taskside import (
     choose_aligned,
     choose_shrunk,
@@ -32,7 +34,9 @@ from tilesmith.worker.taskside import (
     resized,
     trace,
 )
-from tilesmith.worker.variant import Answer, Variant, input_shapes, shapes_of
+from tilesmith.worker.tensor_file import BadTensorFile
+from tilesmith.worker.timing_inputs import TimingInputs
+from tilesmith.worker.variant import Variant, input_shapes, shapes_of
 
 
 def serve(channel: Channel) -> None:
@@ -48,11 +52,16 @@ def serve(channel: Channel) -> None:
         "draw": reference.draw,
         "compare": reference.compare,
         "compare_timed": reference.compare_timed,
+        "already_there": reference.already_there,
+        "move_parameters": reference.move_parameters,
+        "cheats": reference.cheats,
+        "try_cheats": reference.try_cheats,
         "agree": reference.agree,
         "floor": reference.floor,
         "release": reference.release,
         "baseline": reference.baseline,
         "time": reference.time,
+        "idle": reference.idle,
     }
     answer_requests(channel, operations, explain_own_failure)
 
@@ -70,6 +79,7 @@ class Reference:
         self._texts = {"exact": text}
         self._variants: dict[str, Variant] = {}
         self._baselines: Baselines | None = None
+        self._strong_parameters = False
         self._loaded = load_task(path, text)
         return {"environment": describe_environment(device)}
 
@@ -130,15 +140,38 @@ class Reference:
 
     def compare(self, variant: str, draw: str, path: str) -> dict[str, Any]:
         chosen = self._variant(variant)
-        return self._compare(chosen, chosen.answer(draw), path)
+        outputs = self._taken(path)
+        return measured(chosen, chosen.answer(draw), outputs) | {"remembered": remembered(chosen, draw, outputs)}
+
+    def already_there(self, variant: str, draw: str, path: str) -> dict[str, Any]:
+        """How much of an output was right before any kernel had touched its memory."""
+        held = self._taken(path)
+        positions = [int(one) for one in held.layout] if isinstance(held.layout, list) else []
+        if len(positions) != len(held.tensors):
+            raise BadTensorFile("the positions do not fit the tensors")
+        return {"share": already_there(self._variant(variant), draw, held.tensors, positions)}
 
     def compare_timed(self, seed: int, path: str) -> dict[str, Any]:
         """The same for the outputs of a timed call, whose inputs were varied by `seed`."""
         chosen = self._variant("exact")
-        base = chosen.inputs("own")
-        inputs = exchange.map_tensors(base, lambda t: t.clone())
-        vary_for_timing(inputs, base, seed)
-        return self._compare(chosen, chosen.answer_on(inputs), path)
+        inputs = TimingInputs(chosen.inputs("own"), chosen.second_inputs())
+        inputs.vary(seed)
+        return measured(chosen, chosen.answer_on(inputs.current), self._taken(path))
+
+    def move_parameters(self, strongly: bool) -> dict[str, Any]:
+        """From now on the parameters are further from their initial values, or as usual again."""
+        self._strong_parameters = strongly
+        self._variants.clear()
+        self._baselines = None
+        return {}
+
+    def cheats(self, variant: str) -> dict[str, Any]:
+        """The known cheats of this task: by name, and what the survival of each would mean."""
+        return {"kinds": {cheat.name: cheat.kind for cheat in cheats_for(self._variant(variant))}}
+
+    def try_cheats(self, variant: str, draw: str, names: list[str]) -> dict[str, Any]:
+        """Compare what each cheat would return on a draw, as if a candidate had."""
+        return {"results": try_cheats(self._variant(variant), draw, names)}
 
     def agree(self, first: str, second: str) -> dict[str, Any]:
         """Whether two runs of a candidate on the same inputs gave the same, up to rounding."""
@@ -162,7 +195,12 @@ class Reference:
         return {"reason": self._timed().build(kind)}
 
     def time(self, kind: str, seeds: list[int]) -> dict[str, Any]:
-        return {"samples": self._timed().time(kind, seeds)}
+        turn = self._timed().time(kind, seeds)
+        return {"samples": turn.samples, "digests": turn.digests}
+
+    def idle(self, seed: int, calls: int) -> dict[str, Any]:
+        self._timed().idle(seed, calls)
+        return {}
 
     def _timed(self) -> Baselines:
         if self._baselines is None:
@@ -172,19 +210,13 @@ class Reference:
     def _variant(self, name: str) -> Variant:
         if name not in self._variants:
             loaded = self._loaded if name == "exact" else load_task(self._path, self._texts[name])
-            self._variants[name] = Variant(loaded, self._device, self._precision, self._seed)
+            self._variants[name] = Variant(
+                loaded, self._device, self._precision, self._seed, self._strong_parameters
+            )
         return self._variants[name]
 
-    def _compare(self, variant: Variant, answer: Answer, path: str) -> dict[str, Any]:
-        candidate = exchange.read_outputs(path, self._device)
+    def _taken(self, path: str) -> exchange.Flat:
+        """What a candidate wrote; nobody needs the file after this."""
+        outputs = exchange.read_outputs(path, self._device)
         os.unlink(path)
-        problem = layout_problem(candidate, answer.eager)
-        if problem:
-            return {"problem": problem}
-        outputs = [
-            measure(got, truth, eager, answer.log.behind(truth) if not truth.is_floating_point() else None)
-            for got, truth, eager in zip(candidate.tensors, answer.truth.tensors, answer.eager.tensors, strict=True)
-        ]
-        if not answer.is_exact:
-            return {"outputs": [without_truth(stats) for stats in outputs], "truth": answer.truth_is}
-        return {"outputs": [variant.steadied(stats, i) for i, stats in enumerate(outputs)]}
+        return outputs

@@ -20,7 +20,7 @@ def answer_requests(channel: Channel, operations: Mapping[str, Operation], expla
     """Answer {"op": name, ...arguments} with {"ok": result} or with what `explain` makes of the exception."""
     while True:
         try:
-            request = channel.receive()
+            request = channel.next_request()
         except ChannelClosed:
             return
         operation = operations[request.pop("op")]
@@ -28,7 +28,7 @@ def answer_requests(channel: Channel, operations: Mapping[str, Operation], expla
             reply: dict[str, Any] = {"ok": operation(**request)}
         except BaseException as error:
             reply = explain(error)
-        channel.send(reply)
+        channel.answer(reply)
 
 
 def explain_own_failure(error: BaseException) -> dict[str, Any]:

@@ -6,15 +6,18 @@ python -m tilesmith.worker.solo request.json
 from __future__ import annotations
 
 import json
+import socket
 import sys
 from pathlib import Path
 
 from tilesmith.worker.candidate import Candidate
+from tilesmith.worker.channel import Channel
 
 
 def main() -> None:
     request = json.loads(Path(sys.argv[1]).read_text())
-    candidate = Candidate()
+    ours, _ = socket.socketpair()
+    candidate = Candidate(Channel(ours))
     candidate.load(**request["load"])
     candidate.construct("only", request["construction"])
     candidate.run("only", request["inputs"], "solo-output.pt")

@@ -48,11 +48,14 @@ def clone_state(state: State) -> State:
     return {name: tensor.detach().clone() for name, tensor in state.items()}
 
 
-def perturbed(state: State, parameters: set[str], seed: int) -> State:
-    """Every floating tensor moved away from its initial value; signs that matter (variances) are kept."""
+def perturbed(state: State, parameters: set[str], seed: int, strongly: bool = False) -> State:
+    """Every floating tensor moved away from its initial value; signs that matter (variances) are kept.
+
+    `strongly` moves small ones as far as large ones: a scale that starts at 1e-6 hides all that it scales.
+    """
     generator = torch.Generator().manual_seed(seed)
     return {
-        name: _perturb(tensor, generator) if _may_move(tensor, name in parameters) else tensor.clone()
+        name: _perturb(tensor, generator, strongly) if _may_move(tensor, name in parameters) else tensor.clone()
         for name, tensor in state.items()
     }
 
@@ -68,10 +71,10 @@ def _looks_like_mask(tensor: torch.Tensor) -> bool:
     return bool((zeros | (tensor == 1)).all()) and bool(zeros.any()) and not bool(zeros.all())
 
 
-def _perturb(tensor: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+def _perturb(tensor: torch.Tensor, generator: torch.Generator, strongly: bool) -> torch.Tensor:
     value = tensor.detach().cpu().double()
     factor = 1 + 0.2 * torch.rand(value.shape, generator=generator, dtype=torch.float64)
-    size = value.abs().mean().clamp(max=1.0)
+    size = value.abs().mean().clamp(min=1.0 if strongly else 0.0, max=1.0)
     offset = 0.1 * (size if size > 0 else 1.0) * torch.randn(value.shape, generator=generator, dtype=torch.float64)
     positive = bool((value >= 0).all()) and bool((value > 0).any())
     return (value * factor + (offset.abs() if positive else offset)).to(tensor)

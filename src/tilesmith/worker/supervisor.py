@@ -7,6 +7,7 @@ because the parent asked or because the parent died, the whole family is killed.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import select
 import signal
@@ -18,51 +19,63 @@ from collections.abc import Callable
 
 from tilesmith.worker import sandbox
 from tilesmith.worker.channel import Channel, ChannelClosed
+from tilesmith.worker.sandbox import disk
 
 _PATROL_S = 0.1
+_DISK_PATROL_S = 0.5
 _LOG_TAIL_BYTES = 16_384
 
 
 def supervise(
-    control: socket.socket, private: socket.socket, limits: sandbox.Limits, work: Callable[[], None]
+    control: socket.socket,
+    private: socket.socket,
+    limits: sandbox.Limits,
+    work: Callable[[], None],
+    grants: sandbox.Grants | None = None,
 ) -> None:
     """Run `work` in a fresh, confined process; report its start, its end and the tail of its output.
 
     `private` is the child's own socket: we let go of it, so that the parent sees it close when the child ends.
+    Which walls stand is for the child to find out; it says so before its work begins. Without `grants` it is
+    trusted with files and system calls.
     """
     sandbox.adopt_orphans()
-    walls = sandbox.isolate()
+    namespaces = sandbox.isolate()
     log_read, log_write = os.pipe()
+    walls_read, walls_write = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.close(log_read)
+        os.close(walls_read)
         control.close()
-        _become_child(log_write, limits, walls, work)
+        _become_child(log_write, walls_write, lambda: sandbox.enclose(limits, grants, namespaces), work)
     os.close(log_write)
+    os.close(walls_write)
     private.close()
     channel = Channel(control)
     with contextlib.suppress(ChannelClosed):
-        channel.send({"walls": list(walls)})
+        channel.send({"walls": _reported_walls(walls_read)})
     log = _Tail(log_read)
-    ending = _watch(pid, control, log, limits)
+    ending = _watch(pid, control, log, limits, grants.writable if grants else ())
     _end_family(pid)
     with contextlib.suppress(ChannelClosed):
         channel.send({"ending": ending, "log": log.text()})
 
 
-def _become_child(log_fd: int, limits: sandbox.Limits, walls: tuple[str, ...], work: Callable[[], None]) -> None:
+def _become_child(
+    log_fd: int, walls_fd: int, enclose: Callable[[], tuple[str, ...]], work: Callable[[], None]
+) -> None:
     status = 1
     try:
         os.setsid()
         sandbox.die_with_parent()
-        if "processes" in walls:
-            sandbox.hide_other_processes()
         with open(os.devnull) as nothing:
             os.dup2(nothing.fileno(), 0)
         os.dup2(log_fd, 1)
         os.dup2(log_fd, 2)
         os.close(log_fd)
-        sandbox.confine(limits)
+        with open(walls_fd, "w") as report:
+            json.dump(enclose(), report)
         work()
         status = 0
     except Exception:
@@ -72,10 +85,21 @@ def _become_child(log_fd: int, limits: sandbox.Limits, walls: tuple[str, ...], w
         os._exit(status)
 
 
-def _watch(pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits) -> str:
-    """Wait for the child to end, and say how: exit:N, signal:N, killed, memory or processes."""
+def _reported_walls(fd: int) -> list[str]:
+    """None where the child died on the way: how it did shows in its log and its end."""
+    with open(fd) as report:
+        text = report.read()
+    try:
+        return [str(wall) for wall in json.loads(text)]
+    except ValueError:
+        return []
+
+
+def _watch(pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits, folders: tuple[str, ...]) -> str:
+    """Wait for the child to end, and say how: exit:N, signal:N, killed, memory, processes or disk."""
     ended = os.pidfd_open(pid)
     inherited = _held_bytes(os.getpid())
+    disk_patrol = time.monotonic() + _DISK_PATROL_S
     try:
         while True:
             sources: list[int] = [ended, control.fileno(), *log.sources()]
@@ -94,6 +118,10 @@ def _watch(pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits)
                 return "processes"
             if sum(max(0, _held_bytes(one) - inherited) for one in family) > limits.resident_bytes:
                 return "memory"
+            if folders and time.monotonic() >= disk_patrol:
+                if disk.exceeds(folders, family, limits.total_file_bytes):
+                    return "disk"
+                disk_patrol = time.monotonic() + _DISK_PATROL_S
     finally:
         os.close(ended)
 

@@ -45,13 +45,15 @@ class Answer:
 class Variant:
     """A loaded task on a device. Truth is computed only when a candidate's outputs are already there."""
 
-    def __init__(self, loaded: LoadedTask, device: str, precision: str, seed: int) -> None:
+    def __init__(
+        self, loaded: LoadedTask, device: str, precision: str, seed: int, strong_parameters: bool = False
+    ) -> None:
         self.loaded, self.device, self.precision, self.seed = loaded, device, precision, seed
         with self._world():
             model = build_model(loaded, seed)
         self.seeded = clone_state(state_of(model))
         parameters = {name for name, _ in model.named_parameters()}
-        self.state = perturbed(self.seeded, parameters, seed + 1)
+        self.state = perturbed(self.seeded, parameters, seed + 1, strong_parameters)
         self.model = model.to(device)
         self._answers: dict[str, Answer] = {}
         self._typical: list[dict[str, float]] | None = None
@@ -76,14 +78,18 @@ class Variant:
             made = self._drawn(draw, seed, "cpu")
         return [map_tensors(value, lambda t: t.to(self.device)) for value in made]
 
+    def second_inputs(self) -> list[Any] | None:
+        """Those that timing mixes with the task's own; None where the task cannot give them."""
+        return self.inputs("own again") if self.is_usable("own again") else None
+
     def _drawn(self, draw: str, seed: int, device: str) -> list[Any]:
         """Made where they are needed if the task allows it: a CPU takes seconds for what a GPU does at once."""
         with self._world(), torch.device(device):
             return draw_inputs(self.loaded.make_inputs, draw, seed)
 
-    def run_eager(self, inputs: list[Any], seed: int | None = None) -> Any:
-        """The reference as the user has it, from the perturbed state, under the fixed seed."""
-        self._restore(self.model, self.state)
+    def run_eager(self, inputs: list[Any], seed: int | None = None, state: State | None = None) -> Any:
+        """The reference as the user has it, from the perturbed state unless told another, under the fixed seed."""
+        self._restore(self.model, self.state if state is None else state)
         seed_everything(self.seed if seed is None else seed)
         with self._world(), self._tf32(), torch.no_grad():
             return self.model(*_copy(inputs))
@@ -95,6 +101,10 @@ class Variant:
                 return answer
             self._answers[draw] = answer
         return self._answers[draw]
+
+    def known_answers(self) -> dict[str, Answer]:
+        """Those of the draws that were compared before, as far as they are kept."""
+        return dict(self._answers)
 
     def answer_on(self, inputs: list[Any]) -> Answer:
         eager = flatten(self.run_eager(inputs))

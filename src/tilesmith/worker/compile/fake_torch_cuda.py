@@ -1,21 +1,21 @@
-"""Stand-ins for the names in `torch.cuda`, for `pretend_cuda`: one GPU, idle, instantly done."""
+"""Stand-ins for the names in `torch.cuda`, for `pretend_cuda`: one GPU, idle, instantly done.
+
+Streams and graphs, which need more than an answer, are in `fake_streams` and `fake_graphs`.
+"""
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
 
+from tilesmith.worker.compile import fake_graphs, fake_streams
 from tilesmith.worker.compile.targets import TARGETS
 
 GIB = 2**30
-
-
-class NotOnThisMachine(NotImplementedError):
-    """The code needs a real GPU here; this says nothing against the code."""
 
 
 @dataclass(frozen=True)
@@ -49,61 +49,6 @@ class FakeGpu:
         )
 
 
-class FakeStream:
-    """Work on it is done before it is asked for."""
-
-    cuda_stream = 0
-    stream_id = 0
-    device_index = 0
-    priority = 0
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        self.device = torch.device("cuda", 0)
-
-    def synchronize(self) -> None:
-        pass
-
-    def query(self) -> bool:
-        return True
-
-    def wait_stream(self, stream: Any) -> None:
-        pass
-
-    def wait_event(self, event: Any) -> None:
-        pass
-
-    def record_event(self, event: Any = None) -> Any:
-        return event if event is not None else FakeEvent()
-
-    def __enter__(self) -> FakeStream:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-
-class FakeEvent:
-    cuda_event = 0
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        pass
-
-    def record(self, stream: Any = None) -> None:
-        pass
-
-    def wait(self, stream: Any = None) -> None:
-        pass
-
-    def synchronize(self) -> None:
-        pass
-
-    def query(self) -> bool:
-        return True
-
-    def elapsed_time(self, end: Any) -> float:
-        return 0.0
-
-
 class FakeDeviceContext:
     """torch.cuda.device(...) and device_of(...)."""
 
@@ -115,13 +60,6 @@ class FakeDeviceContext:
 
     def __exit__(self, *_: object) -> None:
         pass
-
-
-class NoCudaGraph:
-    """torch.cuda.CUDAGraph and torch.cuda.graph."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        raise NotOnThisMachine("CUDA graphs need a GPU, and this machine has none")
 
 
 @contextmanager
@@ -212,18 +150,36 @@ def _randomness() -> dict[str, Any]:
 
 def _streams_and_graphs() -> dict[str, Any]:
     return {
-        "synchronize": _nothing,
-        "Stream": FakeStream,
-        "Event": FakeEvent,
-        "current_stream": lambda device=None: FakeStream(),
-        "default_stream": lambda device=None: FakeStream(),
-        "set_stream": _nothing,
-        "stream": lambda stream=None: nullcontext(stream),
-        "is_current_stream_capturing": lambda: False,
-        "CUDAGraph": NoCudaGraph,
-        "graph": lambda *_, **__: NoCudaGraph(),
-        "make_graphed_callables": lambda *_, **__: NoCudaGraph(),
+        "synchronize": fake_streams.synchronize,
+        "Stream": fake_streams.Stream,
+        "ExternalStream": fake_streams.ExternalStream,
+        "Event": fake_streams.Event,
+        "current_stream": fake_streams.current_stream,
+        "default_stream": fake_streams.default_stream,
+        "set_stream": fake_streams.set_stream,
+        "stream": lambda stream=None: fake_streams.StreamContext(stream),
+        "StreamContext": fake_streams.StreamContext,
+        "is_current_stream_capturing": fake_streams.is_capturing,
+        "CUDAGraph": fake_graphs.CUDAGraph,
+        "graph": fake_graphs.graph,
+        "graph_pool_handle": fake_graphs.graph_pool_handle,
     }
+
+
+def other_stream_and_graph_names() -> list[tuple[Any, str, Any]]:
+    """(owner, name, stand-in) for what streams and graphs are called outside of torch.cuda itself."""
+    return [
+        (torch, "Stream", fake_streams.AnyStream),
+        (torch, "Event", fake_streams.AnyEvent),
+        (torch.cuda.streams, "Stream", fake_streams.Stream),
+        (torch.cuda.streams, "ExternalStream", fake_streams.ExternalStream),
+        (torch.cuda.streams, "Event", fake_streams.Event),
+        (torch.cuda.graphs, "CUDAGraph", fake_graphs.CUDAGraph),
+        (torch.cuda.graphs, "graph", fake_graphs.graph),
+        (torch.cuda.graphs, "graph_pool_handle", fake_graphs.graph_pool_handle),
+        (torch.Tensor, "record_stream", lambda tensor, stream: None),
+        (torch._C, "_cuda_getCurrentRawStream", lambda device=0: fake_streams.current_stream().cuda_stream),
+    ]
 
 
 def _legacy_types() -> dict[str, Any]:

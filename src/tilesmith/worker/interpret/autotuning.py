@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from triton.runtime.autotuner import Autotuner
 
+from tilesmith.worker.compile.fake_streams import forbid_while_capturing
+
 if TYPE_CHECKING:
     from tilesmith.worker.interpret.interpreter import Interpreter
 
@@ -47,6 +49,7 @@ def _rehearse(
     key = _key(tuner, full)
     if key in tuner.cache:
         return
+    forbid_while_capturing()  # timing waits for the GPU
     tuner.cache[key] = config
     if interpreter.rehearse_autotune:
         if config.pre_hook is not None:

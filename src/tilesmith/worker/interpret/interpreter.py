@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,10 @@ class Interpreter:
         self.autotune_choice = 0
         self.autotuned = 0
         self.rehearse_autotune = True
+        self.is_muted = False
+        """Launches are recorded but do nothing."""
+        self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
+        """Sees the arguments of every launch."""
         self._builder = builder
         self._seed = seed
         self._orders_drawn = 0

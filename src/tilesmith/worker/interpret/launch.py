@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from tilesmith.worker.compile.fake_graphs import start_work
 from tilesmith.worker.interpret import source, state
 from tilesmith.worker.interpret.arguments import Grid, Signature, grid_dimensions, kernel_values
 from tilesmith.worker.interpret.faults import (
@@ -76,19 +77,26 @@ def signature_of(function: Any) -> Signature:
 
 def run_kernel(interpreter: Interpreter, kernel: Any, args: Any, kwargs: Any, grid: Any) -> None:
     """Run all programs of a grid on the tensors given."""
-    signature = signature_of(kernel.fn)
-    bound = signature.bind(args, kwargs)
+    bound = signature_of(kernel.fn).bind(args, kwargs)
     dimensions = grid_dimensions(grid, {**kwargs, **bound})
-    interpreter.record(kernel.fn, dimensions)
-    for hook in kernel.pre_run_hooks:
+    for hook in () if interpreter.is_muted else kernel.pre_run_hooks:
         hook(*args, **kwargs)
-    launch = Launch(kernel.fn.__name__, dimensions, interpreter)
+    start_work(functools.partial(_run_programs, interpreter, kernel.fn, dimensions), bound, kernel.fn.__name__)
+
+
+def _run_programs(interpreter: Interpreter, function: Any, dimensions: Grid, bound: dict[str, Any]) -> None:
+    """The launch itself; a CUDA graph repeats it at every replay."""
+    interpreter.record(function, dimensions)
+    interpreter.before_launch(bound.values())
+    if interpreter.is_muted:
+        return
+    launch = Launch(function.__name__, dimensions, interpreter)
     state.set_launch(launch)
     try:
         # The caller may keep a mode active that shows CPU tensors as CUDA ones.
         with torch._C.DisableTorchFunction():
-            body = interpretable(kernel.fn)
-            values = kernel_values(bound, signature.constants, launch.memory)
+            body = interpretable(function)
+            values = kernel_values(bound, signature_of(function).constants, launch.memory)
             launch.programs.run(functools.partial(body, **values))
     except KernelFault:
         raise

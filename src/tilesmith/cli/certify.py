@@ -1,0 +1,90 @@
+"""`tilesmith certify TASK`: which cheats could the judge tell from the truth on this task?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tilesmith.config import CheckConfig
+from tilesmith.records import Certificate, Outcome, to_json
+
+_DEFAULTS = CheckConfig()
+_EXAMPLE = """
+Run known cheats made for a task (zeros, stale outputs, half of the work, a lower precision, ...) through the
+judge, and show which of them it kills, on which inputs and by how much.
+
+    tilesmith certify examples/softmax.py
+
+    tilesmith certify TASK --json | jq '.trials[] | select(.outcome == "survived")'
+
+Checks make the same certificate before they judge a kernel. It is kept in the user's cache folder.
+
+Exit code 0: the certificate is shown, whatever it says; 2: the task, the options or this machine are at fault.
+"""
+_STYLES = {
+    Outcome.KILLED: "green",
+    Outcome.SURVIVED: "bold red",
+    Outcome.ALLOWED: "yellow",
+    Outcome.INAPPLICABLE: "dim",
+    Outcome.UNTRIED: "red",
+}
+_DEVICES = {"cpu": "CPU", "cuda": "GPU"}
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help=_EXAMPLE)(certify)
+
+
+def certify(
+    task: Path = typer.Argument(help="Python file with Model, get_inputs and get_init_inputs."),
+    device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
+    precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
+    k: float = typer.Option(_DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own."),
+    seed: int = typer.Option(_DEFAULTS.seed, help="Seed of weights and inputs."),
+    refresh: bool = typer.Option(False, "--refresh", help="Try the cheats again even if the outcome is known."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+) -> None:
+    from tilesmith.judge import Judge
+
+    config = CheckConfig(device=device, precision=precision, k=k, seed=seed)
+    with Console(stderr=True).status(f"{task.name}: certificate"), Judge(config) as judge:
+        certificate = judge.certify(task, renew=refresh)
+    if as_json:
+        print(json.dumps(to_json(certificate), indent=2))
+    else:
+        show_certificate(certificate, Console())
+
+
+def show_certificate(certificate: Certificate, console: Console) -> None:
+    """Cheats in the order they were tried, then what it all means."""
+    table = Table("cheat", "outcome", "by", "why", box=None, header_style="dim")
+    for trial in certificate.trials:
+        style = _STYLES[trial.outcome]
+        table.add_row(
+            trial.cheat, Text(trial.outcome, style=style), trial.by or "", Text(trial.detail, style="dim")
+        )
+    console.print(table)
+    console.print()
+    console.print(Text(conclusion(certificate)))
+    for note in certificate.notes:
+        console.print(Text(note, style="red"))
+
+
+def conclusion(certificate: Certificate) -> str:
+    """One sentence: how much a pass on this task tells."""
+    tried = len(certificate.trials) - certificate.count(Outcome.INAPPLICABLE)
+    killed = certificate.count(Outcome.KILLED)
+    where = f"at its {certificate.shape} shape on the {_DEVICES[certificate.device]}"
+    said = [f"{certificate.task}: {killed} of {tried} cheats killed {where}"]
+    if certificate.count(Outcome.ALLOWED):
+        said.append(f"{certificate.count(Outcome.ALLOWED)} within the error budget")
+    if certificate.extra_draws:
+        said.append(f"candidates are also checked on {', '.join(certificate.extra_draws)} inputs")
+    if certificate.strong_parameters:
+        said.append("candidates get parameters further from the initial ones than usual")
+    return "; ".join(said)

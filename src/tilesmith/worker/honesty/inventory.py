@@ -1,0 +1,141 @@
+"""The functions and classes of torch, triton, Python and this package as they were before the candidate came.
+
+A candidate that replaces a clock, an event, a comparison or a launch changes one of these names; additions and
+changed data do not matter.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
+from typing import Any
+
+_MODULES = [
+    "builtins",
+    "time",
+    "os",
+    "posix",
+    "sys",
+    "gc",
+    "json",
+    "threading",
+    "_thread",
+    "math",
+    "struct",
+    "io",
+    "random",
+    "inspect",
+    "socket",
+    "linecache",
+    "functools",
+    "itertools",
+    "collections",
+    "signal",
+    "importlib",
+    "types",
+    "copy",
+    "weakref",
+    "traceback",
+    "torch",
+    "torch.amp",
+    "torch.autograd",
+    "torch.autograd.profiler",
+    "torch.cuda",
+    "torch.jit",
+    "torch.library",
+    "torch.nn",
+    "torch.overrides",
+    "torch.nn.functional",
+    "torch.nn.modules.module",
+    "torch.profiler",
+    "torch.random",
+    "torch.serialization",
+    "torch.storage",
+    "torch.cuda.streams",
+    "torch.cuda.graphs",
+    "torch.cuda.random",
+    "torch.cuda.memory",
+    "torch.cuda._utils",
+    "torch._tensor",
+    "torch._ops",
+    "torch.utils._python_dispatch",
+    "torch.utils._device",
+    "torch.linalg",
+    "torch.special",
+    "torch.fft",
+    "numpy",
+]
+_PACKAGES = ("triton.", "tilesmith.")
+_CALLABLES = (
+    FunctionType,
+    BuiltinFunctionType,
+    MethodDescriptorType,
+    WrapperDescriptorType,
+    type,
+    ModuleType,
+    property,
+    staticmethod,
+    classmethod,
+)
+_GONE = object()
+
+Owner = ModuleType | type
+Changes = dict[tuple[int, str], Any]
+
+
+class Inventory:
+    """Taken once, after this package has installed its own stand-ins."""
+
+    def __init__(self) -> None:
+        modules = [m for name in [*_MODULES, *_of_packages()] if isinstance(m := sys.modules.get(name), ModuleType)]
+        owners: dict[int, Owner] = {id(module): module for module in modules}
+        for module in modules:
+            owners |= {id(cls): cls for cls in _classes_of(module)}
+        self._known = [(owner, _callables(owner)) for owner in owners.values()]
+        self._modules = {
+            name: module for name, module in sys.modules.items() if name.partition(".")[0] != "candidate"
+        }
+        self._finders = list(sys.meta_path), list(sys.path_hooks)
+
+    def departures(self) -> Changes:
+        """What differs now and is meant to: stand-ins that are put in place around a call."""
+        return {(id(owner), name): value for owner, name, value in self._differing({})}
+
+    def replaced(self, meant: Changes) -> str | None:
+        """The first name that holds something else than it should, as a user would write it."""
+        for owner, name, _ in self._differing(meant):
+            return f"{_name(owner)}.{name}"
+        if (list(sys.meta_path), list(sys.path_hooks)) != self._finders:
+            return "sys.meta_path"
+        for name, module in self._modules.items():
+            if sys.modules.get(name, module) is not module:
+                return f"sys.modules['{name}']"
+        return None
+
+    def _differing(self, meant: Changes) -> Iterator[tuple[Owner, str, Any]]:
+        for owner, names in self._known:
+            current = vars(owner)
+            for name, value in names.items():
+                now = current.get(name, _GONE)
+                if now is not value and meant.get((id(owner), name), value) is not now:
+                    yield owner, name, now
+
+
+def _of_packages() -> Iterable[str]:
+    return [name for name in sys.modules if name.startswith(_PACKAGES)]
+
+
+def _classes_of(module: ModuleType) -> Iterator[type]:
+    package = module.__name__.partition(".")[0]
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and str(getattr(value, "__module__", "")).partition(".")[0] == package:
+            yield value
+
+
+def _callables(owner: Owner) -> dict[str, Any]:
+    return {name: value for name, value in list(vars(owner).items()) if isinstance(value, _CALLABLES)}
+
+
+def _name(owner: Owner) -> str:
+    return owner.__name__ if isinstance(owner, ModuleType) else f"{owner.__module__}.{owner.__qualname__}"

@@ -1,0 +1,69 @@
+"""Questions that only the process with the truth can answer: is this an old answer, was it there before?"""
+
+from __future__ import annotations
+
+import torch
+
+from tilesmith.worker.exchange import Flat, tensors_in
+from tilesmith.worker.variant import Answer, Variant
+
+_FAR = 0.05
+"""Relative distance from the right answer beyond which another draw's answer is looked for."""
+_NEAR = 0.01
+_EQUAL = 1e-3
+_FEWEST_TELLING = 0.01
+"""Share of the elements that must differ from the inputs before their agreement says anything."""
+
+
+def remembered(variant: Variant, draw: str, outputs: Flat) -> str | None:
+    """The other draw whose answer this is, for outputs that are far from the answer of their own."""
+    if _distance(outputs, variant.answer(draw)) < _FAR:
+        return None
+    for other, answer in variant.known_answers().items():
+        if other != draw and _distance(outputs, answer) < _NEAR:
+            return other
+    return None
+
+
+def already_there(variant: Variant, draw: str, held: list[torch.Tensor], positions: list[int]) -> float:
+    """The largest share of an output that was right in a tensor before any kernel had touched it."""
+    answer = variant.answer(draw)
+    inputs = [t for t in tensors_in(variant.inputs(draw)) if t.is_floating_point()]
+    shares = [
+        _share(tensor, answer.truth.tensors[position], inputs)
+        for tensor, position in zip(held, positions, strict=True)
+        if 0 <= position < len(answer.truth.tensors)
+    ]
+    return max(shares, default=0.0)
+
+
+def _share(held: torch.Tensor, truth: torch.Tensor, inputs: list[torch.Tensor]) -> float:
+    if held.numel() != truth.numel() or held.numel() == 0 or not truth.is_floating_point():
+        return 0.0
+    held, truth = held.double().flatten(), truth.double().flatten()
+    if not bool((held != held[0]).any()):
+        return 0.0  # zeros to be filled, not an answer
+    slack = _EQUAL * (truth.abs() + truth.square().mean().sqrt())
+    telling = torch.ones_like(truth, dtype=torch.bool)
+    for one in inputs:
+        if one.numel() == truth.numel():
+            telling &= (one.double().flatten() - truth).abs() > slack
+    count = int(telling.sum())
+    if count < max(1.0, _FEWEST_TELLING * truth.numel()):
+        return 0.0
+    return int((((held - truth).abs() <= slack) & telling).sum()) / count
+
+
+def _distance(outputs: Flat, answer: Answer) -> float:
+    """Of the output that is farthest off; infinite where the form is another."""
+    if len(outputs.tensors) != len(answer.truth.tensors):
+        return float("inf")
+    return max((_apart(a, b) for a, b in zip(outputs.tensors, answer.truth.tensors, strict=True)), default=0.0)
+
+
+def _apart(output: torch.Tensor, truth: torch.Tensor) -> float:
+    if output.shape != truth.shape or truth.is_complex():
+        return float("inf")
+    wide = truth.double()
+    apart = float((output.double() - wide).norm()) / max(float(wide.norm()), 1e-300)
+    return apart if apart == apart else float("inf")
