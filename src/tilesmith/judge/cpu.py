@@ -12,8 +12,9 @@ from typing import Any
 
 from tilesmith.errors import MachineError, NotJudgedHere
 from tilesmith.judge.examination import Examination
-from tilesmith.judge.honesty import refuse_ghost, refuse_idle
+from tilesmith.judge.honesty import GHOST_DRAWS, MANY_CALLS, refuse_ghost, refuse_idle
 from tilesmith.judge.nursery import Spawn
+from tilesmith.judge.references import LARGE_BYTES
 from tilesmith.judge.roofline import floor_on, gpu_for_target
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import EXACT_ONLY, generality
@@ -80,7 +81,7 @@ def _examine_values(
     failure: Failed | None = None
     try:
         with exam.gate("values"):
-            report = values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS))
+            report = values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
             exam.errors = report.errors
             exam.notes += report.notes
             exam.launches = len(report.launches)
@@ -88,19 +89,47 @@ def _examine_values(
         with exam.gate("determinism"):
             values.check_again("shrunk")
         with exam.gate("ghost"):
-            refuse_ghost(candidate, reference, exam.config, "shrunk")
+            _refuse_haunted(exam, reference, candidate, "shrunk")
     except Failed as failed:
         failure = failed
     with exam.gate("compile"):
         _accept(exam, compilation.result())
     if failure is not None:
-        _second_chance(exam, reference, values, compilation.result(), failure)
+        _second_chance(exam, reference, candidate, values, compilation.result(), failure)
         return
     with exam.gate("longer shapes"):
-        if not _survives_longer(exam, reference, values):
-            return
-    with exam.gate("other shapes"):
-        exam.generality = generality(exam, reference, values, _INTERPRET_S / 4)
+        survived = _survives_longer(exam, reference, values)
+    if survived:
+        with exam.gate("other shapes"):
+            exam.generality = generality(exam, reference, values, _INTERPRET_S / 4)
+    _cover_kernels(exam, reference, values, compilation.result())
+
+
+def _refuse_haunted(
+    exam: Examination, reference: ReferenceSession, candidate: CandidateSession, variant: str
+) -> None:
+    draws = exam.with_extra(GHOST_DRAWS)
+    refuse_ghost(candidate, reference, exam.config, variant, draws, calls=MANY_CALLS)
+
+
+def _cover_kernels(
+    exam: Examination, reference: ReferenceSession, values: Values, compilation: Compilation
+) -> None:
+    """The kernels of the task's own shape are the ones that count: all of them must have been seen at work."""
+    missing = (compilation.kernels or frozenset()) - values.kernels
+    if not missing:
+        return
+    variant = _closer_shape(reference, compilation)
+    if variant is not None:
+        with exam.gate(f"{variant} shape"), values.quickly(_SECOND_CHANCE_S):
+            values.construct(variant)
+            values.check(variant, 0.0, draws=("own",))
+    unseen = sorted(missing - values.kernels)
+    if unseen:
+        raise NotJudgedHere(
+            f"at the task's own shape it launches {unseen[0]}, which it does not at any shape small enough for the "
+            "interpreter: this kernel can only be checked on a GPU"
+        )
 
 
 def _survives_longer(exam: Examination, reference: ReferenceSession, values: Values) -> bool:
@@ -131,10 +160,17 @@ def _accept(exam: Examination, compilation: Compilation) -> None:
         exam.notes.append(compilation.note)
     if compilation.failure is not None:
         raise compilation.failure
+    if compilation.kernels is not None:
+        refuse_idle(tuple(compilation.kernels), "at the task's own shape ")
 
 
 def _second_chance(
-    exam: Examination, reference: ReferenceSession, values: Values, compilation: Compilation, failure: Failed
+    exam: Examination,
+    reference: ReferenceSession,
+    candidate: CandidateSession,
+    values: Values,
+    compilation: Compilation,
+    failure: Failed,
 ) -> None:
     """A kernel may be written for the task's exact sizes: try those, or smaller ones that divide alike."""
     if failure.verdict not in _SHAPE_RELATED or exam.config.require_general:
@@ -145,9 +181,12 @@ def _second_chance(
     with exam.gate(f"{variant} shape"), values.quickly(_SECOND_CHANCE_S):
         try:
             values.construct(variant)
-            report = values.check(variant, _INTERPRET_S, exam.with_extra(DRAWS))
+            report = values.check(variant, _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
             values.check_again(variant)
-        except (Failed, MachineError):
+            _refuse_haunted(exam, reference, candidate, variant)
+        except (Failed, MachineError) as error:
+            if isinstance(error, Failed) and error.verdict is Verdict.CHEATING:
+                raise
             raise _unless_compiled(failure, compilation) from None
     exam.errors, exam.generality = report.errors, EXACT_ONLY
     exam.environment["shapes"] = reference.shapes["exact"] if variant == "exact" else reference.aligned()
@@ -196,16 +235,24 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
 def _record(compiler: CandidateSession, reference: ReferenceSession) -> tuple[dict[str, Any], bool]:
     """Launches at the exact shape on fake tensors; where host code needs real values, at the small shape.
 
-    The second value says whether it is the exact one.
+    The second value says whether it is the exact one. Custom operators have another body for fake tensors, so where
+    those launch nothing, real ones decide.
     """
     blueprint = reference.blueprint()
     if blueprint is not None:
         try:
-            return compiler.ask("record_exact", blueprint=blueprint), True
+            recorded = compiler.ask("record_exact", blueprint=blueprint)
+            if recorded["launches"]:
+                return recorded, True
         except Failed as failed:
             if failed.verdict in (Verdict.COMPILE_ERROR, Verdict.CHEATING):
                 raise
-    recorded = compiler.ask(
-        "record", construction=reference.construction("shrunk"), inputs=reference.inputs("shrunk", "own")
-    )
-    return recorded, False
+        else:
+            if (reference.profile.get("bytes_moved") or 1 << 60) <= LARGE_BYTES:
+                return _recorded_at(compiler, reference, "exact"), True
+    return _recorded_at(compiler, reference, "shrunk"), False
+
+
+def _recorded_at(compiler: CandidateSession, reference: ReferenceSession, variant: str) -> dict[str, Any]:
+    construction, inputs = reference.construction(variant), reference.inputs(variant, "own")
+    return compiler.ask("record", construction=construction, inputs=inputs)

@@ -8,7 +8,7 @@ from typing import Any
 from tilesmith.errors import MachineError
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
-from tilesmith.judge.honesty import refuse_idle, refuse_loose_streams, refuse_right_ghost
+from tilesmith.judge.honesty import refuse_ghost, refuse_idle, refuse_loose_streams
 from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.references import is_large
 from tilesmith.judge.roofline import floor_on, gpu_at_hand
@@ -50,7 +50,9 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
             candidate.ask("load", **exam.load_request())
             values.construct("exact")
         with exam.gate("values"):
-            report = values.check("exact", _VALUES_S, exam.with_extra(FEW_DRAWS if large else DRAWS))
+            report = values.check(
+                "exact", _VALUES_S, exam.with_extra(FEW_DRAWS if large else DRAWS), watched=not large
+            )
             exam.errors = report.errors
             refuse_idle(report.launches)
             if ghost is not None:
@@ -77,16 +79,14 @@ def _compile_ahead(
     """Compile in a throwaway child, without the lock, and hand its cache over: launches are left out there, so
     whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run.
 
-    What comes out without any launch is a ghost's answer; returned is what to say if it is right.
+    The same child then answers as a ghost, without any launch; returned is what to say if that is right.
     """
     ahead = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
-    output = ahead.output_file()
     try:
         ahead.ask("load", **exam.load_request())
         ahead.ask("construct", variant="exact", construction=reference.construction("exact"))
-        inputs = reference.inputs("exact", "own")
-        if ahead.ask("compile_ahead", variant="exact", inputs=inputs, output=output)["finished"]:
-            refuse_right_ghost(reference, exam.config, "exact", "own", output, lock.shared())
+        ahead.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
+        refuse_ghost(ahead, reference, exam.config, "exact", exam.with_extra(FEW_DRAWS), lock.shared)
     except (Failed, MachineError) as error:
         return error if isinstance(error, Failed) and error.verdict is Verdict.CHEATING else None
     finally:

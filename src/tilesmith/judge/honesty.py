@@ -5,7 +5,7 @@ Each function looks at one observation and raises, or lets pass.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from tilesmith.config import CheckConfig
@@ -13,11 +13,13 @@ from tilesmith.judge.budget import judge_outputs
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import Verdict
 
-GHOST_DRAW = "own again"
-"""Not the draw of the last real run: a reused buffer still holds the answer to that one."""
+GHOST_DRAWS = ("own again", "wild")
+"""Without that of the last real run: a reused buffer still holds the answer to it."""
+_FILLS: tuple[str, ...] = ("0", "1")
+"""A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
 _DECOY_SHARE = 0.9
-_CALLS = 40
-_CALLS_S = 0.25
+MANY_CALLS = 40
+_CALLS_S = 0.1
 
 
 def refuse_idle(launches: Sequence[str], where: str = "") -> None:
@@ -58,37 +60,45 @@ def refuse_ghost(
     reference: ReferenceSession,
     config: CheckConfig,
     variant: str,
+    draws: Sequence[str],
+    gpu: Callable[[], AbstractContextManager[None]] = nullcontext,
+    calls: int = 0,
 ) -> None:
-    """Without a GPU: the call once more with every launch left out, and what many later calls would launch."""
-    output = candidate.output_file()
-    inputs = reference.inputs(variant, GHOST_DRAW)
-    if inputs is None:
-        return
-    seen = candidate.ask("ghost", variant=variant, inputs=inputs, output=output, calls=_CALLS, limit_s=_CALLS_S)
-    if seen["finished"]:
-        refuse_right_ghost(reference, config, variant, GHOST_DRAW, output)
-    counts = seen["launches"]
-    if counts and counts[0] and 0 in counts:
-        raise Failed(
-            Verdict.CHEATING,
-            f"after {counts.index(0)} calls it launches no Triton kernel any more: calls are counted",
+    """Forward with every launch left out, in memory full of zeros and of ones: the answer must be wrong.
+
+    A right answer must be so on all the draws, because an epilogue may have nothing to do on one of them. `calls`
+    is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
+    """
+    fills = _FILLS
+    for draw in (draw for draw in draws if reference.inputs(variant, draw) is not None):
+        outputs = {fill: candidate.output_file() for fill in fills}
+        inputs = reference.inputs(variant, draw)
+        seen = candidate.ask(
+            "haunt", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
         )
+        _refuse_counting(seen["launches"])
+        calls = 0
+        with gpu():
+            fills = tuple(
+                fill
+                for fill in fills
+                if fill in seen["answered"] and _is_right(reference, config, variant, draw, outputs[fill])
+            )
+        if not fills:
+            return
+    raise Failed(
+        Verdict.CHEATING, "its answer is right even when its Triton kernels do nothing: something else computes it"
+    )
 
 
-def refuse_right_ghost(
-    reference: ReferenceSession,
-    config: CheckConfig,
-    variant: str,
-    draw: str,
-    output: str,
-    gpu: AbstractContextManager[None] | None = None,
-) -> None:
-    with gpu or nullcontext():
-        result = reference.ask("compare", variant=variant, draw=draw, path=output)
-    if "outputs" not in result:
-        return  # without its kernels it did not even return the right form
-    if judge_outputs(result["outputs"], config.k, draw).verdict is Verdict.PASSED:
+def _is_right(reference: ReferenceSession, config: CheckConfig, variant: str, draw: str, output: str) -> bool:
+    result = reference.ask("compare", variant=variant, draw=draw, path=output)
+    return "outputs" in result and judge_outputs(result["outputs"], config.k, draw).verdict is Verdict.PASSED
+
+
+def _refuse_counting(launches: Sequence[int]) -> None:
+    if 0 in launches:
         raise Failed(
             Verdict.CHEATING,
-            "its answer is right even when its Triton kernels do nothing: something else computes it",
+            "after some calls it launches no Triton kernel any more: calls are counted, or results remembered",
         )

@@ -1,4 +1,4 @@
-"""Whether a candidate's times can be believed: by another clock, by what its timed calls returned, by when they ended."""
+"""Whether a candidate's times can be believed: by another clock, by what its calls returned, by when they ended."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.budget import Judgement, judge_outputs
-from tilesmith.judge.honesty import refuse_decoy, refuse_loose_streams, refuse_remembered
+from tilesmith.judge.honesty import refuse_decoy, refuse_idle, refuse_loose_streams, refuse_remembered
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import OutputErrors, Verdict
 
@@ -63,6 +63,8 @@ class Values:
         self._pads = "nan" if device == "cuda" else None
         self._stale: list[str] = []
         self._truth_note: str | None = None
+        self.kernels: set[str] = set()
+        """Every kernel that was launched in a run so far."""
         self._patience_s = 0.9 * config.timeout_s
         self._explains = explains
         """Whether a wrong result is run again to find its nature; too dear for the largest tasks."""
@@ -82,8 +84,13 @@ class Values:
         with self._gpu():
             self._stale = self._candidate.ask("construct", variant=variant, construction=path)["stale"]
 
-    def check(self, variant: str, budget_s: float, draws: tuple[str, ...] = DRAWS) -> ValuesReport:
-        """Every draw within the error budget; fewer draws, and a note, when the time for them runs out."""
+    def check(
+        self, variant: str, budget_s: float, draws: tuple[str, ...] = DRAWS, watched: bool = False
+    ) -> ValuesReport:
+        """Every draw within the error budget; fewer draws, and a note, when the time for them runs out.
+
+        `watched`: on some of them it is looked at what tensors held before a kernel touched them.
+        """
         started = time.monotonic()
         errors: OutputErrors | None = None
         used: list[str] = []
@@ -96,8 +103,10 @@ class Values:
                 break
             if self._reference.inputs(variant, draw) is None:
                 continue
-            watched = self._explains and draw in _TOUCH_DRAWS
-            run, judgement = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watched)
+            watching = watched and draw in _TOUCH_DRAWS
+            run, judgement = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
+            if launches:
+                refuse_idle(run.launches, f"on the {draw} inputs, unlike on others, ")
             if run.touched:
                 there.append(self._already_there(variant, draw, run.touched))
             used.append(draw)
@@ -111,10 +120,12 @@ class Values:
     def check_again(self, variant: str) -> tuple[str, ...]:
         """The same inputs once more: the launches of a call after autotuning has settled."""
         if self._device == "cpu":
-            return self._check_schedules(variant)
-        self._pads = "large"
-        run, _ = self._judged_run(variant, "own", when="on a repeated call")
-        return run.launches
+            launches = self._check_schedules(variant)
+        else:
+            self._pads = "large"
+            launches = self._judged_run(variant, "own", when="on a repeated call")[0].launches
+        refuse_idle(launches, "on inputs that it has seen before, ")
+        return launches
 
     def _check_schedules(self, variant: str) -> tuple[str, ...]:
         """In the interpreter: other orders of the programs, and every autotune config."""
@@ -177,6 +188,7 @@ class Values:
         self._refuse_side_effects(reply)
         refuse_loose_streams(reply.get("unjoined", ()))
         launches = tuple(str(name) for name in reply.get("launches", ()))
+        self.kernels.update(launches)
         return Run(output, launches, int(reply.get("autotuned", 0)), time.monotonic() - began, touched)
 
     def _already_there(self, variant: str, draw: str, path: str) -> float:

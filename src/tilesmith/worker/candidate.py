@@ -22,7 +22,7 @@ from tilesmith.worker.compile import install_fake_driver
 from tilesmith.worker.compile.fake_streams import begin_call, unjoined
 from tilesmith.worker.faults import explain_fault
 from tilesmith.worker.guards import GuardedMemory
-from tilesmith.worker.honesty.first_touch import FirstTouch
+from tilesmith.worker.honesty.first_touch import FirstTouch, is_blank
 from tilesmith.worker.honesty.ghost import in_a_fork
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.returned import unplain
@@ -46,7 +46,7 @@ def serve(channel: Channel) -> None:
         "compile_ahead": candidate.compile_ahead,
         "run": candidate.run,
         "construct": candidate.construct,
-        "ghost": candidate.ghost,
+        "haunt": candidate.haunt,
         "inspect": candidate.inspect,
         "prepare_timing": candidate.prepare_timing,
         "time": candidate.time,
@@ -88,41 +88,56 @@ class Candidate:
         self._models[variant] = _Built(model, transfer, plan)
         return {"stale": [f"{copy} is a copy of {source}" for copy, source in transfer.stale.items()]}
 
-    def compile_ahead(self, variant: str, inputs: str, output: str) -> dict[str, Any]:
+    def compile_ahead(self, variant: str, inputs: str) -> dict[str, Any]:
         """Compile what one forward launches without launching it, so that the GPU stays free for others.
 
-        Best effort: whatever fails here fails again, and is judged, in the first real run. What comes out is that
-        of a ghost: the answer without any Triton kernel.
+        Best effort: whatever fails here fails again, and is judged, in the first real run.
         """
-        with self._log.compiling_only():
-            return {"finished": self._haunt(variant, inputs, output)}
+        with self._log.compiling_only(), contextlib.suppress(Exception):
+            self._forward(self._models[variant], self._given(inputs), nullcontext())
+        return {}
 
-    def ghost(self, variant: str, inputs: str, output: str, calls: int, limit_s: float) -> dict[str, Any]:
-        """In a fork: forward with every launch left out, its outputs, and what later calls would launch."""
+    def haunt(
+        self, variant: str, inputs: str, outputs: dict[str, str], calls: int, limit_s: float
+    ) -> dict[str, Any]:
+        """Forward with every launch left out and fresh memory filled: what a ghost of it answers.
 
-        def haunt() -> dict[str, Any]:
-            self._interpreter.is_muted = True
-            finished = self._haunt(variant, inputs, output)
-            return {"finished": finished, "launches": self._repeated(variant, inputs, calls, limit_s)}
+        `outputs` maps each fill to a file. Without a GPU all of it happens in a fork, so that nothing stays, and
+        many more calls show what they would launch; with one, this child is not used for anything else.
+        """
 
-        return {"finished": False, "launches": []} | in_a_fork(haunt)
+        def seance() -> dict[str, Any]:
+            given, built = self._given(inputs), self._models[variant]
+            with self._launched().muted():
+                answered = [
+                    fill for fill, path in outputs.items() if self._answers_as_ghost(built, given, fill, path)
+                ]
+                return {"answered": answered, "launches": self._launches_of(built, given, calls, limit_s)}
 
-    def _haunt(self, variant: str, inputs: str, output: str) -> bool:
-        with contextlib.suppress(Exception):
-            guard = GuardedMemory(None)
-            exchange.write_outputs(output, self._forward(self._models[variant], self._given(inputs), guard))
-            return True
-        return False
+        nothing: dict[str, Any] = {"answered": [], "launches": []}
+        return nothing | (in_a_fork(seance) if self._device == "cpu" else seance())
 
-    def _repeated(self, variant: str, inputs: str, calls: int, limit_s: float) -> list[int]:
-        """The number of launches of each of many calls; host code alone is quick."""
-        given = self._given(inputs)
+    def _answers_as_ghost(self, built: _Built, given: list[Any], fill: str, path: str) -> bool:
+        try:
+            outputs = self._forward(built, given, GuardedMemory(None, float(fill)))
+        except Caught:
+            raise
+        except Exception:  # without its kernels it may well fail
+            return False
+        if all(map(is_blank, exchange.tensors_in([outputs]))):
+            return False  # nothing but the fill: not worth a comparison
+        exchange.write_outputs(path, outputs)
+        return True
+
+    def _launches_of(self, built: _Built, given: list[Any], calls: int, limit_s: float) -> list[int]:
+        """How much each of many calls would launch; host code alone is quick."""
         counts: list[int] = []
         deadline = time.monotonic() + limit_s
-        while len(counts) < calls and time.monotonic() < deadline:
-            self._interpreter.forget()
-            self._forward(self._models[variant], given, nullcontext())
-            counts.append(len(self._interpreter.launches))
+        with contextlib.suppress(Exception), self._candidate_code(), torch.no_grad():
+            while len(counts) < calls and time.monotonic() < deadline:
+                self._forget_launches(0, 0, None)
+                built.model(*given)
+                counts.append(len(self._launch_names()))
         return counts
 
     def run(
@@ -207,13 +222,18 @@ class Candidate:
         seed_everything(built.plan["seed"])
         begin_call()
         with self._candidate_code(), guard, torch.no_grad():
-            outputs = built.model(*inputs)
+            outputs = self._as_returned(built.model(*inputs))
         if self._device == "cuda":
             torch.cuda.synchronize()
+        return outputs
+
+    def _as_returned(self, outputs: Any) -> Any:
+        """Copies made at once, behind what the caller's stream holds: what comes later comes too late."""
         lazy = unplain(outputs)
         if lazy is not None:
             raise Caught(f"forward returned a {lazy}, which may compute its values later; return plain tensors")
-        return outputs
+        with torch._C.DisableTorchFunction():
+            return exchange.map_tensors(outputs, torch.clone)
 
     def _laid_out(self, given: list[Any], pads: str | None, in_place: bool) -> tuple[GuardedMemory, list[Any]]:
         """The inputs as the candidate sees them: between pads on a GPU, or at the addresses of the run before."""

@@ -7,6 +7,7 @@ of bounds, and a result that changes with the pads' contents is a read out of bo
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,9 +45,9 @@ class _Guarded:
 class GuardedMemory(TorchFunctionMode):
     """While active, every tensor made from uninitialised memory is poisoned, and padded if `pads` says so."""
 
-    def __init__(self, pads: str | None) -> None:
+    def __init__(self, pads: str | None, fill: float = math.nan) -> None:
         super().__init__()
-        self._pads = pads
+        self._pads, self._fill = pads, fill
         self._guarded: list[_Guarded] = []
         self._kept_bytes = 0
 
@@ -54,7 +55,7 @@ class GuardedMemory(TorchFunctionMode):
         result = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "")
         if name in _FRESH and isinstance(result, torch.Tensor):
-            poison(result)
+            poison(result, self._fill)
         if self._pads and (name in _FRESH or name in _FILLED) and isinstance(result, torch.Tensor):
             return self.padded(result, f"a tensor {tuple(result.shape)} from torch.{name}")
         return result
@@ -89,14 +90,14 @@ class GuardedMemory(TorchFunctionMode):
         return None
 
 
-def poison(tensor: torch.Tensor) -> None:
-    """Values that no kernel computes by accident."""
+def poison(tensor: torch.Tensor, fill: float = math.nan) -> None:
+    """Values that no kernel computes by accident, unless others are asked for."""
     if tensor.dtype == torch.bool or tensor.numel() == 0:
         return
     if tensor.is_floating_point() or tensor.is_complex():
-        tensor.fill_(float("nan"))
+        tensor.fill_(fill)
     else:
-        tensor.fill_(_INTEGER_POISON)
+        tensor.fill_(_INTEGER_POISON if math.isnan(fill) else int(fill))
 
 
 def _pattern(dtype: torch.dtype, pads: str, device: torch.device) -> torch.Tensor:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +47,7 @@ class LaunchLog:
 
         JITFunction.run = run
         self._watch_compiled()
+        self._watch_graphs()
 
     def _watch_compiled(self) -> None:
         """`kernel = fn.warmup(...); kernel[grid](...)` launches without JITFunction.run."""
@@ -66,6 +67,17 @@ class LaunchLog:
 
         CompiledKernel.__getitem__ = launcher
 
+    def _watch_graphs(self) -> None:
+        """A replay launches what was captured."""
+        original = torch.cuda.CUDAGraph.replay
+        log = self
+
+        def replay(self: Any) -> None:
+            log.names.append("CUDA graph")
+            original(self)
+
+        torch.cuda.CUDAGraph.replay = replay
+
     @contextmanager
     def compiling_only(self) -> Iterator[None]:
         """Launches compile but do not start; autotuners, which would time nothing, compile every config."""
@@ -75,6 +87,9 @@ class LaunchLog:
             yield
         finally:
             self._dry, Autotuner.run = False, tune
+
+    def muted(self) -> AbstractContextManager[None]:
+        return self.compiling_only()
 
     def forget(self) -> None:
         """Start a new call; what autotuning tried before is not part of it."""
@@ -120,7 +135,7 @@ def observe(call: Callable[[], Any], kernel_names: set[str]) -> Observation:
     spans = [
         (float(event.time_range.start), float(event.time_range.end), str(event.name))
         for event in profiler.events()
-        if event.device_type is torch.autograd.DeviceType.CUDA
+        if event.device_type == torch.autograd.DeviceType.CUDA
     ]
     sleeps = sorted(span for span in spans if _SLEEP_KERNEL in span[2])
     work = [span for span in spans if _SLEEP_KERNEL not in span[2]]

@@ -51,7 +51,8 @@ def _share(held: torch.Tensor, truth: torch.Tensor, inputs: list[torch.Tensor]) 
     count = int(telling.sum())
     if count < max(1.0, _FEWEST_TELLING * truth.numel()):
         return 0.0
-    return int((((held - truth).abs() <= slack) & telling).sum()) / count
+    forms = (held, -held, held.flip(0))  # a decoy may have something left to undo
+    return max(int((((form - truth).abs() <= slack) & telling).sum()) / count for form in forms)
 
 
 def _distance(outputs: Flat, answer: Answer) -> float:

@@ -1,4 +1,4 @@
-"""Functions of torch and Python that no kernel needs and that raise no audit event: closed while candidate code runs."""
+"""Functions that no kernel needs and that raise no audit event: closed while candidate code runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
 from typing import Any
 
 import torch
@@ -22,56 +21,50 @@ _COMPILER = "it lets {name} write the kernels: Triton kernels of its own are ask
 _LATER = "it starts work that goes on after forward has returned ({name})"
 _SIGNALS = "it takes over signals of the process that judges it ({name})"
 _FILES = "it reads a file past Python ({name})"
+_ALLOCATOR = "it replaces torch's allocator ({name})"
 _CHANNEL = "it touches open files of the process that judges it ({name})"
+_DESCRIPTOR_FUNCTIONS = ("write", "writev", "read", "dup", "dup2", "readlink", "close", "closerange")
 
-
-def _doors() -> list[tuple[Any, str, str]]:
-    """(owner, name, what it means that a candidate went through)."""
-    return [
-        (torch, "compile", _COMPILER),
-        (torch.nn.Module, "compile", _COMPILER),
-        (torch.jit, "script", _COMPILER),
-        (torch.jit, "trace", _COMPILER),
-        (_thread, "start_new_thread", _LATER),
-        (threading, "_start_new_thread", _LATER),
-        (atexit, "register", _LATER),
-        (signal, "signal", _SIGNALS),
-        (signal, "alarm", _SIGNALS),
-        (signal, "setitimer", _SIGNALS),
-        (torch, "from_file", _FILES),
-        (torch.cuda.memory, "change_current_allocator", "it replaces torch's allocator"),
-        *(
-            (os, name, _CHANNEL)
-            for name in ("write", "read", "dup", "dup2", "readlink", "close", "closerange", "writev")
-        ),
-    ]
+_DOORS: tuple[tuple[Any, str, str], ...] = (
+    (torch, "compile", _COMPILER),
+    (torch.nn.Module, "compile", _COMPILER),
+    (torch.jit, "script", _COMPILER),
+    (torch.jit, "trace", _COMPILER),
+    (_thread, "start_new_thread", _LATER),
+    (threading, "_start_new_thread", _LATER),
+    (atexit, "register", _LATER),
+    (signal, "signal", _SIGNALS),
+    (signal, "alarm", _SIGNALS),
+    (signal, "setitimer", _SIGNALS),
+    (torch, "from_file", _FILES),
+    (torch.cuda.memory, "change_current_allocator", _ALLOCATOR),
+    *((os, name, _CHANNEL) for name in _DESCRIPTOR_FUNCTIONS),
+)
+"""Owner, name, and what it means that a candidate went through."""
 
 
 @contextmanager
 def closed(report: Report) -> Iterator[dict[tuple[int, str], Any]]:
     """Yields what stands in the place of each function, for whoever checks that nothing was replaced."""
-    doors = [
-        (owner, name, getattr(owner, name), meaning) for owner, name, meaning in _doors() if hasattr(owner, name)
-    ]
-    stand_ins = {}
-    for owner, name, original, meaning in doors:
+    originals = [getattr(owner, name) for owner, name, _ in _DOORS]
+    stand_ins: dict[tuple[int, str], Any] = {}
+    for (owner, name, meaning), original in zip(_DOORS, originals, strict=True):
         shown = f"{getattr(owner, '__name__', owner)}.{name}"
         stand_ins[id(owner), name] = _closed(original, meaning.format(name=shown), report)
         setattr(owner, name, stand_ins[id(owner), name])
     try:
         yield stand_ins
     finally:
-        for owner, name, original, _ in doors:
+        for (owner, name, _), original in zip(_DOORS, originals, strict=True):
             setattr(owner, name, original)
 
 
 def _closed(original: Callable[..., Any], meaning: str, report: Report) -> Callable[..., Any]:
-    @wraps(original, updated=())
     def door(*args: Any, **kwargs: Any) -> Any:
-        stack = list(frames(1))
-        frame = responsible(stack)
+        frame = responsible(list(frames(1)))
         if frame is not None and origin_of(frame.f_code.co_filename) is Origin.CANDIDATE:
             report(f"line {frame.f_lineno}: {meaning}")
         return original(*args, **kwargs)
 
+    door.__name__ = getattr(original, "__name__", "door")  # and no __wrapped__: it would lead past the door
     return door

@@ -32,7 +32,7 @@ class FirstTouch:
 
     def _see_one(self, tensor: torch.Tensor) -> None:
         size = tensor.numel() * tensor.element_size()
-        if _memory(tensor) in self._seen or not tensor.is_floating_point() or self._bytes + size > _MOST_BYTES:
+        if _memory(tensor) in self._seen or tensor.is_complex() or self._bytes + size > _MOST_BYTES:
             return
         self._seen.add(_memory(tensor))
         self._kept.append(tensor)  # or its memory could be given to another tensor, which would then go unseen
@@ -42,12 +42,28 @@ class FirstTouch:
     def resembling(self, outputs: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[int]]:
         """What was there before, in the form of the output it may be, and that output's position."""
         pairs = [
-            (held.reshape(output.shape), position)
+            (seen.reshape(output.shape), position)
             for position, output in enumerate(outputs)
             for held in self._held
             if held.numel() == output.numel() and output.is_floating_point()
+            if (seen := _as_floats(held, output.dtype)) is not None and not is_blank(seen)
         ]
         return [held for held, _ in pairs], [position for _, position in pairs]
+
+
+def is_blank(tensor: torch.Tensor) -> bool:
+    """One value everywhere, as in memory that nobody has written to."""
+    if tensor.numel() == 0:
+        return True
+    first = tensor.flatten()[0]
+    return bool((tensor.isnan() if bool(first.isnan()) else tensor == first).all())
+
+
+def _as_floats(held: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:
+    """Integers may hold the bits of floats."""
+    if held.is_floating_point():
+        return held
+    return held.contiguous().view(dtype) if held.element_size() == dtype.itemsize else None
 
 
 def _memory(tensor: torch.Tensor) -> int:

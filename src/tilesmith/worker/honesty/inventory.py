@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from operator import is_
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
 
@@ -92,10 +93,8 @@ class Inventory:
         owners: dict[int, Owner] = {id(module): module for module in modules}
         for module in modules:
             owners |= {id(cls): cls for cls in _classes_of(module)}
-        self._known = [(owner, _callables(owner)) for owner in owners.values()]
-        self._modules = {
-            name: module for name, module in sys.modules.items() if name.partition(".")[0] != "candidate"
-        }
+        self._shelves = [_Shelf(owner) for owner in owners.values()]
+        self._modules = {name: module for name, module in sys.modules.items() if name != "candidate"}
         self._finders = list(sys.meta_path), list(sys.path_hooks)
 
     def departures(self) -> Changes:
@@ -108,18 +107,45 @@ class Inventory:
             return f"{_name(owner)}.{name}"
         if (list(sys.meta_path), list(sys.path_hooks)) != self._finders:
             return "sys.meta_path"
-        for name, module in self._modules.items():
-            if sys.modules.get(name, module) is not module:
-                return f"sys.modules['{name}']"
-        return None
+        if all(map(is_, map(sys.modules.get, self._modules), self._modules.values())):
+            return None
+        changed = (name for name, module in self._modules.items() if sys.modules.get(name) is not module)
+        return f"sys.modules['{next(changed)}']"
 
     def _differing(self, meant: Changes) -> Iterator[tuple[Owner, str, Any]]:
-        for owner, names in self._known:
-            current = vars(owner)
-            for name, value in names.items():
-                now = current.get(name, _GONE)
-                if now is not value and meant.get((id(owner), name), value) is not now:
-                    yield owner, name, now
+        for shelf in self._shelves:
+            for name, now in shelf.differing():
+                if meant.get((id(shelf.owner), name), _GONE) is not now or now is _GONE:
+                    yield shelf.owner, name, now
+
+
+class _Shelf:
+    """The callables of one module or class. Looked over often, so the usual case stays in C."""
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+        known = {name: value for name, value in list(vars(owner).items()) if isinstance(value, _CALLABLES)}
+        self.names, self._values = tuple(known), tuple(known.values())
+        self._all_names = frozenset(vars(owner))
+
+    def differing(self) -> list[tuple[str, Any]]:
+        current = vars(self.owner)
+        if all(map(is_, map(current.get, self.names), self._values)):
+            return self._shadowing() if len(current) > len(self._all_names) else []
+        pairs = zip(self.names, self._values, strict=True)
+        changed = [
+            (name, current.get(name, _GONE)) for name, value in pairs if current.get(name, _GONE) is not value
+        ]
+        return changed + self._shadowing()
+
+    def _shadowing(self) -> list[tuple[str, Any]]:
+        """New names of a class that hide what it inherits: `torch.Tensor.copy_` is not its own."""
+        if not isinstance(self.owner, type):
+            return []
+        new = vars(self.owner).keys() - self._all_names
+        return [
+            (name, vars(self.owner)[name]) for name in new if any(hasattr(b, name) for b in self.owner.__mro__[1:])
+        ]
 
 
 def _of_packages() -> Iterable[str]:
@@ -131,10 +157,6 @@ def _classes_of(module: ModuleType) -> Iterator[type]:
     for value in list(vars(module).values()):
         if isinstance(value, type) and str(getattr(value, "__module__", "")).partition(".")[0] == package:
             yield value
-
-
-def _callables(owner: Owner) -> dict[str, Any]:
-    return {name: value for name, value in list(vars(owner).items()) if isinstance(value, _CALLABLES)}
 
 
 def _name(owner: Owner) -> str:

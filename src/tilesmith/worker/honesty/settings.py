@@ -25,6 +25,7 @@ def switches() -> dict[str, Any]:
         "torch.set_default_dtype": torch.get_default_dtype(),
         "torch.autocast": torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"),
         "torch.use_deterministic_algorithms": torch.are_deterministic_algorithms_enabled(),
+        "torch.autograd.set_detect_anomaly": torch.is_anomaly_enabled(),
         "a torch function mode": torch._C._len_torch_function_stack(),
         "a torch dispatch mode": torch._C._len_torch_dispatch_stack(),
     }

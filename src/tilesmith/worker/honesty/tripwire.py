@@ -1,7 +1,7 @@
 """Tripwires: what no kernel needs and every attack on a judge does is stopped, and told, the moment it is tried.
 
-Python raises an audit event before it opens a file, starts a process, loads native code or hands out a frame, and an
-audit hook cannot be removed. The hook looks at whose code asked: torch and triton may do what they need, the
+Python raises an audit event before it opens a file, starts a process, loads native code or hands out a frame, and
+an audit hook cannot be removed. The hook looks at whose code asked: torch and triton may do what they need, the
 candidate may not. The first trip ends the process with its reason as the reply, so no later code can take it back.
 
 A tripwire explains; it is not the wall. What it misses runs into the sandbox.
@@ -193,7 +193,7 @@ def _signal(event: str, arguments: tuple[Any, ...], stack: list[FrameType], _: T
 
 
 def _reflection(event: str, arguments: tuple[Any, ...], stack: list[FrameType], _: Territory) -> str | None:
-    """warnings, logging and namedtuple ask for frames too: only a direct question, or one through inspect, counts."""
+    """warnings, logging and namedtuple ask for frames too: a direct question counts, or one through inspect."""
     if not stack or not _asks_directly(stack):
         return None
     return f"it {_SAYS.get(event, 'looks into the process that judges it')} ({_shown(event, arguments)})"
@@ -229,7 +229,7 @@ def _folder(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home
 
 
 def _open(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: Territory) -> str | None:
-    path, mode, flags = (*arguments, None, None)[:3]
+    path, flags = arguments[0], arguments[2] if len(arguments) > 2 else 0
     if not isinstance(path, str | bytes | os.PathLike):
         return "it touches open files of the process that judges it" if _by_candidate(stack) else None
     name = os.path.realpath(os.fsdecode(path))

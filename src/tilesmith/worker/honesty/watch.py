@@ -1,4 +1,4 @@
-"""Candidate code runs under a watch: tripwires armed, doors closed, the judge out of sight, and an inventory after."""
+"""Candidate code runs under a watch: tripwires armed, doors closed, the judge out of sight, an inventory after."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Watch:
         self._report = report
         self._inventory = Inventory()
         self._threads = set(sys._current_frames())
-        self._signals = _handlers()
+        self._handlers = _handlers()
         tripwire.arm(territory, report)
 
     @contextmanager
@@ -53,16 +53,16 @@ class Watch:
             self._inspect(meant, before)
 
     def _inspect(self, meant: dict[tuple[int, str], Any], before: dict[str, Any]) -> None:
-        name = self._inventory.replaced(meant)
-        if name is not None:
-            raise Caught(f"it replaced {name}, on which the judge relies")
         switch = flipped(before, switches())
         if switch is not None:
             raise Caught(f"it switches {switch} for the whole process; ask for precision inside its own kernels")
+        name = self._inventory.replaced(meant)
+        if name is not None:
+            raise Caught(f"it replaced {name}, on which the judge relies")
         if set(sys._current_frames()) - self._threads:
             raise Caught("it left a thread running when forward had returned")
-        if _handlers() != self._signals:
-            raise Caught("it took over signals of the process that judges it")
+        if _handlers() != self._handlers:
+            raise Caught("it took over signals or the garbage collector of the process that judges it")
 
 
 @contextmanager
@@ -82,4 +82,5 @@ def _restore(ours: dict[str, ModuleType]) -> None:
 
 
 def _handlers() -> list[Any]:
-    return [signal.getsignal(number) for number in signal.valid_signals()] + [list(gc.callbacks)]
+    signals = [signal.getsignal(number) for number in signal.valid_signals()]
+    return [*signals, list(gc.callbacks), gc.get_threshold(), gc.isenabled()]

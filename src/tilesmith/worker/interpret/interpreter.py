@@ -39,7 +39,6 @@ class Interpreter:
         self.autotuned = 0
         self.rehearse_autotune = True
         self.is_muted = False
-        """Launches are recorded but do nothing."""
         self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
         """Sees the arguments of every launch."""
         self._builder = builder
@@ -75,6 +74,15 @@ class Interpreter:
         if self._recording:
             line = function.__code__.co_firstlineno
             self.launches.append(InterpretedLaunch(function.__name__, grid, line))
+
+    @contextlib.contextmanager
+    def muted(self) -> Iterator[None]:
+        """Launches are recorded but do nothing."""
+        self.is_muted = True
+        try:
+            yield
+        finally:
+            self.is_muted = False
 
     @contextlib.contextmanager
     def unrecorded(self) -> Iterator[None]:
