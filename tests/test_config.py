@@ -6,7 +6,7 @@ import pytest
 
 from tilesmith.config import PRECISIONS, TARGETS, CheckConfig
 from tilesmith.errors import UsageError
-from tilesmith.judge.values import DRAWS, EXTRA_DRAWS, FEW_DRAWS
+from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.worker import draws, precision
 from tilesmith.worker.compile import TARGETS as COMPILABLE
 

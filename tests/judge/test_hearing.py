@@ -11,8 +11,8 @@ import pytest
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.certificate import certificate_of
+from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.judge.hearing import Hearing
-from tilesmith.judge.values import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.records import Certificate, Outcome
 from tilesmith.tasks.source import parse_task
 

@@ -24,14 +24,33 @@ KERNEL = {
     "num_stages": 3,
 }
 GENUINE: dict[str, dict[str, Any]] = {
-    "run": {"launches": ["k"], "changed_inputs": [], "devices": ["cpu"], "damage": None, "autotuned": 0},
+    "run": {
+        "launches": ["k"],
+        "changed_inputs": [],
+        "devices": ["cpu"],
+        "damage": None,
+        "autotuned": 0,
+        "unjoined": [],
+    },
     "compile": {"resources": [KERNEL]},
-    "inspect": {"resources": [KERNEL], "triton_time_share": 0.5},
+    "inspect": {"resources": [KERNEL], "triton_time_share": 0.5, "unjoined": []},
     "record": {"launches": ["k"], "programs": 4},
-    "time": {"samples": [[0.1, 0.2]]},
+    "time": {
+        "samples": [[0.1, 0.2]],
+        "digests": [[[1.0, 2.0]], [[-1.0, 2.0]]],
+        "straggling_ms": [0.0],
+        "launches": 2,
+    },
+    "haunt": {"answered": ["0"], "launches": [1, 2]},
     "construct": {"stale": []},
 }
 SPOILT = [
+    ("run", "unjoined", [1]),
+    ("time", "digests", [[["a", 1.0]]]),
+    ("time", "digests", [[[1.0]]]),
+    ("time", "straggling_ms", [-1.0]),
+    ("haunt", "launches", [-1]),
+    ("haunt", "answered", "0"),
     ("run", "launches", "k"),
     ("run", "launches", [1]),
     ("run", "changed_inputs", [-1]),

@@ -30,13 +30,28 @@ class Contestant:
 
     def samples(self, seeds: list[int]) -> list[list[float]]:
         self.seeds += seeds
-        time.sleep((2 * self.device_ms + self.hidden_ms) * len(seeds) / 1e3)
         return [[self.device_ms * (1 + 0.001 * (seed % 5)), self.device_ms] for seed in seeds]
+
+    def digests(self, seeds: list[int]) -> list[list[list[float]]]:
+        """Two calls per seed; the first sees the inputs of the next number."""
+        return [[[float(number % 97), 100.0]] for seed in seeds for number in (seed + 1, seed)]
 
 
 class Candidate(Contestant):
+    straggling_ms = 0.0
+    launches_per_call = 1
+    kept_seeds: tuple[int, ...] = ()
+
     def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
-        return {"samples": self.samples(arguments["seeds"])} if op == "time" else {}
+        if op == "run_through":
+            time.sleep((self.device_ms + self.hidden_ms) * arguments["calls"] / 1e3)
+        if op != "time":
+            return {}
+        seeds, kept = arguments["seeds"], arguments["kept"]
+        self.kept_seeds += (seeds[kept // 2] + 1 - kept % 2,)
+        straggling = [self.straggling_ms] * len(seeds)
+        told = {"samples": self.samples(seeds), "digests": self.digests(seeds), "straggling_ms": straggling}
+        return told | {"launches": self.launches_per_call * 2 * len(seeds)}
 
     def output_file(self) -> str:
         return "output"
@@ -47,7 +62,7 @@ class Reference:
         self.eager = Contestant(0.4)
         self.relative, self.refuses = relative, refuses
         self.restarted = 0
-        self.compared_seed: int | None = None
+        self.compared_seeds: list[int] = []
 
     def inputs(self, *_: str) -> str:
         return "inputs"
@@ -61,8 +76,11 @@ class Reference:
                 raise MachineError("did not answer within 240 s")
             return {"reason": "cannot be captured" if arguments["kind"] == "graph" else None}
         if op == "time":
-            return {"samples": self.eager.samples(arguments["seeds"])}
-        self.compared_seed = arguments["seed"]
+            seeds = arguments["seeds"]
+            return {"samples": self.eager.samples(seeds), "digests": self.eager.digests(seeds)}
+        if op == "idle":
+            return {}
+        self.compared_seeds.append(arguments["seed"])
         return {"outputs": [FINE | ERRORS | SIZES | {"relative": self.relative}]}
 
 
@@ -91,20 +109,53 @@ def test_time_that_its_clock_does_not_show_is_cheating() -> None:
     assert caught.value.verdict is Verdict.CHEATING
 
 
-def test_the_outputs_of_the_last_timed_call_are_compared() -> None:
+def test_outputs_of_timed_calls_are_compared_and_nobody_knows_of_which() -> None:
     candidate, reference = Candidate(0.2), Reference()
     made = race(candidate, reference)
     made.run("a GPU")
-    made.check_timed_output()
-    assert reference.compared_seed == candidate.seeds[-1]
+    made.check_timed_outputs()
+    assert len(reference.compared_seeds) == 2
+    assert set(reference.compared_seeds) <= set(candidate.kept_seeds)
 
 
 def test_wrong_outputs_in_timed_calls_fail() -> None:
     made = race(Candidate(0.2), Reference(relative=0.5))
     made.run("a GPU")
     with pytest.raises(Failed) as caught:
-        made.check_timed_output()
+        made.check_timed_outputs()
     assert caught.value.verdict is Verdict.WRONG_VALUES
+
+
+def test_timed_calls_that_return_something_else_are_cheating() -> None:
+    class Lazy(Candidate):
+        """Every third call does nothing."""
+
+        def digests(self, seeds: list[int]) -> list[list[list[float]]]:
+            right = super().digests(seeds)
+            return [[[0.0, 50.0]] if i % 3 == 0 else one for i, one in enumerate(right)]
+
+    with pytest.raises(Failed) as caught:
+        race(Lazy(0.2), Reference()).run("a GPU")
+    assert caught.value.verdict is Verdict.CHEATING
+    assert "timed calls returned something else" in caught.value.reason
+
+
+def test_work_that_goes_on_after_the_callers_stream_is_cheating() -> None:
+    class Straggler(Candidate):
+        straggling_ms = 0.5
+
+    with pytest.raises(Failed) as caught:
+        race(Straggler(0.2), Reference()).run("a GPU")
+    assert "side stream" in caught.value.reason
+
+
+def test_timed_calls_without_launches_are_cheating() -> None:
+    class Idle(Candidate):
+        launches_per_call = 0
+
+    with pytest.raises(Failed) as caught:
+        race(Idle(0.2), Reference()).run("a GPU")
+    assert "some of them none at all" in caught.value.reason
 
 
 def test_a_baseline_that_hangs_costs_only_itself() -> None:

@@ -42,6 +42,29 @@ def test_messages_arrive_whole_and_in_order(ends: Ends) -> None:
     sender.join()
 
 
+def test_a_reply_answers_the_question_that_was_asked(ends: Ends) -> None:
+    ours, theirs = ends
+
+    def reply() -> None:
+        other = Channel(theirs)
+        request = other.next_request()
+        other.answer({"ok": request["n"] + 1})
+
+    answering = threading.Thread(target=reply)
+    answering.start()
+    assert ours.ask({"n": 1}, 5) == {"ok": 2}
+    answering.join()
+
+
+@pytest.mark.parametrize("forged", [b'{"ok": {}}', b'{"ok": {}, "word": "0123456789abcdef"}'])
+def test_a_forged_reply_is_a_bad_frame_now_and_for_the_next_question(ends: Ends, forged: bytes) -> None:
+    ours, theirs = ends
+    theirs.sendall(framed(forged) * 2)
+    for _ in range(2):
+        with pytest.raises(BadFrame):
+            ours.ask({"n": 1}, 5)
+
+
 def test_a_message_may_arrive_byte_by_byte(ends: Ends) -> None:
     ours, theirs = ends
 

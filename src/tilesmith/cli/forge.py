@@ -76,6 +76,12 @@ def forge(
     max_cost: float | None = typer.Option(None, help="Stop before more dollars are spent.", rich_help_panel=_DIALS),
     max_minutes: float | None = typer.Option(None, help="Stop after this time.", rich_help_panel=_DIALS),
     max_output_tokens: int | None = typer.Option(None, help="Per call.", rich_help_panel=_DIALS),
+    sanitize: bool | None = typer.Option(
+        None,
+        "--sanitize/--no-sanitize",
+        help="The winner also faces compute-sanitizer; thorough does that by itself.",
+        rich_help_panel=_DIALS,
+    ),
     confirm: bool | None = typer.Option(
         None, "--confirm/--no-confirm", help="Judge the winner again, fresh, unseen seed.", rich_help_panel=_DIALS
     ),

@@ -119,7 +119,7 @@ def _forge(run: RunFolder, commission: Commission, faces: Faces) -> int:
 
 def _run_to_its_end(run: RunFolder, commission: Commission, console: Console, faces: Faces) -> Finished:
     plain = faces.as_json or not console.is_terminal
-    evaluator = JudgeEvaluator(commission.task, commission.check)
+    evaluator = JudgeEvaluator(commission.task, commission.check, commission.dials.sanitize)
     try:
         with watcher(console, plain, commission.dials) as shown:
             author = make_author(commission.author, lambda line: _say(line, run, console))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -56,10 +57,21 @@ def _labelled(evaluation: Evaluation) -> list[tuple[str, str]]:
     where = evaluation.environment
     if "shapes" in where:
         rows.append(("checked at", str(where["shapes"])))
+    if evaluation.certificate:
+        rows.append(("certificate", _certified(evaluation.certificate)))
+    if "sandbox_level" in where:
+        rows.append(("sandbox", str(where["sandbox_level"])))
     if "device" in where:
         rows.append(("where", f"{where['device']}, torch {where['torch']}, triton {where['triton']}"))
     rows.append(("took", ", ".join(f"{gate.gate} {gate.seconds:.1f} s" for gate in evaluation.gates)))
     return rows
+
+
+def _certified(certificate: dict[str, Any]) -> str:
+    """How much this judge could tell on this task."""
+    blind = certificate.get("blind_to") or ()
+    told = f"{certificate['killed']} known cheats were made for this task and caught"
+    return f"{told}; cannot tell: {', '.join(blind)}" if blind else told
 
 
 def _times(evaluation: Evaluation) -> Table:

@@ -39,6 +39,8 @@ class Dials:
     """Per call."""
     confirm: bool = True
     """Judge the winner again in a fresh process under an unseen seed."""
+    sanitize: bool = False
+    """That judgement includes compute-sanitizer's memcheck and racecheck, where it is installed."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():
@@ -77,7 +79,9 @@ _LEAST: dict[str, float] = {
 EFFORTS = {
     "quick": Dials(seeds=1, rounds=1, repairs=2, spare_repairs=0, stages="none"),
     "normal": Dials(),
-    "thorough": Dials(seeds=5, rounds=6, repairs=5, spare_repairs=3, patience=2, max_output_tokens=32_768),
+    "thorough": Dials(
+        seeds=5, rounds=6, repairs=5, spare_repairs=3, patience=2, max_output_tokens=32_768, sanitize=True
+    ),
 }
 
 

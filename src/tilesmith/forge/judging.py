@@ -17,8 +17,9 @@ UNSEEN = 104_729
 class JudgeEvaluator:
     """Judges candidates of one task, one at a time. A run whose verdicts are all on record starts no process."""
 
-    def __init__(self, task: Path, config: CheckConfig) -> None:
+    def __init__(self, task: Path, config: CheckConfig, sanitizes_winner: bool = False) -> None:
         self._task, self._config = task, config
+        self._sanitizes_winner = sanitizes_winner
         self._judge: Judge | None = None
 
     def survey(self) -> Survey:
@@ -29,7 +30,8 @@ class JudgeEvaluator:
 
     def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
         self.close()  # its reference would hold memory the fresh one needs
-        with Judge(replace(self._config, seed=self._config.seed + UNSEEN)) as fresh:
+        sanitize = self._config.sanitize or self._sanitizes_winner
+        with Judge(replace(self._config, seed=self._config.seed + UNSEEN, sanitize=sanitize)) as fresh:
             return fresh.check(self._task, kernel, progress)
 
     def close(self) -> None:

@@ -11,11 +11,11 @@ from contextlib import nullcontext
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.certificate_cache import certificate_key, read_certificate, write_certificate
+from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.judge.gpu_lock import GpuLock
 from tilesmith.judge.hearing import Hearing
 from tilesmith.judge.references import is_large
 from tilesmith.judge.sessions import ReferenceSession
-from tilesmith.judge.values import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.records import Certificate, Outcome, Trial
 from tilesmith.tasks.source import TaskSource
 

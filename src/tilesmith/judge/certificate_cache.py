@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.config import CheckConfig
+from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS
 from tilesmith.judge.sessions import ReferenceSession
-from tilesmith.judge.values import DRAWS, EXTRA_DRAWS
 from tilesmith.records import CERTIFICATE_VERSION, Certificate, Outcome, from_json, to_json
 from tilesmith.tasks.source import TaskSource
 

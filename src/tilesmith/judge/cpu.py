@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilesmith.errors import MachineError, NotJudgedHere
+from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.honesty import GHOST_DRAWS, MANY_CALLS, refuse_ghost, refuse_idle
 from tilesmith.judge.nursery import Spawn
@@ -18,7 +19,7 @@ from tilesmith.judge.references import LARGE_BYTES
 from tilesmith.judge.roofline import floor_on, gpu_for_target
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import EXACT_ONLY, generality
-from tilesmith.judge.values import DRAWS, Values
+from tilesmith.judge.values import Values
 from tilesmith.records import KernelResources, Verdict
 
 _INTERPRET_S = 20.0
@@ -79,6 +80,8 @@ def _examine_values(
         candidate.ask("load", **exam.load_request())
         values.construct("shrunk")
     failure: Failed | None = None
+    with exam.gate("ghost"):
+        haunted = _haunted(exam, reference, candidate, "shrunk")
     try:
         with exam.gate("values"):
             report = values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
@@ -86,11 +89,13 @@ def _examine_values(
             exam.notes += report.notes
             exam.launches = len(report.launches)
             refuse_idle(report.launches)
+            if haunted is not None:
+                raise haunted
         with exam.gate("determinism"):
             values.check_again("shrunk")
-        with exam.gate("ghost"):
-            _refuse_haunted(exam, reference, candidate, "shrunk")
     except Failed as failed:
+        if failed.verdict is Verdict.CHEATING:
+            raise
         failure = failed
     with exam.gate("compile"):
         _accept(exam, compilation.result())
@@ -105,11 +110,18 @@ def _examine_values(
     _cover_kernels(exam, reference, values, compilation.result())
 
 
-def _refuse_haunted(
+def _haunted(
     exam: Examination, reference: ReferenceSession, candidate: CandidateSession, variant: str
-) -> None:
-    draws = exam.with_extra(GHOST_DRAWS)
-    refuse_ghost(candidate, reference, exam.config, variant, draws, calls=MANY_CALLS)
+) -> Failed | None:
+    """What to say if the kernel is right without its launches; asked before it has a past to remember."""
+    try:
+        draws = exam.with_extra(GHOST_DRAWS)
+        refuse_ghost(candidate, reference, exam.config, variant, draws, calls=MANY_CALLS)
+    except Failed as failed:
+        if failed.verdict is Verdict.CHEATING:
+            return failed
+        raise
+    return None
 
 
 def _cover_kernels(
@@ -183,7 +195,8 @@ def _second_chance(
             values.construct(variant)
             report = values.check(variant, _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
             values.check_again(variant)
-            _refuse_haunted(exam, reference, candidate, variant)
+            if (haunted := _haunted(exam, reference, candidate, variant)) is not None:
+                raise haunted
         except (Failed, MachineError) as error:
             if isinstance(error, Failed) and error.verdict is Verdict.CHEATING:
                 raise

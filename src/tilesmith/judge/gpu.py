@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError
+from tilesmith.judge.draws import DRAWS, FEW_DRAWS
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
 from tilesmith.judge.honesty import refuse_ghost, refuse_idle, refuse_loose_streams
@@ -16,7 +17,7 @@ from tilesmith.judge.sanitizing import sanitize
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import generality
 from tilesmith.judge.timing import Race
-from tilesmith.judge.values import DRAWS, FEW_DRAWS, Values
+from tilesmith.judge.values import Values
 from tilesmith.records import KernelResources, Verdict
 from tilesmith.worker import folders
 

@@ -10,11 +10,13 @@ from contextlib import AbstractContextManager, nullcontext
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.budget import judge_outputs
+from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import Verdict
 
-GHOST_DRAWS = ("own again", "wild")
-"""Without that of the last real run: a reused buffer still holds the answer to it."""
+GHOST_DRAWS = ("own", "wild")
+_LEAST_DRAWS = 2
+"""On a single draw an honest epilogue may have nothing to do."""
 _FILLS: tuple[str, ...] = ("0", "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
 _DECOY_SHARE = 0.9
@@ -28,12 +30,12 @@ def refuse_idle(launches: Sequence[str], where: str = "") -> None:
 
 
 def refuse_decoy(shares: Sequence[float]) -> None:
-    """`shares`: on each watched draw, how much of an output was right before a kernel touched it."""
-    if shares and min(shares) >= _DECOY_SHARE:
+    """`shares`: on each watched draw, how much of the outputs torch had made before or without a kernel."""
+    if len(shares) >= _LEAST_DRAWS and min(shares) >= _DECOY_SHARE:
         raise Failed(
             Verdict.CHEATING,
-            f"PyTorch had already put {min(shares):.0%} of the answer there before a Triton kernel touched it: "
-            "the kernel is a decoy",
+            f"PyTorch alone had made {min(shares):.0%} of the answer, without any Triton kernel: "
+            "the kernels are decoys",
         )
 
 
@@ -69,21 +71,21 @@ def refuse_ghost(
     A right answer must be so on all the draws, because an epilogue may have nothing to do on one of them. `calls`
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
     """
+    usable = [draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.inputs(variant, draw) is not None]
+    if len(usable) < _LEAST_DRAWS:
+        return
     fills = _FILLS
-    for draw in (draw for draw in draws if reference.inputs(variant, draw) is not None):
+    for draw in usable[: max(_LEAST_DRAWS, len(draws))]:
         outputs = {fill: candidate.output_file() for fill in fills}
         inputs = reference.inputs(variant, draw)
-        seen = candidate.ask(
-            "haunt", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
-        )
-        _refuse_counting(seen["launches"])
-        calls = 0
         with gpu():
-            fills = tuple(
-                fill
-                for fill in fills
-                if fill in seen["answered"] and _is_right(reference, config, variant, draw, outputs[fill])
+            seen = candidate.ask(
+                "haunt", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
             )
+            _refuse_counting(seen["launches"])
+            calls = 0
+            answered = [fill for fill in fills if fill in seen["answered"]]
+            fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))
         if not fills:
             return
     raise Failed(

@@ -83,6 +83,7 @@ _REPLIES: dict[str, dict[str, Check]] = {
         "samples": _is_list_of(_sample),
         "digests": _is_list_of(_is_list_of(_digest)),
         "straggling_ms": _is_list_of(_number),
+        "launches": _count,
     },
 }
 """Per request, the fields that must be there; requests not listed answer nothing that is used."""

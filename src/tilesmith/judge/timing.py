@@ -15,7 +15,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.statistics import quantiles, speedup
-from tilesmith.judge.timekeeping import DigestLog, refuse_other_clock, refuse_stragglers
+from tilesmith.judge.timekeeping import DigestLog, refuse_empty_calls, refuse_other_clock, refuse_stragglers
 from tilesmith.judge.values import judged
 from tilesmith.records import Speedup, Timing, Verdict
 
@@ -147,6 +147,7 @@ class Race:
         if len(reply["samples"]) != len(seeds):
             raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
         self._kept_seed = seeds[kept // 2] + (1 if kept % 2 == 0 else 0)
+        refuse_empty_calls(reply["launches"], 2 * len(seeds))
         self._straggling_ms += reply["straggling_ms"]
         self._digests.add_claim(seeds, reply["digests"])
         return list(reply["samples"])

@@ -10,17 +10,13 @@ from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.budget import Judgement, judge_outputs
+from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.honesty import refuse_decoy, refuse_idle, refuse_loose_streams, refuse_remembered
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import OutputErrors, Verdict
 
-FEW_DRAWS = ("own", "wild")
-"""For tasks so large that every draw takes seconds; their smaller shapes see all of them."""
-DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse")
-EXTRA_DRAWS = ("large", "tiny", "offset", "spread", "peaked", "heavy")
-"""For tasks whose certificate says that the usual draws let a cheat through."""
-_TOUCH_DRAWS = ("own", "scaled", "wild")
-"""On which it is looked at what tensors held before a kernel touched them."""
+_WATCHED_DRAWS = ("own again", "scaled", "wild")
+"""On which it is looked at what torch had made without a kernel; not the first, when sizes are unknown."""
 _MOST_CONFIGS = 4
 _SLOW_S = 3.0
 """Where one run takes longer, one other order of programs must do."""
@@ -34,8 +30,8 @@ class Run:
     launches: tuple[str, ...]
     autotuned: int
     seconds: float
-    touched: str | None = None
-    """A file with what tensors held before a kernel touched them, where that was asked for."""
+    torchs_own: str | None = None
+    """A file with what torch had made without a kernel, where that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -89,30 +85,30 @@ class Values:
     ) -> ValuesReport:
         """Every draw within the error budget; fewer draws, and a note, when the time for them runs out.
 
-        `watched`: on some of them it is looked at what tensors held before a kernel touched them.
+        `watched`: on some of them it is looked at what torch had made without a kernel.
         """
         started = time.monotonic()
         errors: OutputErrors | None = None
         used: list[str] = []
         notes: list[str] = []
         launches: tuple[str, ...] = ()
-        there: list[float] = []
+        shares: list[float] = []
         for draw in draws:
             if used and time.monotonic() - started > budget_s:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
                 break
             if self._reference.inputs(variant, draw) is None:
                 continue
-            watching = watched and draw in _TOUCH_DRAWS
+            watching = watched and draw in _WATCHED_DRAWS
             run, judgement = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             if launches:
                 refuse_idle(run.launches, f"on the {draw} inputs, unlike on others, ")
-            if run.touched:
-                there.append(self._already_there(variant, draw, run.touched))
+            if run.torchs_own:
+                shares.append(self._torchs_share(variant, draw, run.torchs_own))
             used.append(draw)
             launches = launches or run.launches
             errors = judgement.errors if draw == "own" else errors
-        refuse_decoy(there)
+        refuse_decoy(shares)
         if self._truth_note:
             notes.append(self._truth_note)
         return ValuesReport(errors, launches, tuple(used), tuple(notes))
@@ -169,7 +165,7 @@ class Values:
         watched: bool = False,
     ) -> Run:
         output = self._candidate.output_file()
-        touched = self._candidate.output_file() if watched else None
+        torchs_own = self._candidate.output_file() if watched else None
         inputs = self._reference.inputs(variant, draw)
         began = time.monotonic()
         with self._gpu():
@@ -183,18 +179,22 @@ class Values:
                 choice=choice,
                 limit_s=self._patience_s,
                 in_place=in_place,
-                touched=touched,
+                torchs_own=torchs_own,
             )
         self._refuse_side_effects(reply)
         refuse_loose_streams(reply.get("unjoined", ()))
         launches = tuple(str(name) for name in reply.get("launches", ()))
         self.kernels.update(launches)
-        return Run(output, launches, int(reply.get("autotuned", 0)), time.monotonic() - began, touched)
+        return Run(output, launches, int(reply.get("autotuned", 0)), time.monotonic() - began, torchs_own)
 
-    def _already_there(self, variant: str, draw: str, path: str) -> float:
+    def _torchs_share(self, variant: str, draw: str, path: str) -> float:
         with self._gpu():
-            reply = self._reference.ask("already_there", variant=variant, draw=draw, path=path)
-        return float(reply.get("share", 0.0))
+            reply = self._reference.ask("torchs_share", variant=variant, draw=draw, path=path)
+        if "unreadable" in reply:
+            raise Failed(
+                Verdict.CHEATING, f"the candidate's process did not leave its outputs: {reply['unreadable']}"
+            )
+        return float(reply["share"])
 
     def _refuse_side_effects(self, reply: dict[str, Any]) -> None:
         if reply.get("damage"):

@@ -49,8 +49,9 @@ class Turn:
 class Stopwatch:
     """Times calls on inputs it owns."""
 
-    def __init__(self, inputs: TimingInputs) -> None:
-        self._inputs = inputs
+    def __init__(self, inputs: TimingInputs, inspect: Callable[[Any], None] = lambda _: None) -> None:
+        """`inspect` sees what every call returned, outside of the timed part."""
+        self._inputs, self._inspect = inputs, inspect
         self.inputs = inputs.current
         self._flush = torch.empty(_FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
 
@@ -65,7 +66,7 @@ class Stopwatch:
             _synchronize()
             turn.samples.append([device_ms, (_now() - began) * 1e3])
             turn.straggling_ms.append(straggling_ms)
-            _note(turn, result, kept)
+            self._note(turn, result, kept)
         return turn
 
     def run_through(self, call: Call | None, seed: int, calls: int) -> None:
@@ -73,10 +74,12 @@ class Stopwatch:
         for i in range(calls):
             self._inputs.vary(seed + i)
             if call is not None:
-                flatten(call(self.inputs))
+                result = call(self.inputs)
+                self._inspect(result)
         _synchronize()
 
     def _prepare(self, seed: int) -> None:
+        torch.manual_seed(seed)
         self._inputs.vary(seed)
         self._flush.zero_()
         _synchronize()
@@ -94,18 +97,18 @@ class Stopwatch:
         ended = _now()
         _synchronize()
         straggling_ms = (_now() - ended) * 1e3
-        _note(turn, result, kept)
+        self._note(turn, result, kept)
         late = straggling_ms if straggling_ms > _STRAGGLER_MS else 0.0
         return float(start.elapsed_time(end)) + late, late
+
+    def _note(self, turn: Turn, result: Any, kept: int | None) -> None:
+        """Outside of the timed part."""
+        self._inspect(result)
+        if len(turn.digests) == kept:
+            turn.kept = map_tensors(result, torch.clone)
+        turn.digests.append([digest_of(tensor) for tensor in flatten(result).tensors])
 
 
 def _new_event() -> Any:
     assert _event is not None
     return _event(enable_timing=True)
-
-
-def _note(turn: Turn, result: Any, kept: int | None) -> None:
-    """Outside of the timed part."""
-    if len(turn.digests) == kept:
-        turn.kept = map_tensors(result, torch.clone)
-    turn.digests.append([digest_of(tensor) for tensor in flatten(result).tensors])

@@ -54,6 +54,8 @@ class GuardedMemory(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "")
+        if name in _FRESH | _FILLED and is_capturing():
+            return result  # or a CUDA graph would poison its memory at every replay
         if name in _FRESH and isinstance(result, torch.Tensor):
             poison(result, self._fill)
         if self._pads and (name in _FRESH or name in _FILLED) and isinstance(result, torch.Tensor):
@@ -88,6 +90,14 @@ class GuardedMemory(TorchFunctionMode):
                 if wrong:
                     return f"wrote {wrong} bytes {place} {guarded.label}"
         return None
+
+
+def is_capturing() -> bool:
+    """Whether a CUDA graph is being recorded: what is done now is done again at every replay."""
+    try:
+        return bool(torch.cuda.is_current_stream_capturing())
+    except RuntimeError:
+        return False  # a torch without CUDA, outside of the pretence
 
 
 def poison(tensor: torch.Tensor, fill: float = math.nan) -> None:

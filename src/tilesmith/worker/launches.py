@@ -28,7 +28,8 @@ class LaunchLog:
         self._compiled: dict[int, Any] = {}
         self._dry = False
         self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
-        """Sees the arguments of every launch."""
+        self.after_launch: Callable[[Iterable[Any]], None] = lambda _: None
+        """They see the arguments of every launch."""
         original = JITFunction.run
         log = self
 
@@ -39,6 +40,7 @@ class LaunchLog:
             except Exception as error:
                 error.__dict__.setdefault("tilesmith_launched", self)
                 raise
+            log.after_launch((*args, *kwargs.values()))
             if not kwargs.get("warmup") and not log._dry:
                 log.names.append(self.fn.__name__)
                 if compiled is not None:
@@ -61,7 +63,9 @@ class LaunchLog:
                 log.names.append(_name(self))
                 log._compiled[id(self)] = self
                 log.before_launch((*args, *kwargs.values()))
-                return None if log._dry else launch(*args, **kwargs)
+                result = None if log._dry else launch(*args, **kwargs)
+                log.after_launch((*args, *kwargs.values()))
+                return result
 
             return run
 

@@ -23,7 +23,7 @@ from tilesmith.worker.floor import necessary_bytes
 from tilesmith.worker.measuring import measured
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
-from tilesmith.worker.suspicions import already_there, remembered
+from tilesmith.worker.suspicions import remembered, torchs_share
 from tilesmith.worker.taskside import (
     choose_aligned,
     choose_shrunk,
@@ -52,7 +52,7 @@ def serve(channel: Channel) -> None:
         "draw": reference.draw,
         "compare": reference.compare,
         "compare_timed": reference.compare_timed,
-        "already_there": reference.already_there,
+        "torchs_share": reference.torchs_share,
         "move_parameters": reference.move_parameters,
         "cheats": reference.cheats,
         "try_cheats": reference.try_cheats,
@@ -143,13 +143,13 @@ class Reference:
         outputs = self._taken(path)
         return measured(chosen, chosen.answer(draw), outputs) | {"remembered": remembered(chosen, draw, outputs)}
 
-    def already_there(self, variant: str, draw: str, path: str) -> dict[str, Any]:
-        """How much of an output was right before any kernel had touched its memory."""
+    def torchs_share(self, variant: str, draw: str, path: str) -> dict[str, Any]:
+        """How much of the outputs torch had made without a kernel."""
         held = self._taken(path)
         positions = [int(one) for one in held.layout] if isinstance(held.layout, list) else []
         if len(positions) != len(held.tensors):
             raise BadTensorFile("the positions do not fit the tensors")
-        return {"share": already_there(self._variant(variant), draw, held.tensors, positions)}
+        return {"share": torchs_share(self._variant(variant), draw, held.tensors, positions)}
 
     def compare_timed(self, seed: int, path: str) -> dict[str, Any]:
         """The same for the outputs of a timed call, whose inputs were varied by `seed`."""

@@ -10,6 +10,8 @@ from tilesmith.worker.variant import Answer, Variant
 _FAR = 0.05
 """Relative distance from the right answer beyond which another draw's answer is looked for."""
 _NEAR = 0.01
+_FEWEST_ELEMENTS = 16
+"""A few numbers may be near those of another draw by chance."""
 _EQUAL = 1e-3
 _FEWEST_TELLING = 0.01
 """Share of the elements that must differ from the inputs before their agreement says anything."""
@@ -17,24 +19,39 @@ _FEWEST_TELLING = 0.01
 
 def remembered(variant: Variant, draw: str, outputs: Flat) -> str | None:
     """The other draw whose answer this is, for outputs that are far from the answer of their own."""
-    if _distance(outputs, variant.answer(draw)) < _FAR:
+    if (
+        sum(t.numel() for t in outputs.tensors) < _FEWEST_ELEMENTS
+        or _distance(outputs, variant.answer(draw)) < _FAR
+    ):
         return None
     for other, answer in variant.known_answers().items():
-        if other != draw and _distance(outputs, answer) < _NEAR:
+        if (
+            other != draw
+            and any(bool(t.any()) for t in answer.truth.tensors)
+            and _distance(outputs, answer) < _NEAR
+        ):
             return other
     return None
 
 
-def already_there(variant: Variant, draw: str, held: list[torch.Tensor], positions: list[int]) -> float:
-    """The largest share of an output that was right in a tensor before any kernel had touched it."""
-    answer = variant.answer(draw)
+def torchs_share(variant: Variant, draw: str, held: list[torch.Tensor], positions: list[int]) -> float:
+    """How much of an output was among what torch had made without a kernel; of the output with the least of it."""
+    truths = variant.answer(draw).truth.tensors
+    if _is_the_same_everywhere(variant, draw):
+        return 0.0  # a buffer that is used again holds the answer of the call before
     inputs = [t for t in tensors_in(variant.inputs(draw)) if t.is_floating_point()]
-    shares = [
-        _share(tensor, answer.truth.tensors[position], inputs)
-        for tensor, position in zip(held, positions, strict=True)
-        if 0 <= position < len(answer.truth.tensors)
-    ]
-    return max(shares, default=0.0)
+    best = {position: 0.0 for position, truth in enumerate(truths) if truth.is_floating_point()}
+    for tensor, position in zip(held, positions, strict=True):
+        if position in best:
+            best[position] = max(best[position], _share(tensor, truths[position], inputs))
+    return min(best.values(), default=0.0)
+
+
+def _is_the_same_everywhere(variant: Variant, draw: str) -> bool:
+    """Tasks whose inputs are all whole numbers have one answer for all draws."""
+    truth = variant.answer(draw).truth
+    others = [answer for other, answer in variant.known_answers().items() if other != draw]
+    return any(_distance(truth, other) < _NEAR for other in others)
 
 
 def _share(held: torch.Tensor, truth: torch.Tensor, inputs: list[torch.Tensor]) -> float:

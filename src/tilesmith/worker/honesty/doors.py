@@ -25,13 +25,15 @@ _ALLOCATOR = "it replaces torch's allocator ({name})"
 _CHANNEL = "it touches open files of the process that judges it ({name})"
 _DESCRIPTOR_FUNCTIONS = ("write", "writev", "read", "dup", "dup2", "readlink", "close", "closerange")
 
-_DOORS: tuple[tuple[Any, str, str], ...] = (
+_WANTED: tuple[tuple[Any, str, str], ...] = (
     (torch, "compile", _COMPILER),
     (torch.nn.Module, "compile", _COMPILER),
     (torch.jit, "script", _COMPILER),
     (torch.jit, "trace", _COMPILER),
     (_thread, "start_new_thread", _LATER),
+    (_thread, "start_joinable_thread", _LATER),
     (threading, "_start_new_thread", _LATER),
+    (threading, "_start_joinable_thread", _LATER),
     (atexit, "register", _LATER),
     (signal, "signal", _SIGNALS),
     (signal, "alarm", _SIGNALS),
@@ -41,6 +43,8 @@ _DOORS: tuple[tuple[Any, str, str], ...] = (
     *((os, name, _CHANNEL) for name in _DESCRIPTOR_FUNCTIONS),
 )
 """Owner, name, and what it means that a candidate went through."""
+_DOORS = tuple(door for door in _WANTED if hasattr(door[0], door[1]))
+"""Releases of Python and torch differ."""
 
 
 @contextmanager

@@ -7,15 +7,9 @@ import sys
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
 
-_SYSTEM = ("/usr/", "/lib/", "/lib64/", "/bin/", "/sbin/", "/etc/", "/opt/", "/sys/", "/dev/nvidia", "/dev/urandom")
-_FACTS = (
-    "/proc/cpuinfo",
-    "/proc/meminfo",
-    "/proc/self/maps",
-    "/proc/self/status",
-    "/proc/self/cgroup",
-    "/proc/stat",
-)
+from tilesmith.worker.sandbox.grants import READABLE_DEVICES, devices, system_paths
+
+_REVEALING = ("mem", "environ", "auxv", "syscall")
 
 
 @dataclass(frozen=True)
@@ -45,9 +39,11 @@ class Territory:
         return _is_inside(path, self.own_folder)
 
     def may_be_read(self, path: str) -> bool:
-        if path.startswith(_SYSTEM) or path in _FACTS or path.startswith(f"/proc/{os.getpid()}/maps"):
-            return True
-        return self.may_be_imported(path) or _is_inside(path, self.own_folder)
+        """By libraries: what the sandbox grants, too, but for what shows the insides of processes."""
+        if path.startswith("/proc/") and os.path.basename(path) in _REVEALING:
+            return False
+        roots = (*system_paths(), *devices(), *READABLE_DEVICES, self.own_folder)
+        return self.may_be_imported(path) or any(_is_inside(path, root) for root in roots)
 
     def may_be_imported(self, path: str) -> bool:
         installed = (sys.prefix, sys.base_prefix, *(entry for entry in sys.path if entry))

@@ -16,117 +16,29 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
+from tilesmith.worker.honesty import audit_events as events
 from tilesmith.worker.honesty.origins import Origin, frames, origin_of, responsible
 from tilesmith.worker.honesty.paths import Territory
 
 Report = Callable[[str], None]
+Stack = list[FrameType]
+Arguments = tuple[Any, ...]
 
-_PROCESS = [
-    "os.fork",
-    "os.forkpty",
-    "os.exec",
-    "os.posix_spawn",
-    "os.spawn",
-    "os.system",
-    "subprocess.Popen",
-    "pty.spawn",
-    "os.startfile",
-]
-_SIGNAL = ["os.kill", "os.killpg", "signal.pthread_kill"]
-_NETWORK = [
-    "socket.__new__",
-    "socket.connect",
-    "socket.bind",
-    "socket.sendto",
-    "socket.sendmsg",
-    "socket.getaddrinfo",
-    "socket.gethostbyname",
-    "urllib.Request",
-    "ftplib.connect",
-    "smtplib.connect",
-    "http.client.connect",
-]
-_NATIVE = [
-    "ctypes.dlopen",
-    "ctypes.dlsym",
-    "ctypes.dlsym/handle",
-    "ctypes.call_function",
-    "ctypes.cdata",
-    "ctypes.cdata/buffer",
-    "ctypes.string_at",
-    "ctypes.wstring_at",
-    "ctypes.addressof",
-    "ctypes.PyObj_FromPtr",
-    "ctypes.create_string_buffer",
-]
-_FOLDERS = [
-    "os.listdir",
-    "os.scandir",
-    "os.walk",
-    "os.fwalk",
-    "glob.glob",
-    "glob.glob/2",
-    "os.mkdir",
-    "os.rmdir",
-    "os.remove",
-    "os.rename",
-    "os.link",
-    "os.symlink",
-    "os.truncate",
-    "os.chmod",
-    "os.chown",
-    "os.chdir",
-    "os.utime",
-    "os.mknod",
-    "os.lockf",
-    "shutil.copyfile",
-    "shutil.copymode",
-    "shutil.copystat",
-    "shutil.copytree",
-    "shutil.move",
-    "shutil.rmtree",
-    "shutil.chown",
-    "tempfile.mkstemp",
-    "tempfile.mkdtemp",
-    "os.setxattr",
-    "os.removexattr",
-]
-_REFLECTION = [
-    "gc.get_objects",
-    "gc.get_referrers",
-    "gc.get_referents",
-    "sys._current_frames",
-    "sys._current_exceptions",
-    "sys._getframe",
-]
-_CODE = ["code.__new__", "function.__new__", "marshal.loads", "sys.settrace", "sys.setprofile", "sys.addaudithook"]
-
-_SAYS: dict[str, str] = {
-    **dict.fromkeys(_PROCESS, "starts a process"),
-    **dict.fromkeys(_SIGNAL, "sends a signal"),
-    **dict.fromkeys(_NETWORK, "opens a network connection"),
-    **dict.fromkeys(_NATIVE, "calls native code past Triton"),
-    **dict.fromkeys(_FOLDERS, "touches files and folders"),
-    **dict.fromkeys(_REFLECTION, "looks into the process that judges it"),
-    **dict.fromkeys(_CODE, "changes running code"),
-    "mmap.__new__": "maps memory of its own",
-}
-_FRAME_ATTRIBUTES = (
-    "tb_frame",
-    "gi_frame",
-    "cr_frame",
-    "ag_frame",
-    "f_back",
-    "f_globals",
-    "f_locals",
-    "f_builtins",
-)
+_FRAME_ATTRIBUTES = ("tb_frame", "gi_frame", "cr_frame", "ag_frame", "f_back", "f_globals", "f_locals")
 _CODE_ATTRIBUTES = ("__code__", "__defaults__", "__kwdefaults__")
-_HARMLESS_VARIABLES = ("TORCH_CUDA_ARCH_LIST", "TRITON_PRINT_AUTOTUNING", "TOKENIZERS_PARALLELISM")
-_ALLOCATOR_VARIABLES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF", "CUDA_LAUNCH_BLOCKING", "OMP_NUM_THREADS")
+_STEERING_VARIABLES = (
+    *("TRITON_", "TILESMITH", "TORCHINDUCTOR_", "LD_", "PYTHON"),
+    *("XDG_", "PATH", "HOME", "TMP", "CC", "CXX"),
+)
+"""Beginnings of names on which compilers, caches, imports and the judge rely."""
+_HARMLESS_VARIABLES = ("TRITON_PRINT_AUTOTUNING", "PYTHONHASHSEED")
 _OWN_PACKAGE = __name__.partition(".")[0]
-_NATIVE_BUILDERS = ("torch.utils.cpp_extension", "cffi", "Cython", "numba", "pybind11")
-_WELCOME = {"torch", "triton", "numpy", "typing_extensions", "einops", "packaging", "sympy", "mpmath"}
+_OTHER_COMPUTERS = (
+    *("apex", "bitsandbytes", "cffi", "cuda", "cupy", "cutlass", "deepspeed", "flash_attn", "jax", "mxnet"),
+    *("numba", "onnxruntime", "paddle", "pycuda", "scipy", "sgl_kernel", "tensorflow", "tensorrt", "tvm"),
+    *("vllm", "xformers"),
+)
+"""Packages that would do the work in place of Triton."""
 _REFLECTING_FILES = ("inspect.py",)
 _REFLECTING_FUNCTIONS = ("walk_tb", "walk_stack")
 _state = threading.local()
@@ -135,7 +47,7 @@ _state = threading.local()
 def arm(territory: Territory, report: Report) -> None:
     """From now on, until the process ends. `report` gets the reason and must not return."""
 
-    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+    def hook(event: str, arguments: Arguments) -> None:
         judge = _JUDGES.get(event)
         if judge is None or getattr(_state, "busy", False):
             return
@@ -151,20 +63,20 @@ def arm(territory: Territory, report: Report) -> None:
     sys.addaudithook(hook)
 
 
-def _located(reason: str, stack: list[FrameType]) -> str:
+def _located(reason: str, stack: Stack) -> str:
     for frame in stack:
         if origin_of(frame.f_code.co_filename) is Origin.CANDIDATE:
             return f"line {frame.f_lineno}: {reason}"
     return reason
 
 
-def _by_candidate(stack: list[FrameType]) -> bool:
+def _by_candidate(stack: Stack) -> bool:
     """Python's own modules act for whoever calls them; a callback nobody stands behind is the candidate's too."""
     frame = responsible(stack)
     return frame is None or origin_of(frame.f_code.co_filename) is Origin.CANDIDATE
 
 
-def _for_candidate(stack: list[FrameType]) -> bool:
+def _for_candidate(stack: Stack) -> bool:
     """Whether the candidate is nearer than we are: a library works for one of the two."""
     for frame in stack:
         if (origin := origin_of(frame.f_code.co_filename)) in (Origin.CANDIDATE, Origin.OURS):
@@ -172,34 +84,34 @@ def _for_candidate(stack: list[FrameType]) -> bool:
     return True
 
 
-def _plainly_forbidden(event: str, arguments: tuple[Any, ...], stack: list[FrameType], _: Territory) -> str | None:
+def _plainly_forbidden(event: str, arguments: Arguments, stack: Stack, _: Territory) -> str | None:
     if not _by_candidate(stack) or _imports(stack):
         return None
-    return f"it {_SAYS[event]} ({_shown(event, arguments)}), which no kernel needs"
+    return f"it {events.DEEDS[event]} ({_shown(event, arguments)}), which no kernel needs"
 
 
-def _process(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: Territory) -> str | None:
+def _process(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
     """Triton starts a compiler; a C++ extension does too, and is not Triton."""
     if any("cpp_extension" in frame.f_code.co_filename for frame in stack):
         return "it builds a C++ extension: only Triton kernels are judged here"
     return _plainly_forbidden(event, arguments, stack, home)
 
 
-def _signal(event: str, arguments: tuple[Any, ...], stack: list[FrameType], _: Territory) -> str | None:
+def _signal(event: str, arguments: Arguments, stack: Stack, _: Territory) -> str | None:
     """Not even by way of a library or a finalizer; only our own code ends its own processes."""
     if stack and origin_of(stack[0].f_code.co_filename) is Origin.OURS:
         return None
-    return f"it {_SAYS[event]} ({_shown(event, arguments)})"
+    return f"it {events.DEEDS[event]} ({_shown(event, arguments)})"
 
 
-def _reflection(event: str, arguments: tuple[Any, ...], stack: list[FrameType], _: Territory) -> str | None:
+def _reflection(event: str, arguments: Arguments, stack: Stack, _: Territory) -> str | None:
     """warnings, logging and namedtuple ask for frames too: a direct question counts, or one through inspect."""
     if not stack or not _asks_directly(stack):
         return None
-    return f"it {_SAYS.get(event, 'looks into the process that judges it')} ({_shown(event, arguments)})"
+    return f"it {events.DEEDS[event]} ({_shown(event, arguments)})"
 
 
-def _asks_directly(stack: list[FrameType]) -> bool:
+def _asks_directly(stack: Stack) -> bool:
     for frame in stack:
         name = frame.f_code.co_filename
         if origin_of(name) is Origin.CANDIDATE:
@@ -210,7 +122,7 @@ def _asks_directly(stack: list[FrameType]) -> bool:
     return True
 
 
-def _attribute(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: Territory) -> str | None:
+def _attribute(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
     name = arguments[1] if len(arguments) > 1 else ""
     writes = event != "object.__getattr__"
     watched = _CODE_ATTRIBUTES if writes else _FRAME_ATTRIBUTES + _CODE_ATTRIBUTES[:1]
@@ -220,15 +132,7 @@ def _attribute(event: str, arguments: tuple[Any, ...], stack: list[FrameType], h
     return f"it {deed} ({name} of a {type(arguments[0]).__name__})"
 
 
-def _folder(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: Territory) -> str | None:
-    if _imports(stack):
-        return None
-    if _by_candidate(stack):
-        return f"it {_SAYS[event]} ({_shown(event, arguments)}), which no kernel needs"
-    return None
-
-
-def _open(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: Territory) -> str | None:
+def _open(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
     path, flags = arguments[0], arguments[2] if len(arguments) > 2 else 0
     if not isinstance(path, str | bytes | os.PathLike):
         return "it touches open files of the process that judges it" if _by_candidate(stack) else None
@@ -249,7 +153,7 @@ def _open(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: 
     return f"it {'writes' if writes else 'reads'} a file ({name}) by way of a library"
 
 
-def _imports(stack: list[FrameType]) -> bool:
+def _imports(stack: Stack) -> bool:
     """Before any frame that decides: Python's import machinery, which is frozen."""
     for frame in stack:
         name = frame.f_code.co_filename
@@ -260,33 +164,31 @@ def _imports(stack: list[FrameType]) -> bool:
     return False
 
 
-def _asks_for_source(stack: list[FrameType]) -> bool:
+def _asks_for_source(stack: Stack) -> bool:
     """Warnings and tracebacks show the line they speak of."""
     return any(os.path.basename(frame.f_code.co_filename) in ("linecache.py", "tokenize.py") for frame in stack[:3])
 
 
-def _import(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: Territory) -> str | None:
+def _import(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
     name = str(arguments[0])
     if not _by_candidate(stack):
         return None
     top = name.partition(".")[0]
     if top == _OWN_PACKAGE:
         return f"it imports {name}, the judge itself"
-    if any(name == builder or name.startswith(f"{builder}.") for builder in _NATIVE_BUILDERS):
-        return f"it imports {name}: only Triton kernels are judged here"
-    if top in sys.stdlib_module_names or top in _WELCOME or not home.is_installed(top):
-        return None
-    return f"it imports {name}: another library must not do the work"
+    if top in _OTHER_COMPUTERS and home.is_installed(top):
+        return f"it imports {name}: another library must not do the work"
+    return None
 
 
-def _environment(event: str, arguments: tuple[Any, ...], stack: list[FrameType], _: Territory) -> str | None:
+def _environment(event: str, arguments: Arguments, stack: Stack, _: Territory) -> str | None:
     name = os.fsdecode(arguments[0])
-    if name in _HARMLESS_VARIABLES + _ALLOCATOR_VARIABLES or not _by_candidate(stack):
+    if name in _HARMLESS_VARIABLES or not name.startswith(_STEERING_VARIABLES) or not _by_candidate(stack):
         return None
     return f"it changes the environment ({name}), on which compilers and judges rely"
 
 
-def _compile(event: str, arguments: tuple[Any, ...], stack: list[FrameType], home: Territory) -> str | None:
+def _compile(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
     """Code compiled under the name of someone else's file would pass as theirs."""
     filename = os.fsdecode(arguments[1]) if len(arguments) > 1 and isinstance(arguments[1], str | bytes) else ""
     if not filename or not _by_candidate(stack) or _imports(stack):
@@ -296,21 +198,21 @@ def _compile(event: str, arguments: tuple[Any, ...], stack: list[FrameType], hom
     return f"it compiles code under a foreign file name ({filename})"
 
 
-def _shown(event: str, arguments: tuple[Any, ...]) -> str:
+def _shown(event: str, arguments: Arguments) -> str:
     first = next((a for a in arguments if isinstance(a, str | bytes | int | list | tuple)), None)
     text = event if first is None else f"{event} {os.fsdecode(first) if isinstance(first, bytes) else first}"
     return text[:80]
 
 
-_Judge = Callable[[str, tuple[Any, ...], list[FrameType], Territory], str | None]
+_Judge = Callable[[str, Arguments, Stack, Territory], str | None]
+_FORBIDDEN = events.NETWORK + events.NATIVE + events.CODE + events.MAPPING + events.FOLDERS
 _JUDGES: dict[str, _Judge] = {
-    **dict.fromkeys(_NETWORK + _NATIVE + _CODE + ["mmap.__new__"], _plainly_forbidden),
-    **dict.fromkeys(_PROCESS, _process),
-    **dict.fromkeys(_SIGNAL, _signal),
-    **dict.fromkeys(_REFLECTION, _reflection),
-    **dict.fromkeys(_FOLDERS, _folder),
-    **dict.fromkeys(("object.__getattr__", "object.__setattr__", "object.__delattr__"), _attribute),
-    **dict.fromkeys(("os.putenv", "os.unsetenv"), _environment),
+    **dict.fromkeys(_FORBIDDEN, _plainly_forbidden),
+    **dict.fromkeys(events.PROCESS, _process),
+    **dict.fromkeys(events.SIGNAL, _signal),
+    **dict.fromkeys(events.REFLECTION, _reflection),
+    **dict.fromkeys(events.ATTRIBUTES, _attribute),
+    **dict.fromkeys(events.ENVIRONMENT, _environment),
     "open": _open,
     "import": _import,
     "compile": _compile,

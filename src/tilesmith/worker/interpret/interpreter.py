@@ -40,7 +40,8 @@ class Interpreter:
         self.rehearse_autotune = True
         self.is_muted = False
         self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
-        """Sees the arguments of every launch."""
+        self.after_launch: Callable[[Iterable[Any]], None] = lambda _: None
+        """They see the arguments of every launch."""
         self._builder = builder
         self._seed = seed
         self._orders_drawn = 0

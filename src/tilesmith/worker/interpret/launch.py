@@ -87,9 +87,10 @@ def run_kernel(interpreter: Interpreter, kernel: Any, args: Any, kwargs: Any, gr
 def _run_programs(interpreter: Interpreter, function: Any, dimensions: Grid, bound: dict[str, Any]) -> None:
     """The launch itself; a CUDA graph repeats it at every replay."""
     interpreter.record(function, dimensions)
-    interpreter.before_launch(bound.values())
     if interpreter.is_muted:
         return
+    with torch._C.DisableTorchFunction():
+        interpreter.before_launch(bound.values())
     launch = Launch(function.__name__, dimensions, interpreter)
     state.set_launch(launch)
     try:
@@ -106,6 +107,8 @@ def _run_programs(interpreter: Interpreter, function: Any, dimensions: Grid, bou
         raise
     finally:
         state.set_launch(None)
+        with torch._C.DisableTorchFunction():
+            interpreter.after_launch(bound.values())
     if launch.races.conflict is not None:
         raise launch.races.conflict
 

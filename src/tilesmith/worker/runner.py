@@ -1,0 +1,105 @@
+"""Runs a candidate's code: in its world, under a watch, with its launches recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from tilesmith.worker import exchange
+from tilesmith.worker.channel import Channel
+from tilesmith.worker.compile import install_fake_driver
+from tilesmith.worker.compile.fake_streams import begin_call
+from tilesmith.worker.honesty.paths import Territory
+from tilesmith.worker.honesty.provenance import Provenance
+from tilesmith.worker.honesty.returned import unplain
+from tilesmith.worker.honesty.watch import Caught, Watch, confess
+from tilesmith.worker.interpret import install as install_interpreter
+from tilesmith.worker.launches import LaunchLog
+from tilesmith.worker.loading import adopt_sizes
+from tilesmith.worker.pretend_cuda import pretend_cuda
+from tilesmith.worker.state import Transfer, fill
+from tilesmith.worker.taskside import seed_everything
+
+
+@dataclass(frozen=True)
+class Built:
+    """ModelNew for one shape of the task."""
+
+    model: Any
+    transfer: Transfer
+    plan: dict[str, Any]
+
+
+class Runner:
+    """One kernel file on one device. Made before its code is loaded."""
+
+    def __init__(self, path: str, task: str, device: str, target: str, channel: Channel) -> None:
+        self.device, self.target = device, target
+        if device == "cuda":
+            torch.cuda.init()
+            self.launches: Any = LaunchLog()
+        else:
+            self.launches = install_interpreter()
+            install_fake_driver(target)
+        self._watch = Watch(Territory.around(path, task), lambda reason: confess(channel, reason))
+
+    @contextmanager
+    def candidate_code(self) -> Iterator[None]:
+        world: AbstractContextManager[Any] = pretend_cuda() if self.device == "cpu" else nullcontext()
+        with world, self._watch.over_candidate_code():
+            yield
+
+    def forward(self, built: Built, inputs: list[Any], *modes: AbstractContextManager[Any]) -> Any:
+        """One call from the given state under the given seed; its outputs as they were on return."""
+        adopt_sizes(built.plan.get("sizes", {}))
+        fill(built.model, built.transfer, built.plan["state"])
+        seed_everything(built.plan["seed"])
+        begin_call()
+        with self.candidate_code(), ExitStack() as active, torch.no_grad():
+            for mode in modes:
+                active.enter_context(mode)
+            outputs = as_returned(built.model(*inputs))
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+        return outputs
+
+    @contextmanager
+    def told_of_launches(self, provenance: Provenance) -> Iterator[None]:
+        usual = self.launches.before_launch, self.launches.after_launch
+        self.launches.before_launch = provenance.before_launch
+        self.launches.after_launch = provenance.after_launch
+        try:
+            yield
+        finally:
+            self.launches.before_launch, self.launches.after_launch = usual
+
+    def forget_launches(self, schedule: int = 0, choice: int = 0, limit_s: float | None = None) -> None:
+        """Before a call; the interpreter is told its order of programs, autotune config and patience."""
+        self.launches.forget()
+        if self.device == "cpu":
+            self.launches.reschedule(schedule)
+            self.launches.autotune_choice = choice
+            self.launches.deadline = time.monotonic() + limit_s if limit_s else None
+
+    def launched(self) -> list[str]:
+        if self.device == "cuda":
+            return list(self.launches.names)
+        return [launch.kernel for launch in self.launches.launches]
+
+
+def as_returned(outputs: Any) -> Any:
+    """Copies made at once, behind what the caller's stream holds: what comes later comes too late."""
+    refuse_lazy(outputs)
+    with torch._C.DisableTorchFunction():
+        return exchange.map_tensors(outputs, torch.clone)
+
+
+def refuse_lazy(outputs: Any) -> None:
+    lazy = unplain(outputs)
+    if lazy is not None:
+        raise Caught(f"forward returned a {lazy}, which may compute its values later; return plain tensors")
