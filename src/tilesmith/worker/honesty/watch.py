@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from tilesmith.records import Verdict
 from tilesmith.worker.channel import Channel
-from tilesmith.worker.honesty import doors, tripwire
+from tilesmith.worker.honesty import doors, ghost, tripwire
 from tilesmith.worker.honesty.inventory import Inventory
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.settings import flipped, switches
@@ -27,6 +27,8 @@ class Caught(Exception):
 
 def confess(channel: Channel, reason: str) -> NoReturn:
     """The last this process says; nothing that runs after it can take it back."""
+    if ghost.is_copy():
+        ghost.tell_original({"caught": reason})
     channel.answer({"fault": {"verdict": str(Verdict.CHEATING), "message": reason}})
     os._exit(0)
 
