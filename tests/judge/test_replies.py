@@ -30,6 +30,7 @@ GENUINE: dict[str, dict[str, Any]] = {
         "devices": ["cpu"],
         "damage": None,
         "autotuned": 0,
+        "torchs_steps": [["mm", 4]],
         "unjoined": [],
     },
     "compile": {"resources": [KERNEL]},

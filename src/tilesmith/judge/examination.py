@@ -10,6 +10,7 @@ from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
+from tilesmith.judge.prying import refuse_prying
 from tilesmith.judge.sessions import Failed
 from tilesmith.lint import KernelSource, KernelSyntaxError, lint, read_kernel
 from tilesmith.lint.files import given_by_task
@@ -94,6 +95,7 @@ class Examination:
             raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
         self.findings, self.kernel_type = report.findings, report.kernel_type
         self.complexity = report.complexity
+        refuse_prying(self.text)
         for finding in self.findings:
             if finding.severity is Severity.ERROR:
                 where = f"line {finding.line}: " if finding.line else ""

@@ -69,7 +69,7 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
             with exam.gate("timing"):
                 _time(exam, reference, candidate, lock)
         with exam.gate("other shapes"):  # last: a crash there must not cost what is known by now
-            exam.generality = generality(exam, reference, values, _VALUES_S)
+            exam.generality = generality(exam, reference, values, _VALUES_S, watched=large)
     finally:
         candidate.close()
 

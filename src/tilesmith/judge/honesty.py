@@ -21,7 +21,7 @@ _FILLS: tuple[str, ...] = ("0", "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
 _DECOY_SHARE = 0.9
 MANY_CALLS = 40
-_CALLS_S = 0.1
+_CALLS_S = 0.5
 
 
 def refuse_idle(launches: Sequence[str], where: str = "") -> None:
@@ -36,6 +36,16 @@ def refuse_decoy(shares: Sequence[float]) -> None:
             Verdict.CHEATING,
             f"PyTorch alone had made {min(shares):.0%} of the answer, without any Triton kernel: "
             "the kernels are decoys",
+        )
+
+
+def refuse_bystanders(torch_does_all: bool, steps: Sequence[str]) -> None:
+    """`steps`: the operators of the task. A kernel may take some of them over, or all; not none."""
+    if torch_does_all:
+        raise Failed(
+            Verdict.CHEATING,
+            f"PyTorch takes every step of the task itself ({', '.join(steps[:4])}): the Triton kernels beside it "
+            "are decoys",
         )
 
 

@@ -42,6 +42,10 @@ def _sample(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_number, value))
 
 
+def _step(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and _text(value[0]) and _count(value[1])
+
+
 def _digest(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(isinstance(one, int | float) for one in value)
 
@@ -68,6 +72,7 @@ _REPLIES: dict[str, dict[str, Check]] = {
         "damage": _or_none(_text),
         "autotuned": _count,
         "unjoined": _is_list_of(_text),
+        "torchs_steps": _is_list_of(_step),
     },
     "haunt": {"answered": _is_list_of(_text), "launches": _is_list_of(_count)},
     "construct": {"stale": _is_list_of(_text)},

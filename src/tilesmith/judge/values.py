@@ -11,7 +11,13 @@ from typing import Any
 from tilesmith.config import CheckConfig
 from tilesmith.judge.budget import Judgement, judge_outputs
 from tilesmith.judge.draws import DRAWS
-from tilesmith.judge.honesty import refuse_decoy, refuse_idle, refuse_loose_streams, refuse_remembered
+from tilesmith.judge.honesty import (
+    refuse_bystanders,
+    refuse_decoy,
+    refuse_idle,
+    refuse_loose_streams,
+    refuse_remembered,
+)
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import OutputErrors, Verdict
 
@@ -32,6 +38,8 @@ class Run:
     seconds: float
     torchs_own: str | None = None
     """A file with what torch had made without a kernel, where that was asked for."""
+    torchs_steps: tuple[tuple[str, int], ...] = ()
+    """What torch computed, then: kinds of operators and the sizes of their results."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,7 @@ class Values:
             if launches:
                 refuse_idle(run.launches, f"on the {draw} inputs, unlike on others, ")
             if run.torchs_own:
-                shares.append(self._torchs_share(variant, draw, run.torchs_own))
+                shares.append(self._torchs_share(variant, draw, run))
             used.append(draw)
             launches = launches or run.launches
             errors = judgement.errors if draw == "own" else errors
@@ -185,15 +193,19 @@ class Values:
         refuse_loose_streams(reply.get("unjoined", ()))
         launches = tuple(str(name) for name in reply.get("launches", ()))
         self.kernels.update(launches)
-        return Run(output, launches, int(reply.get("autotuned", 0)), time.monotonic() - began, torchs_own)
+        steps = tuple((str(kind), int(size)) for kind, size in reply.get("torchs_steps", ()))
+        seconds = time.monotonic() - began
+        return Run(output, launches, int(reply.get("autotuned", 0)), seconds, torchs_own, steps)
 
-    def _torchs_share(self, variant: str, draw: str, path: str) -> float:
+    def _torchs_share(self, variant: str, draw: str, run: Run) -> float:
+        path, steps = run.torchs_own, run.torchs_steps
         with self._gpu():
-            reply = self._reference.ask("torchs_share", variant=variant, draw=draw, path=path)
+            reply = self._reference.ask("torchs_share", variant=variant, draw=draw, path=path, steps=steps)
         if "unreadable" in reply:
             raise Failed(
                 Verdict.CHEATING, f"the candidate's process did not leave its outputs: {reply['unreadable']}"
             )
+        refuse_bystanders(reply["does_all"], reply["steps"])
         return float(reply["share"])
 
     def _refuse_side_effects(self, reply: dict[str, Any]) -> None:

@@ -85,10 +85,16 @@ class Stopwatch:
         _synchronize()
 
     def _device_ms(self, call: Call, seed: int, turn: Turn, kept: int | None) -> tuple[float, float]:
-        """From the first event to the last; work on other streams that outlives them counts too."""
-        self._prepare(seed + 1)
+        """From the first event to the last; work on other streams that outlives them counts too.
+
+        New inputs come behind the sleep: work that does not wait for the caller's stream sees the old ones.
+        """
+        torch.manual_seed(seed + 1)
+        _synchronize()
         start, end, stream = _new_event(), _new_event(), _current_stream()
         _sleep(_SLEEP_CYCLES)
+        self._inputs.vary(seed + 1)
+        self._flush.zero_()
         start.record(stream)
         result = call(self.inputs)
         flatten(result)  # a container that computes when it is looked at computes here

@@ -18,6 +18,7 @@ from tilesmith.worker.faults import explain_fault
 from tilesmith.worker.honesty.provenance import Provenance
 from tilesmith.worker.launches import observe
 from tilesmith.worker.loading import construct, execute
+from tilesmith.worker.operators import Step
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.runner import Built, Runner
 from tilesmith.worker.serving import Operation, answer_requests
@@ -25,6 +26,8 @@ from tilesmith.worker.state import state_of
 from tilesmith.worker.tensor_file import write_tensors
 from tilesmith.worker.timed import TimedCandidate
 from tilesmith.worker.timing_inputs import TimingInputs
+
+_MOST_STEPS = 4096
 
 
 def serve(channel: Channel) -> None:
@@ -107,15 +110,17 @@ class Candidate:
         kept = exchange.map_tensors(values, torch.clone)
         guard, guarded = self._inputs.lay_out(values, pads if on_gpu else None, in_place)
         self._runner.forget_launches(schedule, choice, limit_s)
+        steps: list[Step] = []
         if torchs_own is None:
             outputs = self._runner.forward(self._models[variant], guarded, guard)
         else:
-            outputs = self._watched_forward(variant, guarded, guard, torchs_own)
+            outputs, steps = self._watched_forward(variant, guarded, guard, torchs_own)
         tensors = exchange.tensors_in([outputs])
         self._sizes[variant] = frozenset(tensor.numel() for tensor in tensors)
         exchange.write_outputs(output, outputs)
         return {
             "launches": self._runner.launched(),
+            "torchs_steps": steps,
             "changed_inputs": given.changed(guarded, kept),
             "devices": sorted({str(t.device.type) for t in tensors}),
             "damage": guard.damage(),
@@ -123,15 +128,15 @@ class Candidate:
             "autotuned": 0 if on_gpu else self._runner.launches.autotuned,
         }
 
-    def _watched_forward(self, variant: str, inputs: list[Any], guard: Any, path: str) -> Any:
-        """Keeps what torch made without a kernel, for whoever knows the answer."""
+    def _watched_forward(self, variant: str, inputs: list[Any], guard: Any, path: str) -> tuple[Any, list[Step]]:
+        """Keeps what torch made without a kernel, for whoever knows the answer, and lists what it computed."""
         built = self._models[variant]
         known = [*exchange.tensors_in(inputs), *state_of(built.model).values()]
         provenance = Provenance(known, self._sizes.get(variant))
         with self._runner.told_of_launches(provenance):
             outputs = self._runner.forward(built, inputs, guard, provenance)
         write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
-        return outputs
+        return outputs, provenance.steps[:_MOST_STEPS]
 
     def inspect(self, variant: str, inputs: str) -> dict[str, Any]:
         """After a settled call: what its kernels use, their share of the device's time, and stray streams."""

@@ -10,7 +10,7 @@ from triton.runtime.errors import OutOfResources
 
 from tilesmith.records import Verdict
 from tilesmith.worker.compile import CompileFailure, explain_on_gpu
-from tilesmith.worker.honesty.watch import Caught
+from tilesmith.worker.honesty.caught import Caught
 from tilesmith.worker.interpret import KernelFault, NotInterpretable, explain
 from tilesmith.worker.pretend_cuda import NotOnThisMachine
 from tilesmith.worker.tensor_file import NoRoom

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
+from tilesmith.worker.honesty.caught import Caught
+
 _FRESH = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
 _FILLED = {
     "zeros",
@@ -26,6 +28,9 @@ _FILLED = {
     "new_ones",
     "new_full",
 }
+_TO_PYTHON = {"numpy", "__array__", "tolist"}
+_FEW_ELEMENTS = 256
+"""Sizes and offsets may be looked at by the host; data may not."""
 _LEAST_PAD_BYTES = 4096
 _MOST_PAD_BYTES = 4 * 2**20
 _KEPT_BYTES = 8 * 2**30
@@ -52,8 +57,10 @@ class GuardedMemory(TorchFunctionMode):
         self._kept_bytes = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        result = func(*args, **(kwargs or {}))
         name = getattr(func, "__name__", "")
+        if name in _TO_PYTHON and args and isinstance(args[0], torch.Tensor) and args[0].numel() > _FEW_ELEMENTS:
+            raise Caught(f"forward takes {args[0].numel()} values to Python ({name}): the work must be Triton's")
+        result = func(*args, **(kwargs or {}))
         if name in _FRESH | _FILLED and is_capturing():
             return result  # or a CUDA graph would poison its memory at every replay
         if name in _FRESH and isinstance(result, torch.Tensor):

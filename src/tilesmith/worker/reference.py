@@ -21,6 +21,7 @@ from tilesmith.worker.compare import same_to_rounding
 from tilesmith.worker.environment import describe_environment
 from tilesmith.worker.floor import necessary_bytes
 from tilesmith.worker.measuring import measured
+from tilesmith.worker.operators import covers
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
 from tilesmith.worker.suspicions import remembered, torchs_share
@@ -143,13 +144,17 @@ class Reference:
         outputs = self._taken(path)
         return measured(chosen, chosen.answer(draw), outputs) | {"remembered": remembered(chosen, draw, outputs)}
 
-    def torchs_share(self, variant: str, draw: str, path: str) -> dict[str, Any]:
-        """How much of the outputs torch had made without a kernel."""
+    def torchs_share(self, variant: str, draw: str, path: str, steps: list[list[Any]]) -> dict[str, Any]:
+        """How much of the outputs torch had made without a kernel, and whether it took every step of the task."""
         held = self._taken(path)
         positions = [int(one) for one in held.layout] if isinstance(held.layout, list) else []
         if len(positions) != len(held.tensors):
             raise BadTensorFile("the positions do not fit the tensors")
-        return {"share": torchs_share(self._variant(variant), draw, held.tensors, positions)}
+        chosen = self._variant(variant)
+        task = chosen.steps()
+        does_all = covers([(str(kind), int(size)) for kind, size in steps], task)
+        share = torchs_share(chosen, draw, held.tensors, positions)
+        return {"share": share, "does_all": does_all, "steps": sorted({kind for kind, _ in task})}
 
     def compare_timed(self, seed: int, path: str) -> dict[str, Any]:
         """The same for the outputs of a timed call, whose inputs were varied by `seed`."""

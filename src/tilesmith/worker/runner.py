@@ -14,10 +14,11 @@ from tilesmith.worker import exchange
 from tilesmith.worker.channel import Channel
 from tilesmith.worker.compile import install_fake_driver
 from tilesmith.worker.compile.fake_streams import begin_call
+from tilesmith.worker.honesty.caught import Caught
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.provenance import Provenance
 from tilesmith.worker.honesty.returned import unplain
-from tilesmith.worker.honesty.watch import Caught, Watch, confess
+from tilesmith.worker.honesty.watch import Watch, confess
 from tilesmith.worker.interpret import install as install_interpreter
 from tilesmith.worker.launches import LaunchLog
 from tilesmith.worker.loading import adopt_sizes

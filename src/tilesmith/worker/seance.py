@@ -14,9 +14,9 @@ import torch
 
 from tilesmith.worker import exchange
 from tilesmith.worker.guards import GuardedMemory
+from tilesmith.worker.honesty.caught import Caught
 from tilesmith.worker.honesty.ghost import in_a_fork
 from tilesmith.worker.honesty.provenance import is_blank
-from tilesmith.worker.honesty.watch import Caught
 from tilesmith.worker.runner import Built, Runner
 
 

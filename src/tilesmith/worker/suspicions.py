@@ -12,7 +12,7 @@ _FAR = 0.05
 _NEAR = 0.01
 _FEWEST_ELEMENTS = 16
 """A few numbers may be near those of another draw by chance."""
-_EQUAL = 1e-3
+_EQUAL, _EQUAL_HALVES = 1e-5, 1e-2
 _FEWEST_TELLING = 0.01
 """Share of the elements that must differ from the inputs before their agreement says anything."""
 
@@ -57,10 +57,11 @@ def _is_the_same_everywhere(variant: Variant, draw: str) -> bool:
 def _share(held: torch.Tensor, truth: torch.Tensor, inputs: list[torch.Tensor]) -> float:
     if held.numel() != truth.numel() or held.numel() == 0 or not truth.is_floating_point():
         return 0.0
-    held, truth = held.double().flatten(), truth.double().flatten()
-    if not bool((held != held[0]).any()):
+    if not bool((held != held.flatten()[0]).any()):
         return 0.0  # zeros to be filled, not an answer
-    slack = _EQUAL * (truth.abs() + truth.square().mean().sqrt())
+    exact = held.dtype in (torch.float32, torch.float64)
+    held, truth = held.double().flatten(), truth.double().flatten()
+    slack = (_EQUAL if exact else _EQUAL_HALVES) * (truth.abs() + truth.square().mean().sqrt())
     telling = torch.ones_like(truth, dtype=torch.bool)
     for one in inputs:
         if one.numel() == truth.numel():

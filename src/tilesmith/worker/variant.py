@@ -16,6 +16,7 @@ from tilesmith.worker.arg_reductions import ArgReductionLog
 from tilesmith.worker.compare import measure, same_to_rounding
 from tilesmith.worker.draws import draw_inputs
 from tilesmith.worker.exchange import Flat, flatten, map_tensors, tensors_in
+from tilesmith.worker.operators import Step, Steps
 from tilesmith.worker.precision import EmulateTf32
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.state import State, clone_state, fill, match, perturbed, state_of
@@ -56,6 +57,7 @@ class Variant:
         self.state = perturbed(self.seeded, parameters, seed + 1, strong_parameters)
         self.model = model.to(device)
         self._answers: dict[str, Answer] = {}
+        self._steps: list[Step] | None = None
         self._typical: list[dict[str, float]] | None = None
         self.training = self._settle_mode()
 
@@ -101,6 +103,16 @@ class Variant:
                 return answer
             self._answers[draw] = answer
         return self._answers[draw]
+
+    def steps(self) -> list[Step]:
+        """What torch computes when the reference runs on the task's own inputs."""
+        if self._steps is None:
+            inputs = _copy(self.inputs("own"))
+            self._restore(self.model, self.state)
+            with self._world(), torch.no_grad(), Steps() as steps:
+                self.model(*inputs)
+            self._steps = steps.taken
+        return self._steps
 
     def known_answers(self) -> dict[str, Answer]:
         """Those of the draws that were compared before, as far as they are kept."""

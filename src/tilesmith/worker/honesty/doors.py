@@ -40,6 +40,7 @@ _WANTED: tuple[tuple[Any, str, str], ...] = (
     (signal, "setitimer", _SIGNALS),
     (torch, "from_file", _FILES),
     (torch.cuda.memory, "change_current_allocator", _ALLOCATOR),
+    (torch.cuda, "_compile_kernel", _COMPILER),
     *((os, name, _CHANNEL) for name in _DESCRIPTOR_FUNCTIONS),
 )
 """Owner, name, and what it means that a candidate went through."""
@@ -54,7 +55,8 @@ def closed(report: Report) -> Iterator[dict[tuple[int, str], Any]]:
     stand_ins: dict[tuple[int, str], Any] = {}
     for (owner, name, meaning), original in zip(_DOORS, originals, strict=True):
         shown = f"{getattr(owner, '__name__', owner)}.{name}"
-        stand_ins[id(owner), name] = _closed(original, meaning.format(name=shown), report)
+        close = _refusing_what_it_makes if meaning is _COMPILER else _closed
+        stand_ins[id(owner), name] = close(original, meaning.format(name=shown), report)
         setattr(owner, name, stand_ins[id(owner), name])
     try:
         yield stand_ins
@@ -65,10 +67,32 @@ def closed(report: Report) -> Iterator[dict[tuple[int, str], Any]]:
 
 def _closed(original: Callable[..., Any], meaning: str, report: Report) -> Callable[..., Any]:
     def door(*args: Any, **kwargs: Any) -> Any:
-        frame = responsible(list(frames(1)))
+        stack = list(frames(1))
+        frame = stack[0] if name_of(original) in _DESCRIPTOR_FUNCTIONS else responsible(stack)
         if frame is not None and origin_of(frame.f_code.co_filename) is Origin.CANDIDATE:
             report(f"line {frame.f_lineno}: {meaning}")
         return original(*args, **kwargs)
 
-    door.__name__ = getattr(original, "__name__", "door")  # and no __wrapped__: it would lead past the door
+    door.__name__ = name_of(original)  # and no __wrapped__: it would lead past the door
     return door
+
+
+def _refusing_what_it_makes(original: Callable[..., Any], meaning: str, report: Report) -> Callable[..., Any]:
+    """Compiling a function that is never called hurts nobody; calling it is what counts."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        frame = responsible(list(frames(1)))
+        report(f"line {frame.f_lineno}: {meaning}" if frame is not None else meaning)
+
+    def door(function: Any = None, *args: Any, **kwargs: Any) -> Any:
+        frame = responsible(list(frames(1)))
+        if frame is None or origin_of(frame.f_code.co_filename) is not Origin.CANDIDATE:
+            return original(function, *args, **kwargs)
+        return refused if function is not None else lambda _: refused
+
+    door.__name__ = name_of(original)
+    return door
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", "door"))

@@ -66,8 +66,14 @@ _MODULES = [
     "torch.special",
     "torch.fft",
     "numpy",
+    "contextlib",
+    "unittest.mock",
+    "torch._C",
+    "torch._C._nn",
+    "torch.utils._pytree",
 ]
-_PACKAGES = ("triton.", "tilesmith.")
+_OURS = "tilesmith."
+_PACKAGES = ("triton.", _OURS)
 _CALLABLES = (
     FunctionType,
     BuiltinFunctionType,
@@ -94,6 +100,7 @@ class Inventory:
         for module in modules:
             owners |= {id(cls): cls for cls in _classes_of(module)}
         self._shelves = [_Shelf(owner) for owner in owners.values()]
+        self._constants = {(module, name): _frozen(value) for module, name, value in _our_constants()}
         self._modules = {name: module for name, module in sys.modules.items() if name != "candidate"}
         self._finders = list(sys.meta_path), list(sys.path_hooks)
 
@@ -105,6 +112,9 @@ class Inventory:
         """The first name that holds something else than it should, as a user would write it."""
         for owner, name, _ in self._differing(meant):
             return f"{_name(owner)}.{name}"
+        for module, name, value in _our_constants():
+            if self._constants.get((module, name)) != _frozen(value):
+                return f"{module}.{name}"
         if (list(sys.meta_path), list(sys.path_hooks)) != self._finders:
             return "sys.meta_path"
         if all(map(is_, map(sys.modules.get, self._modules), self._modules.values())):
@@ -146,6 +156,19 @@ class _Shelf:
         return [
             (name, vars(self.owner)[name]) for name in new if any(hasattr(b, name) for b in self.owner.__mro__[1:])
         ]
+
+
+def _our_constants() -> Iterator[tuple[str, str, Any]]:
+    """Names in capitals: limits, lists and tables that our own code never changes."""
+    for module_name in _of_packages():
+        if module_name.startswith(_OURS):
+            for name, value in list(vars(sys.modules[module_name]).items()):
+                if name.isupper():
+                    yield module_name, name, value
+
+
+def _frozen(value: Any) -> Any:
+    return repr(value) if isinstance(value, dict | list | set | tuple | str | int | float) else id(value)
 
 
 def _of_packages() -> Iterable[str]:

@@ -14,6 +14,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from tilesmith.worker.exchange import tensors_in
 from tilesmith.worker.guards import is_capturing
+from tilesmith.worker.operators import Step, step_of
 
 _MOST_BYTES = 2 * 2**30
 
@@ -34,6 +35,8 @@ class Provenance(TorchDispatchMode):
         self._before_launch: dict[int, torch.Tensor] = {}
         self._bytes = 0
         self._launching = False
+        self.steps: list[Step] = []
+        """What torch computed beside the launches."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if self._launching:
@@ -42,6 +45,8 @@ class Provenance(TorchDispatchMode):
         for tensor in sources:
             self._meet(tensor)
         result = func(*args, **(kwargs or {}))
+        if (step := step_of(func, result)) is not None:
+            self.steps.append(step)
         by_kernels = any(_memory(tensor) in self._by_kernels for tensor in sources)
         for tensor in tensors_in([result]):
             if by_kernels:

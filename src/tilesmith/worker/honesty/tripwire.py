@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 from tilesmith.worker.honesty import audit_events as events
-from tilesmith.worker.honesty.origins import Origin, frames, origin_of, responsible
+from tilesmith.worker.honesty.origins import Origin, frames, library_of, origin_of, responsible
 from tilesmith.worker.honesty.paths import Territory
 
 Report = Callable[[str], None]
@@ -39,7 +39,9 @@ _OTHER_COMPUTERS = (
     *("vllm", "xformers"),
 )
 """Packages that would do the work in place of Triton."""
-_REFLECTING_FILES = ("inspect.py",)
+_QUIET_FILES = ("/platform.py", "/importlib/metadata/__init__.py", "/linecache.py", "/tokenize.py", "/locale.py")
+_REFLECTING_FILES = ("inspect.py", "_pytree.py", "module.py")
+"""Through them a candidate asks as if it asked itself: they hand frames on, or call what they are given."""
 _REFLECTING_FUNCTIONS = ("walk_tb", "walk_stack")
 _state = threading.local()
 
@@ -85,7 +87,10 @@ def _for_candidate(stack: Stack) -> bool:
 
 
 def _plainly_forbidden(event: str, arguments: Arguments, stack: Stack, _: Territory) -> str | None:
-    if not _by_candidate(stack) or _imports(stack):
+    """A library that is handed a function and calls it is no excuse; Triton's compiler is the only one."""
+    if not _for_candidate(stack) or _imports(stack) or _by_triton(stack) or _by_quiet_module(stack):
+        return None
+    if event in events.FOLDERS and not _by_candidate(stack):
         return None
     return f"it {events.DEEDS[event]} ({_shown(event, arguments)}), which no kernel needs"
 
@@ -95,6 +100,21 @@ def _process(event: str, arguments: Arguments, stack: Stack, home: Territory) ->
     if any("cpp_extension" in frame.f_code.co_filename for frame in stack):
         return "it builds a C++ extension: only Triton kernels are judged here"
     return _plainly_forbidden(event, arguments, stack, home)
+
+
+def _by_triton(stack: Stack) -> bool:
+    frame = responsible(stack)
+    return frame is not None and library_of(frame.f_code.co_filename) == "triton"
+
+
+def _by_quiet_module(stack: Stack) -> bool:
+    """Modules of Python that read what is installed and tell their caller a fact."""
+    for frame in stack:
+        if origin_of(frame.f_code.co_filename) is Origin.CANDIDATE:
+            return False
+        if frame.f_code.co_filename.endswith(_QUIET_FILES):
+            return True
+    return False
 
 
 def _signal(event: str, arguments: Arguments, stack: Stack, _: Territory) -> str | None:
@@ -117,7 +137,7 @@ def _asks_directly(stack: Stack) -> bool:
         if origin_of(name) is Origin.CANDIDATE:
             return True
         reflecting = os.path.basename(name) in _REFLECTING_FILES or frame.f_code.co_name in _REFLECTING_FUNCTIONS
-        if not (origin_of(name) is Origin.NOBODY or (origin_of(name) is Origin.PYTHON and reflecting)):
+        if origin_of(name) is not Origin.NOBODY and not reflecting:
             return False
     return True
 
@@ -125,7 +145,7 @@ def _asks_directly(stack: Stack) -> bool:
 def _attribute(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
     name = arguments[1] if len(arguments) > 1 else ""
     writes = event != "object.__getattr__"
-    watched = _CODE_ATTRIBUTES if writes else _FRAME_ATTRIBUTES + _CODE_ATTRIBUTES[:1]
+    watched = _CODE_ATTRIBUTES if writes else _FRAME_ATTRIBUTES
     if name not in watched or not _asks_directly(stack):
         return None
     deed = "changes running code" if writes else "looks into the process that judges it"
@@ -143,7 +163,9 @@ def _open(event: str, arguments: Arguments, stack: Stack, home: Territory) -> st
     if home.is_task(name):
         return f"it reads the task ({os.path.basename(name)}): the reference must not do the work"
     if _by_candidate(stack):
-        if not writes and (_imports(stack) or _asks_for_source(stack)) and home.may_be_imported(name):
+        if not writes and _imports(stack) and home.may_be_imported(name):
+            return None
+        if not writes and _by_quiet_module(stack) and home.may_be_read(name):
             return None
         return f"it {'writes' if writes else 'reads'} a file ({name}), which no kernel needs"
     if not _for_candidate(stack):
@@ -162,11 +184,6 @@ def _imports(stack: Stack) -> bool:
         if origin_of(name) in (Origin.CANDIDATE, Origin.LIBRARY, Origin.OURS):
             return False
     return False
-
-
-def _asks_for_source(stack: Stack) -> bool:
-    """Warnings and tracebacks show the line they speak of."""
-    return any(os.path.basename(frame.f_code.co_filename) in ("linecache.py", "tokenize.py") for frame in stack[:3])
 
 
 def _import(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
@@ -193,7 +210,7 @@ def _compile(event: str, arguments: Arguments, stack: Stack, home: Territory) ->
     filename = os.fsdecode(arguments[1]) if len(arguments) > 1 and isinstance(arguments[1], str | bytes) else ""
     if not filename or not _by_candidate(stack) or _imports(stack):
         return None
-    if origin_of(filename) in (Origin.CANDIDATE, Origin.NOBODY):
+    if origin_of(filename) in (Origin.CANDIDATE, Origin.NOBODY) and not filename.startswith("<frozen"):
         return None
     return f"it compiles code under a foreign file name ({filename})"
 

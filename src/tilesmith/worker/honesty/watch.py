@@ -14,15 +14,12 @@ from typing import Any, NoReturn
 from tilesmith.records import Verdict
 from tilesmith.worker.channel import Channel
 from tilesmith.worker.honesty import doors, ghost, tripwire
+from tilesmith.worker.honesty.caught import Caught
 from tilesmith.worker.honesty.inventory import Inventory
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.settings import flipped, switches
 
 _OWN_PACKAGE = __name__.partition(".")[0]
-
-
-class Caught(Exception):
-    """The candidate did what only a cheat does; the text says what."""
 
 
 def confess(channel: Channel, reason: str) -> NoReturn:
