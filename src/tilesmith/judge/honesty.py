@@ -14,13 +14,13 @@ from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import Verdict
 
-GHOST_DRAWS = ("own", "wild")
+GHOST_DRAWS = ("own", "wild", "large")
 _LEAST_DRAWS = 2
 """On a single draw an honest epilogue may have nothing to do."""
 _FILLS: tuple[str, ...] = ("0", "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
 _DECOY_SHARE = 0.9
-MANY_CALLS = 40
+MANY_CALLS = 150
 _CALLS_S = 0.5
 
 
@@ -29,9 +29,13 @@ def refuse_idle(launches: Sequence[str], where: str = "") -> None:
         raise Failed(Verdict.CHEATING, f"{where}no Triton kernel was launched: PyTorch does all the work")
 
 
+def looks_like_a_decoy(shares: Sequence[float]) -> bool:
+    return len(shares) >= _LEAST_DRAWS and min(shares) >= _DECOY_SHARE
+
+
 def refuse_decoy(shares: Sequence[float]) -> None:
     """`shares`: on each watched draw, how much of the outputs torch had made before or without a kernel."""
-    if len(shares) >= _LEAST_DRAWS and min(shares) >= _DECOY_SHARE:
+    if looks_like_a_decoy(shares):
         raise Failed(
             Verdict.CHEATING,
             f"PyTorch alone had made {min(shares):.0%} of the answer, without any Triton kernel: "

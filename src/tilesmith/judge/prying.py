@@ -10,7 +10,7 @@ from tilesmith.syntax import parse
 
 _PRYING = frozenset(
     (
-        *("__closure__", "cell_contents", "__globals__", "__builtins__", "__subclasses__", "__wrapped__"),
+        *("__closure__", "cell_contents", "__globals__", "__builtins__", "__subclasses__"),
         *("f_globals", "f_locals", "f_back", "tb_frame", "gi_frame", "cr_frame"),
         *("_get_current_function_mode_stack", "_get_current_dispatch_mode_stack", "_get_function_stack_at"),
         *(

@@ -12,6 +12,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.judge.budget import Judgement, judge_outputs
 from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.honesty import (
+    looks_like_a_decoy,
     refuse_bystanders,
     refuse_decoy,
     refuse_idle,
@@ -23,6 +24,7 @@ from tilesmith.records import OutputErrors, Verdict
 
 _WATCHED_DRAWS = ("own again", "scaled", "wild")
 """On which it is looked at what torch had made without a kernel; not the first, when sizes are unknown."""
+_FARTHER_DRAWS = ("large", "heavy")
 _MOST_CONFIGS = 4
 _SLOW_S = 3.0
 """Where one run takes longer, one other order of programs must do."""
@@ -116,10 +118,17 @@ class Values:
             used.append(draw)
             launches = launches or run.launches
             errors = judgement.errors if draw == "own" else errors
-        refuse_decoy(shares)
+        if looks_like_a_decoy(shares):
+            refuse_decoy([*shares, *self._shares_elsewhere(variant)])
         if self._truth_note:
             notes.append(self._truth_note)
         return ValuesReport(errors, launches, tuple(used), tuple(notes))
+
+    def _shares_elsewhere(self, variant: str) -> list[float]:
+        """On inputs beyond the usual, where a clamp or a small correction has something to do."""
+        draws = [draw for draw in _FARTHER_DRAWS if self._reference.inputs(variant, draw) is not None]
+        runs = [(draw, self._judged_run(variant, draw, watched=True)[0]) for draw in draws]
+        return [self._torchs_share(variant, draw, run) for draw, run in runs]
 
     def check_again(self, variant: str) -> tuple[str, ...]:
         """The same inputs once more: the launches of a call after autotuning has settled."""

@@ -61,11 +61,13 @@ class Steps(TorchDispatchMode):
 
 
 def covers(candidate: list[Step], task: list[Step]) -> bool:
-    """Whether the candidate's steps contain every step of the task, at nearly its size."""
-    left = sorted(candidate, key=lambda step: step[1])
-    for kind, size in sorted(task, key=lambda step: step[1], reverse=True):
-        found = next((step for step in reversed(left) if step[0] == kind and step[1] >= _NEARLY * size), None)
-        if found is None:
-            return False
-        left.remove(found)
-    return bool(task)
+    """Whether the candidate's steps contain every kind of step of the task, on nearly as many elements in all."""
+    done, needed = _totals(candidate), _totals(task)
+    return bool(needed) and all(done.get(kind, 0) >= _NEARLY * size for kind, size in needed.items())
+
+
+def _totals(steps: list[Step]) -> dict[str, int]:
+    totals: dict[str, int] = {}
+    for kind, size in steps:
+        totals[kind] = totals.get(kind, 0) + size
+    return totals

@@ -155,7 +155,8 @@ def _attribute(event: str, arguments: Arguments, stack: Stack, home: Territory) 
 def _open(event: str, arguments: Arguments, stack: Stack, home: Territory) -> str | None:
     path, flags = arguments[0], arguments[2] if len(arguments) > 2 else 0
     if not isinstance(path, str | bytes | os.PathLike):
-        return "it touches open files of the process that judges it" if _by_candidate(stack) else None
+        strange = _by_candidate(stack) and not _by_quiet_module(stack)
+        return "it touches open files of the process that judges it" if strange else None
     name = os.path.realpath(os.fsdecode(path))
     writes = bool((flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND))
     if name == os.devnull:
