@@ -30,6 +30,7 @@ class LaunchLog:
         self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
         self.after_launch: Callable[[Iterable[Any]], None] = lambda _: None
         """They see the arguments of every launch."""
+        self.after_replay: Callable[[], None] = lambda: None
         original = JITFunction.run
         log = self
 
@@ -79,6 +80,7 @@ class LaunchLog:
         def replay(self: Any) -> None:
             log.names.append("CUDA graph")
             original(self)
+            log.after_replay()
 
         torch.cuda.CUDAGraph.replay = replay
 

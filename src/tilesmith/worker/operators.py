@@ -37,6 +37,8 @@ _NO_WORK = (
 
 
 def step_of(func: Any, result: Any) -> Step | None:
+    if getattr(func, "namespace", "aten") != "aten":
+        return None  # an operator that somebody registered, the candidate perhaps
     name = str(func.overloadpacket.__name__) if hasattr(func, "overloadpacket") else str(func)
     kind = name.rstrip("_")
     if kind in _NO_WORK:

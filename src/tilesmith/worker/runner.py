@@ -71,13 +71,15 @@ class Runner:
 
     @contextmanager
     def told_of_launches(self, provenance: Provenance) -> Iterator[None]:
-        usual = self.launches.before_launch, self.launches.after_launch
-        self.launches.before_launch = provenance.before_launch
-        self.launches.after_launch = provenance.after_launch
+        hooks = ("before_launch", "after_launch", "after_replay")
+        usual = {name: getattr(self.launches, name) for name in hooks}
+        for name in hooks:
+            setattr(self.launches, name, getattr(provenance, name))
         try:
             yield
         finally:
-            self.launches.before_launch, self.launches.after_launch = usual
+            for name, hook in usual.items():
+                setattr(self.launches, name, hook)
 
     def forget_launches(self, schedule: int = 0, choice: int = 0, limit_s: float | None = None) -> None:
         """Before a call; the interpreter is told its order of programs, autotune config and patience."""

@@ -34,7 +34,7 @@ class Provenance(TorchDispatchMode):
         self._held: list[torch.Tensor] = []
         self._before_launch: dict[int, torch.Tensor] = {}
         self._bytes = 0
-        self._launching = False
+        self._launching = self._replayed = False
         self.steps: list[Step] = []
         """What torch computed beside the launches."""
 
@@ -71,6 +71,10 @@ class Provenance(TorchDispatchMode):
                 self._mark(tensor)
         self._launching = False
 
+    def after_replay(self) -> None:
+        """A CUDA graph may have written to any tensor that was there before the call."""
+        self._replayed = True
+
     def resembling(self, outputs: list[torch.Tensor]) -> tuple[list[torch.Tensor], list[int]]:
         """What torch alone had made, in the form of the output it may be, and that output's position."""
         pairs = [
@@ -84,7 +88,11 @@ class Provenance(TorchDispatchMode):
 
     def _meet(self, tensor: torch.Tensor) -> None:
         """A tensor that came from somewhere else, NumPy for one, is looked at when it is first used."""
-        if _memory(tensor) not in self._seen:
+        if _memory(tensor) in self._seen or _memory(tensor) in self._by_kernels:
+            return
+        if self._replayed:
+            self._mark(tensor)
+        else:
             self._hold(tensor)
 
     def _hold(self, tensor: torch.Tensor) -> None:

@@ -87,8 +87,10 @@ def _for_candidate(stack: Stack) -> bool:
 
 
 def _plainly_forbidden(event: str, arguments: Arguments, stack: Stack, _: Territory) -> str | None:
-    """A library that is handed a function and calls it is no excuse; Triton's compiler is the only one."""
-    if not _for_candidate(stack) or _imports(stack) or _by_triton(stack) or _by_quiet_module(stack):
+    """A library that is handed a function and calls it is no excuse."""
+    if not _for_candidate(stack) or _imports(stack) or _by_quiet_module(stack):
+        return None
+    if _by_library(stack, ("triton",) if event in events.PROCESS else ("triton", "torch")):
         return None
     if event in events.FOLDERS and not _by_candidate(stack):
         return None
@@ -102,9 +104,11 @@ def _process(event: str, arguments: Arguments, stack: Stack, home: Territory) ->
     return _plainly_forbidden(event, arguments, stack, home)
 
 
-def _by_triton(stack: Stack) -> bool:
+def _by_library(stack: Stack, trusted: tuple[str, ...]) -> bool:
     frame = responsible(stack)
-    return frame is not None and library_of(frame.f_code.co_filename) == "triton"
+    if frame is None or os.path.basename(frame.f_code.co_filename) in _REFLECTING_FILES:
+        return False
+    return library_of(frame.f_code.co_filename) in trusted
 
 
 def _by_quiet_module(stack: Stack) -> bool:

@@ -41,7 +41,8 @@ class Interpreter:
         self.is_muted = False
         self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
         self.after_launch: Callable[[Iterable[Any]], None] = lambda _: None
-        """They see the arguments of every launch."""
+        """They see the arguments of every launch; a replayed graph launches like any other code."""
+        self.after_replay: Callable[[], None] = lambda: None
         self._builder = builder
         self._seed = seed
         self._orders_drawn = 0
