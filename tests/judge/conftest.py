@@ -36,7 +36,10 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def nursery(canary: str, scratch: Path) -> Iterator[Nursery]:
-    warm = Nursery("native", scratch)
+    """Its children may be `bare_child`, which lies beside this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
+        warm = Nursery("native", scratch)
     yield warm
     warm.close()
 

@@ -62,7 +62,7 @@ def name() -> str:
 
 @contextlib.contextmanager
 def candidate(nursery: Nursery, **changed: Any) -> Iterator[Child]:
-    one = nursery.spawn("candidate", replace(LIMITS, **changed))
+    one = nursery.spawn("bare_child", replace(LIMITS, **changed))
     try:
         yield one
     finally:

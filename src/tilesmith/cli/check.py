@@ -40,7 +40,9 @@ def check(
     timing: bool = typer.Option(_DEFAULTS.timing, help="Measure speed (GPU only)."),
     timing_s: float = typer.Option(_DEFAULTS.timing_s, help="Seconds the timing rounds may take."),
     require_general: bool = typer.Option(_DEFAULTS.require_general, help="Fail if other shapes do not work."),
-    sanitize: bool = typer.Option(_DEFAULTS.sanitize, help="Also run compute-sanitizer (GPU only)."),
+    sanitize: bool = typer.Option(
+        _DEFAULTS.sanitize, help="Also run compute-sanitizer's memcheck and racecheck (GPU only)."
+    ),
     require_sandbox: bool = typer.Option(
         _DEFAULTS.require_sandbox, "--require-sandbox", help="Judge nothing unless every wall stands; see doctor."
     ),

@@ -59,7 +59,7 @@ def _counters(found: Diagnosis) -> str:
 
 def _sandbox(found: Diagnosis) -> Iterator[str]:
     """Every wall, with what it means for a candidate or what would put it up."""
-    yield f"sandbox      {found.sandbox_level}; around a candidate's"
+    yield f"sandbox      {found.sandbox_level}; what stands around a candidate:"
     for wall, meaning in WALLS.items():
         missing = found.sandbox_missing.get(wall)
         yield (

@@ -79,7 +79,7 @@ def forge(
     sanitize: bool | None = typer.Option(
         None,
         "--sanitize/--no-sanitize",
-        help="The winner also faces compute-sanitizer; thorough does that by itself.",
+        help="The winner also faces compute-sanitizer's memcheck and racecheck (GPU only); thorough includes it.",
         rich_help_panel=_DIALS,
     ),
     confirm: bool | None = typer.Option(

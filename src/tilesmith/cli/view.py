@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,7 +61,7 @@ def _labelled(evaluation: Evaluation) -> list[tuple[str, str]]:
     if evaluation.certificate:
         rows.append(("certificate", _certified(evaluation.certificate)))
     if "sandbox_level" in where:
-        rows.append(("sandbox", str(where["sandbox_level"])))
+        rows.append(("sandbox", _walls(str(where["sandbox_level"]), where.get("sandbox", ()))))
     if "device" in where:
         rows.append(("where", f"{where['device']}, torch {where['torch']}, triton {where['triton']}"))
     rows.append(("took", ", ".join(f"{gate.gate} {gate.seconds:.1f} s" for gate in evaluation.gates)))
@@ -72,6 +73,10 @@ def _certified(certificate: dict[str, Any]) -> str:
     blind = certificate.get("blind_to") or ()
     told = f"{certificate['killed']} known cheats were made for this task and caught"
     return f"{told}; cannot tell: {', '.join(blind)}" if blind else told
+
+
+def _walls(level: str, standing: Sequence[str]) -> str:
+    return level if level == "full" else f"{level}: only {', '.join(standing) or 'nothing'}; see tilesmith doctor"
 
 
 def _times(evaluation: Evaluation) -> Table:

@@ -55,6 +55,7 @@ def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> No
                 "exact", _VALUES_S, exam.with_extra(FEW_DRAWS if large else DRAWS), watched=not large
             )
             exam.errors = report.errors
+            exam.notes += report.notes
             refuse_idle(report.launches)
             if ghost is not None:
                 raise ghost

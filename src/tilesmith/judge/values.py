@@ -24,6 +24,7 @@ from tilesmith.records import OutputErrors, Verdict
 
 _WATCHED_DRAWS = ("own again", "scaled", "wild")
 """On which it is looked at what torch had made without a kernel; not the first, when sizes are unknown."""
+_HEAVY, _FEW_ELEMENTS = 0.1, 64
 _FARTHER_DRAWS = ("large", "heavy")
 _MOST_CONFIGS = 4
 _SLOW_S = 3.0
@@ -103,6 +104,7 @@ class Values:
         notes: list[str] = []
         launches: tuple[str, ...] = ()
         shares: list[float] = []
+        kept: tuple[str, ...] = ()
         for draw in draws:
             if used and time.monotonic() - started > budget_s:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
@@ -113,11 +115,14 @@ class Values:
             run, judgement = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             if launches:
                 refuse_idle(run.launches, f"on the {draw} inputs, unlike on others, ")
+            kept = kept or _heavy_steps(run.torchs_steps)
             if run.torchs_own:
                 shares.append(self._torchs_share(variant, draw, run))
             used.append(draw)
             launches = launches or run.launches
             errors = judgement.errors if draw == "own" else errors
+        if kept:
+            notes.append(f"a hybrid: PyTorch computes {', '.join(kept)}")
         if looks_like_a_decoy(shares):
             refuse_decoy([*shares, *self._shares_elsewhere(variant)])
         if self._truth_note:
@@ -266,6 +271,12 @@ class Values:
         with self._gpu():
             reply = self._reference.ask("agree", first=first, second=second)
         return bool(reply.get("agree"))
+
+
+def _heavy_steps(steps: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """The kinds of operators that work on much data, in the order in which they come."""
+    most = max((size for _, size in steps), default=0)
+    return tuple(dict.fromkeys(kind for kind, size in steps if size >= max(_HEAVY * most, _FEW_ELEMENTS)))[:4]
 
 
 def judged(result: dict[str, Any], k: float, draw: str) -> Judgement:

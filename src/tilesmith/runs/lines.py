@@ -105,7 +105,8 @@ def confirmation_text(confirmed: Confirmed) -> str:
     evaluation = confirmed.evaluation
     if not evaluation.passed:
         return f"failed: {evaluation.verdict}: {evaluation.reason}"
-    return f"{evaluation.verdict} {score_text(confirmed.score)}".rstrip()
+    told = f"{evaluation.verdict} {score_text(confirmed.score)}".rstrip()
+    return "; ".join([told, *(note for note in evaluation.notes if note.startswith("not sanitized"))])
 
 
 def phase_text(candidate: Candidate) -> str:

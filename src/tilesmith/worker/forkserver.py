@@ -33,7 +33,7 @@ ROLES = {
     "probe": "tilesmith.worker.probe",
     "sanitizer": "tilesmith.worker.sanitizer",
 }
-"""Role name to the module whose `serve(channel)` is the child's whole life."""
+"""Role name to the module whose `serve(channel)` is the child's whole life; any other role names its own module."""
 TRUSTED_ROLES = ("reference", "probe")
 """They run the user's own task or our own code: limited, but not kept from files."""
 TRACING_ROLES = ("sanitizer",)
@@ -109,7 +109,7 @@ def _work(request: dict[str, Any], channel_socket: socket.socket) -> Callable[[]
         os.chdir(request["folder"])
         os.environ.update(request["environment"])
         tempfile.tempdir = None  # remembered since the imports
-        serve = importlib.import_module(ROLES[request["role"]]).serve
+        serve = importlib.import_module(ROLES.get(request["role"], request["role"])).serve
         serve(Channel(channel_socket))
 
     return work

@@ -18,7 +18,8 @@ from tilesmith.worker.honesty.origins import Origin, frames, origin_of, responsi
 Report = Callable[[str], None]
 
 _COMPILER = "it lets {name} write the kernels: Triton kernels of its own are asked for"
-_LATER = "it starts work that goes on after forward has returned ({name})"
+_THREAD = "it starts a thread ({name}): what runs beside forward is not seen by its clock"
+_LATER = "it puts work off until the process ends ({name})"
 _SIGNALS = "it takes over signals of the process that judges it ({name})"
 _FILES = "it reads a file past Python ({name})"
 _ALLOCATOR = "it replaces torch's allocator ({name})"
@@ -30,10 +31,10 @@ _WANTED: tuple[tuple[Any, str, str], ...] = (
     (torch.nn.Module, "compile", _COMPILER),
     (torch.jit, "script", _COMPILER),
     (torch.jit, "trace", _COMPILER),
-    (_thread, "start_new_thread", _LATER),
-    (_thread, "start_joinable_thread", _LATER),
-    (threading, "_start_new_thread", _LATER),
-    (threading, "_start_joinable_thread", _LATER),
+    (_thread, "start_new_thread", _THREAD),
+    (_thread, "start_joinable_thread", _THREAD),
+    (threading, "_start_new_thread", _THREAD),
+    (threading, "_start_joinable_thread", _THREAD),
     (atexit, "register", _LATER),
     (signal, "signal", _SIGNALS),
     (signal, "alarm", _SIGNALS),
