@@ -128,6 +128,8 @@ def _cover_kernels(
     exam: Examination, reference: ReferenceSession, values: Values, compilation: Compilation
 ) -> None:
     """The kernels of the task's own shape are the ones that count: all of them must have been seen at work."""
+    if compilation.kernels is not None:
+        refuse_idle(tuple(compilation.kernels), "at the task's own shape ")
     missing = (compilation.kernels or frozenset()) - values.kernels
     if not missing:
         return
@@ -172,8 +174,6 @@ def _accept(exam: Examination, compilation: Compilation) -> None:
         exam.notes.append(compilation.note)
     if compilation.failure is not None:
         raise compilation.failure
-    if compilation.kernels is not None:
-        refuse_idle(tuple(compilation.kernels), "at the task's own shape ")
 
 
 def _second_chance(
