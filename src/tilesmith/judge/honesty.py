@@ -20,7 +20,7 @@ _LEAST_DRAWS = 2
 _FILLS: tuple[str, ...] = ("0", "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
 _DECOY_SHARE = 0.9
-MANY_CALLS = 150
+MANY_CALLS = 60
 _CALLS_S = 0.5
 
 
