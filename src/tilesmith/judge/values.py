@@ -22,7 +22,7 @@ from tilesmith.judge.honesty import (
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import OutputErrors, Verdict
 
-_WATCHED_DRAWS = ("own again", "wild")
+_WATCHED_DRAWS = ("own again", "scaled", "wild")
 """On which it is looked at what torch had made without a kernel; not the first, when sizes are unknown."""
 _HEAVY, _FEW_ELEMENTS = 0.1, 64
 _FARTHER_DRAWS = ("large", "heavy")
