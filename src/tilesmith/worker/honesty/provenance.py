@@ -17,6 +17,7 @@ from tilesmith.worker.guards import is_capturing
 from tilesmith.worker.operators import Step, step_of
 
 _MOST_BYTES = 2 * 2**30
+_FRESH = ("empty", "empty_like", "empty_strided", "empty_permuted", "new_empty", "new_empty_strided")
 
 
 class Provenance(TorchDispatchMode):
@@ -45,6 +46,10 @@ class Provenance(TorchDispatchMode):
         for tensor in sources:
             self._meet(tensor)
         result = func(*args, **(kwargs or {}))
+        if str(getattr(func, "overloadpacket", func)).rpartition(".")[2] in _FRESH:
+            self._seen.update(map(_memory, tensors_in([result])))
+            self._alive += tensors_in([result])
+            return result  # nobody has written there yet: what it holds is nobody's answer
         if (step := step_of(func, result)) is not None:
             self.steps.append(step)
         by_kernels = any(_memory(tensor) in self._by_kernels for tensor in sources)
