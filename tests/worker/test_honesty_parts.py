@@ -148,6 +148,17 @@ def test_memory_that_is_given_back_hides_nothing() -> None:
     assert any(torch.equal(one, answer) for one in held_by(provenance, answer))
 
 
+def test_fresh_memory_is_nobodys_answer_until_somebody_writes_there() -> None:
+    left_over = torch.rand(1000)
+    provenance = Provenance([], None)
+    with provenance:
+        fresh = torch.empty_like(left_over)
+        fresh.detach().view(-1)
+        assert held_by(provenance, left_over) == []
+        fresh.copy_(left_over)
+    assert any(torch.equal(one, left_over) for one in held_by(provenance, left_over))
+
+
 def test_integers_may_hold_the_bits_of_an_answer() -> None:
     answer = torch.rand(4)
     provenance = Provenance([], None)

@@ -62,7 +62,7 @@ def _share(held: torch.Tensor, truth: torch.Tensor, inputs: list[torch.Tensor]) 
     exact = held.dtype in (torch.float32, torch.float64)
     held, truth = held.double().flatten(), truth.double().flatten()
     slack = (_EQUAL if exact else _EQUAL_HALVES) * (truth.abs() + truth.square().mean().sqrt())
-    telling = truth != 0  # fresh memory is full of zeros by itself
+    telling = torch.ones_like(truth, dtype=torch.bool)
     for one in inputs:
         if one.numel() == truth.numel():
             telling &= (one.double().flatten() - truth).abs() > slack

@@ -30,6 +30,8 @@ class Provenance(TorchDispatchMode):
         self._sizes = sizes
         self._by_kernels: set[int] = set()
         self._seen: set[int] = set()
+        self._unwritten: set[int] = set()
+        """Fresh memory: what it happens to hold is nobody's answer."""
         self._alive: list[torch.Tensor] = []
         """Memory that was given back could be given to another tensor, which would then go unseen."""
         self._held: list[torch.Tensor] = []
@@ -47,9 +49,10 @@ class Provenance(TorchDispatchMode):
             self._meet(tensor)
         result = func(*args, **(kwargs or {}))
         if str(getattr(func, "overloadpacket", func)).rpartition(".")[2] in _FRESH:
-            self._seen.update(map(_memory, tensors_in([result])))
+            self._unwritten.update(map(_memory, tensors_in([result])))
             self._alive += tensors_in([result])
-            return result  # nobody has written there yet: what it holds is nobody's answer
+        elif func._schema.is_mutable:
+            self._unwritten.difference_update(map(_memory, tensors_in([result])))
         if (step := step_of(func, result)) is not None:
             self.steps.append(step)
         by_kernels = any(_memory(tensor) in self._by_kernels for tensor in sources)
@@ -102,7 +105,7 @@ class Provenance(TorchDispatchMode):
 
     def _hold(self, tensor: torch.Tensor) -> None:
         place, size = _memory(tensor), tensor.numel() * tensor.element_size()
-        if place in self._given or place in self._by_kernels:
+        if place in self._given or place in self._by_kernels or place in self._unwritten:
             return
         self._seen.add(place)
         self._alive.append(tensor)
