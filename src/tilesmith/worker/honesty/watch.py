@@ -8,14 +8,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
 from typing import Any, NoReturn
 
 from tilesmith.records import Verdict
 from tilesmith.worker.channel import Channel
 from tilesmith.worker.honesty import doors, ghost, tripwire
 from tilesmith.worker.honesty.caught import Caught
-from tilesmith.worker.honesty.inventory import Inventory
+from tilesmith.worker.honesty.inventory import Changes, Inventory
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.settings import flipped, switches
 
@@ -47,17 +46,24 @@ class Watch:
         before = switches()
         with doors.closed(self._report) as stand_ins:
             meant = self._inventory.departures() | stand_ins
-            with _out_of_sight():
-                yield
+            try:
+                with _out_of_sight():
+                    yield
+            except Exception:
+                self._refuse_replacements(meant)  # or what it left behind would be taken for ours next time
+                raise
             self._inspect(meant, before)
 
-    def _inspect(self, meant: dict[tuple[int, str], Any], before: dict[str, Any]) -> None:
-        switch = flipped(before, switches())
-        if switch is not None:
-            raise Caught(f"it switches {switch} for the whole process; ask for precision inside its own kernels")
+    def _refuse_replacements(self, meant: Changes) -> None:
         name = self._inventory.replaced(meant)
         if name is not None:
             raise Caught(f"it replaced {name}, on which the judge relies")
+
+    def _inspect(self, meant: Changes, before: dict[str, Any]) -> None:
+        switch = flipped(before, switches())
+        if switch is not None:
+            raise Caught(f"it switches {switch} for the whole process; ask for precision inside its own kernels")
+        self._refuse_replacements(meant)
         if set(sys._current_frames()) - self._threads:
             raise Caught("it left a thread running when forward had returned")
         if _handlers() != self._handlers:
@@ -73,11 +79,7 @@ def _out_of_sight() -> Iterator[None]:
     try:
         yield
     finally:
-        _restore(ours)
-
-
-def _restore(ours: dict[str, ModuleType]) -> None:
-    sys.modules.update(ours)
+        sys.modules.update(ours)
 
 
 def _handlers() -> list[Any]:
