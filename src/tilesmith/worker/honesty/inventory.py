@@ -7,10 +7,12 @@ changed data do not matter.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
-from operator import is_
+from collections.abc import Hashable, Iterable, Iterator
+from operator import call, is_
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
+
+import torch
 
 _MODULES = [
     "builtins",
@@ -85,6 +87,8 @@ _CALLABLES = (
     staticmethod,
     classmethod,
 )
+_LEGACY = type(torch.FloatTensor)
+"""The class of torch.FloatTensor and its hundred sisters: no tensor is an instance of them."""
 _GONE = object()
 
 Owner = ModuleType | type
@@ -92,15 +96,17 @@ Changes = dict[tuple[int, str], Any]
 
 
 class Inventory:
-    """Taken once, after this package has installed its own stand-ins."""
+    """Taken once, after this package has installed its own stand-ins. Looked over around every call, so in C."""
 
     def __init__(self) -> None:
         modules = [m for name in [*_MODULES, *_of_packages()] if isinstance(m := sys.modules.get(name), ModuleType)]
         owners: dict[int, Owner] = {id(module): module for module in modules}
         for module in modules:
             owners |= {id(cls): cls for cls in _classes_of(module)}
-        self._shelves = [_Shelf(owner) for owner in owners.values()]
-        self._constants = {(module, name): _frozen(value) for module, name, value in _our_constants()}
+        self._lively: list[_Shelf] = []
+        """Those on which something was put since: they are looked over one by one."""
+        self._still = _StillShelves([_Shelf(owner) for owner in owners.values()])
+        self._tables = [(module, name, repr(value)) for module, name, value in _our_tables(modules)]
         self._modules = {name: module for name, module in sys.modules.items() if name != "candidate"}
         self._finders = list(sys.meta_path), list(sys.path_hooks)
 
@@ -112,9 +118,9 @@ class Inventory:
         """The first name that holds something else than it should, as a user would write it."""
         for owner, name, _ in self._differing(meant):
             return f"{_name(owner)}.{name}"
-        for module, name, value in _our_constants():
-            if self._constants.get((module, name)) != _frozen(value):
-                return f"{module}.{name}"
+        for module, name, shown in self._tables:
+            if repr(vars(module).get(name)) != shown:
+                return f"{_name(module)}.{name}"
         if (list(sys.meta_path), list(sys.path_hooks)) != self._finders:
             return "sys.meta_path"
         if all(map(is_, map(sys.modules.get, self._modules), self._modules.values())):
@@ -123,26 +129,35 @@ class Inventory:
         return f"sys.modules['{next(changed)}']"
 
     def _differing(self, meant: Changes) -> Iterator[tuple[Owner, str, Any]]:
-        for shelf in self._shelves:
+        if not self._still.are_untouched():
+            touched = [shelf for shelf in self._still.shelves if shelf.differing()]
+            self._lively += touched
+            self._still = _StillShelves([shelf for shelf in self._still.shelves if shelf not in touched])
+        for shelf in self._lively:
             for name, now in shelf.differing():
                 if meant.get((id(shelf.owner), name), _GONE) is not now or now is _GONE:
                     yield shelf.owner, name, now
 
 
 class _Shelf:
-    """The callables of one module or class. Looked over often, so the usual case stays in C."""
+    """The callables of one module or class; of our own modules also the constants."""
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
-        known = {name: value for name, value in list(vars(owner).items()) if isinstance(value, _CALLABLES)}
-        self.names, self._values = tuple(known), tuple(known.values())
+        ours = isinstance(owner, ModuleType) and owner.__name__.startswith(_OURS)
+        known = {
+            name: value
+            for name, value in list(vars(owner).items())
+            if isinstance(value, _CALLABLES) or (ours and name.isupper())
+        }
+        self.names, self.values = tuple(known), tuple(known.values())
         self._all_names = frozenset(vars(owner))
 
     def differing(self) -> list[tuple[str, Any]]:
         current = vars(self.owner)
-        if all(map(is_, map(current.get, self.names), self._values)):
+        if all(map(is_, map(current.get, self.names), self.values)):
             return self._shadowing() if len(current) > len(self._all_names) else []
-        pairs = zip(self.names, self._values, strict=True)
+        pairs = zip(self.names, self.values, strict=True)
         changed = [
             (name, current.get(name, _GONE)) for name, value in pairs if current.get(name, _GONE) is not value
         ]
@@ -158,17 +173,29 @@ class _Shelf:
         ]
 
 
-def _our_constants() -> Iterator[tuple[str, str, Any]]:
-    """Names in capitals: limits, lists and tables that our own code never changes."""
-    for module_name in _of_packages():
-        if module_name.startswith(_OURS):
-            for name, value in list(vars(sys.modules[module_name]).items()):
-                if name.isupper():
-                    yield module_name, name, value
+class _StillShelves:
+    """Many shelves as one: every value in its place, and no class with new names."""
+
+    def __init__(self, shelves: list[_Shelf]) -> None:
+        self.shelves = shelves
+        self._lookups = [look for shelf in shelves for look in [vars(shelf.owner).get] * len(shelf.names)]
+        self._names = [name for shelf in shelves for name in shelf.names]
+        self._values = [value for shelf in shelves for value in shelf.values]
+        self._classes = [vars(shelf.owner) for shelf in shelves if isinstance(shelf.owner, type)]
+        self._sizes = list(map(len, self._classes))
+
+    def are_untouched(self) -> bool:
+        in_place = all(map(is_, map(call, self._lookups, self._names), self._values))
+        return in_place and list(map(len, self._classes)) == self._sizes
 
 
-def _frozen(value: Any) -> Any:
-    return repr(value) if isinstance(value, dict | list | set | tuple | str | int | float) else id(value)
+def _our_tables(modules: list[ModuleType]) -> Iterator[tuple[ModuleType, str, Any]]:
+    """Names in capitals that hold something changeable, which our own code never changes."""
+    for module in modules:
+        if module.__name__.startswith(_OURS):
+            for name, value in vars(module).items():
+                if name.isupper() and not isinstance(value, Hashable):
+                    yield module, name, value
 
 
 def _of_packages() -> Iterable[str]:
@@ -178,8 +205,9 @@ def _of_packages() -> Iterable[str]:
 def _classes_of(module: ModuleType) -> Iterator[type]:
     package = module.__name__.partition(".")[0]
     for value in list(vars(module).values()):
-        if isinstance(value, type) and str(getattr(value, "__module__", "")).partition(".")[0] == package:
-            yield value
+        if isinstance(value, type) and not isinstance(value, _LEGACY):
+            if str(getattr(value, "__module__", "")).partition(".")[0] == package:
+                yield value
 
 
 def _name(owner: Owner) -> str:

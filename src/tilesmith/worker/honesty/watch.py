@@ -18,7 +18,7 @@ from tilesmith.worker.honesty.inventory import Changes, Inventory
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.settings import flipped, switches
 
-_OWN_PACKAGE = __name__.partition(".")[0]
+_OWN_MODULES = "tilesmith."
 
 
 def confess(channel: Channel, reason: str) -> NoReturn:
@@ -73,7 +73,7 @@ class Watch:
 @contextmanager
 def _out_of_sight() -> Iterator[None]:
     """Our modules cannot be found by name; an import of them is an audit event, and a tripwire."""
-    ours = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == _OWN_PACKAGE}
+    ours = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(_OWN_MODULES)}
     for name in ours:
         del sys.modules[name]
     try:
