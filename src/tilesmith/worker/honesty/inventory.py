@@ -205,9 +205,12 @@ def _of_packages() -> Iterable[str]:
 def _classes_of(module: ModuleType) -> Iterator[type]:
     package = module.__name__.partition(".")[0]
     for value in list(vars(module).values()):
-        if isinstance(value, type) and not isinstance(value, _LEGACY):
-            if str(getattr(value, "__module__", "")).partition(".")[0] == package:
-                yield value
+        if isinstance(value, type) and not isinstance(value, _LEGACY) and _package_of(value) == package:
+            yield value
+
+
+def _package_of(cls: type) -> str:
+    return str(getattr(cls, "__module__", "")).partition(".")[0]
 
 
 def _name(owner: Owner) -> str:
