@@ -13,7 +13,15 @@ from typing import Any
 from tilesmith.errors import MachineError, NotJudgedHere
 from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.examination import Examination
-from tilesmith.judge.honesty import GHOST_DRAWS, MANY_CALLS, refuse_ghost, refuse_idle
+from tilesmith.judge.honesty import (
+    FIRST_FILL,
+    GHOST_DRAWS,
+    MANY_CALLS,
+    refuse_bystanders,
+    refuse_ghost,
+    refuse_idle,
+    refuse_two_faces,
+)
 from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.references import LARGE_BYTES
 from tilesmith.judge.roofline import floor_on, gpu_for_target
@@ -21,11 +29,13 @@ from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.judge.shapes import EXACT_ONLY, generality
 from tilesmith.judge.values import Values
 from tilesmith.records import KernelResources, Verdict
+from tilesmith.worker.outlines import FirstCall
 
 _INTERPRET_S = 20.0
 _SECOND_CHANCE_S = 8.0
 _AFFORDABLE_BYTES = 16_000_000
 _AFFORDABLE_PROGRAMS = 6_000
+_AT_OWN_SHAPE = "at the task's own shape "
 _SHAPE_RELATED = (
     Verdict.COMPILE_ERROR,
     Verdict.RUNTIME_ERROR,
@@ -46,6 +56,10 @@ class Compilation:
     failure: Failed | None
     kernels: frozenset[str] | None = None
     """Those launched at the task's exact shape; null where only a smaller one could be recorded."""
+    torchs_steps: tuple[Any, ...] = ()
+    """What torch computes itself at the exact shape."""
+    first_call: FirstCall | None = None
+    """At the small shape; null where it cannot be compared."""
 
 
 def examine_on_cpu(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
@@ -81,7 +95,7 @@ def _examine_values(
         values.construct("shrunk")
     failure: Failed | None = None
     with exam.gate("ghost"):
-        haunted = _haunted(exam, reference, candidate, "shrunk")
+        haunted, first_call = _haunted(exam, reference, candidate, "shrunk")
     try:
         with exam.gate("values"):
             report = values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
@@ -98,6 +112,7 @@ def _examine_values(
             raise
         failure = failed
     with exam.gate("compile"):
+        refuse_two_faces(first_call, compilation.result().first_call)
         _accept(exam, compilation.result())
     if failure is not None:
         _second_chance(exam, reference, candidate, values, compilation.result(), failure)
@@ -112,16 +127,18 @@ def _examine_values(
 
 def _haunted(
     exam: Examination, reference: ReferenceSession, candidate: CandidateSession, variant: str
-) -> Failed | None:
-    """What to say if the kernel is right without its launches; asked before it has a past to remember."""
+) -> tuple[Failed | None, FirstCall | None]:
+    """What to say if the kernel is right without its launches, and what its first call would launch.
+
+    Asked before it has a past to remember.
+    """
     try:
         draws = exam.with_extra(GHOST_DRAWS)
-        refuse_ghost(candidate, reference, exam.config, variant, draws, calls=MANY_CALLS)
+        return None, refuse_ghost(candidate, reference, exam.config, variant, draws, calls=MANY_CALLS)
     except Failed as failed:
         if failed.verdict is Verdict.CHEATING:
-            return failed
+            return failed, None
         raise
-    return None
 
 
 def _cover_kernels(
@@ -129,7 +146,9 @@ def _cover_kernels(
 ) -> None:
     """The kernels of the task's own shape are the ones that count: all of them must have been seen at work."""
     if compilation.kernels is not None:
-        refuse_idle(tuple(compilation.kernels), "at the task's own shape ")
+        refuse_idle(tuple(compilation.kernels), _AT_OWN_SHAPE)
+        seen = reference.ask("torchs_steps", variant="shrunk", steps=compilation.torchs_steps)
+        refuse_bystanders(seen["does_all"], seen["steps"], _AT_OWN_SHAPE)
     missing = (compilation.kernels or frozenset()) - values.kernels
     if not missing:
         return
@@ -195,7 +214,8 @@ def _second_chance(
             values.construct(variant)
             report = values.check(variant, _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
             values.check_again(variant)
-            if (haunted := _haunted(exam, reference, candidate, variant)) is not None:
+            haunted, _ = _haunted(exam, reference, candidate, variant)
+            if haunted is not None:
                 raise haunted
         except (Failed, MachineError) as error:
             if isinstance(error, Failed) and error.verdict is Verdict.CHEATING:
@@ -228,6 +248,7 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
     compiler = CandidateSession(spawn("native", "compiler"), exam.config.timeout_s)
     try:
         compiler.ask("load", **exam.load_request())
+        first_call = _first_call(compiler, reference)
         recorded, exact = _record(compiler, reference)
         compiled = compiler.ask("compile")
     except Failed as failed:
@@ -242,7 +263,19 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
         compiler.close()
     resources = tuple(KernelResources(**one) for one in compiled["resources"])
     kernels = frozenset(recorded["launches"]) if exact else None
-    return Compilation(resources, len(recorded["launches"]), recorded["programs"], None, None, kernels)
+    steps = tuple(recorded.get("torchs_steps", ()))
+    launches, programs = len(recorded["launches"]), recorded["programs"]
+    return Compilation(resources, launches, programs, None, None, kernels, steps, first_call)
+
+
+def _first_call(compiler: CandidateSession, reference: ReferenceSession) -> FirstCall | None:
+    inputs = reference.inputs("shrunk", GHOST_DRAWS[0])
+    if inputs is None:
+        return None
+    construction = reference.construction("shrunk")
+    seen = compiler.ask("first_call", construction=construction, inputs=inputs, fill=float(FIRST_FILL))
+    call: FirstCall | None = seen["first_call"]
+    return call
 
 
 def _record(compiler: CandidateSession, reference: ReferenceSession) -> tuple[dict[str, Any], bool]:

@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.budget import judge_outputs
 from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.records import Verdict
+from tilesmith.worker.outlines import FirstCall
 
 GHOST_DRAWS = ("own", "wild", "large")
 _LEAST_DRAWS = 2
 """On a single draw an honest epilogue may have nothing to do."""
-_FILLS: tuple[str, ...] = ("0", "1")
+FIRST_FILL = "0"
+_FILLS: tuple[str, ...] = (FIRST_FILL, "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
 _DECOY_SHARE = 0.9
 MANY_CALLS = 60
@@ -43,13 +46,13 @@ def refuse_decoy(shares: Sequence[float]) -> None:
         )
 
 
-def refuse_bystanders(torch_does_all: bool, steps: Sequence[str]) -> None:
+def refuse_bystanders(torch_does_all: bool, steps: Sequence[str], where: str = "") -> None:
     """`steps`: the operators of the task. A kernel may take some of them over, or all; not none."""
     if torch_does_all:
         raise Failed(
             Verdict.CHEATING,
-            f"PyTorch takes every step of the task itself ({', '.join(steps[:4])}): the Triton kernels beside it "
-            "are decoys",
+            f"{where}PyTorch takes every step of the task itself ({', '.join(steps[:4])}): the Triton kernels "
+            "beside it are decoys",
         )
 
 
@@ -79,16 +82,18 @@ def refuse_ghost(
     draws: Sequence[str],
     gpu: Callable[[], AbstractContextManager[None]] = nullcontext,
     calls: int = 0,
-) -> None:
+) -> FirstCall | None:
     """Forward with every launch left out, in memory full of zeros and of ones: the answer must be wrong.
 
     A right answer must be so on all the draws, because an epilogue may have nothing to do on one of them. `calls`
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
+    Returns, where there is no GPU, what the first of all calls would have launched.
     """
     usable = [draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.inputs(variant, draw) is not None]
     if len(usable) < _LEAST_DRAWS:
-        return
+        return None
     fills = _FILLS
+    first_call: FirstCall | None = None
     for draw in usable[: max(_LEAST_DRAWS, len(draws))]:
         outputs = {fill: candidate.output_file() for fill in fills}
         inputs = reference.inputs(variant, draw)
@@ -97,14 +102,48 @@ def refuse_ghost(
                 "haunt", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
             )
             _refuse_counting(seen["launches"])
-            calls = 0
+            calls, first_call = 0, first_call or seen["first_call"]
             answered = [fill for fill in fills if fill in seen["answered"]]
             fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))
         if not fills:
-            return
+            return first_call
     raise Failed(
         Verdict.CHEATING, "its answer is right even when its Triton kernels do nothing: something else computes it"
     )
+
+
+def refuse_two_faces(interpreted: FirstCall | None, compiled: FirstCall | None) -> None:
+    """The same call with and without the interpreter, on the same inputs and without results of any kernel.
+
+    What the host code launches must not depend on who runs the kernels.
+    """
+    if interpreted is None or compiled is None:
+        return
+    here, there = interpreted["launches"], compiled["launches"]
+    differences = (_difference(*pair) for pair in zip(here, there, strict=False))
+    difference = next((found for found in differences if found), None)
+    if difference is None and len(here) != len(there) and interpreted["complete"] and compiled["complete"]:
+        difference = f"{len(there)} kernels instead of {len(here)}"
+    if difference is not None:
+        raise Failed(
+            Verdict.CHEATING,
+            f"it launches something else where its kernels are not interpreted: {difference}; what is judged must "
+            "be what runs",
+        )
+
+
+def _difference(here: Sequence[Any], there: Sequence[Any]) -> str | None:
+    (kernel, grid, arguments), (other_kernel, other_grid, other_arguments) = here, there
+    if kernel != other_kernel:
+        return f"{other_kernel} instead of {kernel}"
+    if list(grid) != list(other_grid):
+        return f"{kernel} on a grid of {tuple(other_grid)} instead of {tuple(grid)}"
+    if arguments is None or other_arguments is None:
+        return None
+    for name in arguments.keys() & other_arguments.keys():
+        if arguments[name] != other_arguments[name]:
+            return f"{kernel} with {name} = {other_arguments[name]} instead of {arguments[name]}"
+    return None
 
 
 def _is_right(reference: ReferenceSession, config: CheckConfig, variant: str, draw: str, output: str) -> bool:

@@ -18,7 +18,7 @@ from tilesmith.worker.faults import explain_fault
 from tilesmith.worker.honesty.provenance import Provenance
 from tilesmith.worker.launches import observe
 from tilesmith.worker.loading import construct, execute
-from tilesmith.worker.operators import Step
+from tilesmith.worker.operators import MOST_STEPS, Step
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.runner import Built, Runner
 from tilesmith.worker.serving import Operation, answer_requests
@@ -26,8 +26,6 @@ from tilesmith.worker.state import state_of
 from tilesmith.worker.tensor_file import write_tensors
 from tilesmith.worker.timed import TimedCandidate
 from tilesmith.worker.timing_inputs import TimingInputs
-
-_MOST_STEPS = 4096
 
 
 def serve(channel: Channel) -> None:
@@ -136,7 +134,7 @@ class Candidate:
         with self._runner.told_of_launches(provenance):
             outputs = self._runner.forward(built, inputs, guard, provenance)
         write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
-        return outputs, provenance.steps[:_MOST_STEPS]
+        return outputs, provenance.steps[:MOST_STEPS]
 
     def inspect(self, variant: str, inputs: str) -> dict[str, Any]:
         """After a settled call: what its kernels use, their share of the device's time, and stray streams."""

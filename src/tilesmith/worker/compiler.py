@@ -17,12 +17,19 @@ import torch
 from tilesmith.worker import exchange
 from tilesmith.worker.channel import Channel
 from tilesmith.worker.compile import CompileFailure, Launch, compile_launch, distinct, recording
+from tilesmith.worker.compile.fake_graphs import captures
 from tilesmith.worker.faults import explain_fault
+from tilesmith.worker.guards import GuardedMemory
+from tilesmith.worker.honesty.caught import Caught
+from tilesmith.worker.honesty.ghost import in_a_fork
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.watch import Watch, confess
 from tilesmith.worker.loading import construct, execute
+from tilesmith.worker.operators import MOST_STEPS, Steps
+from tilesmith.worker.outlines import first_call
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.serving import Operation, answer_requests
+from tilesmith.worker.taskside import seed_everything
 from tilesmith.worker.taskside.faking import fake_tensors
 
 _MOST_KERNELS = 24
@@ -33,6 +40,7 @@ def serve(channel: Channel) -> None:
     compiler = Compiler(channel)
     operations: dict[str, Operation] = {
         "load": compiler.load,
+        "first_call": compiler.first_call,
         "record_exact": compiler.record_exact,
         "record": compiler.record,
         "compile": compiler.compile,
@@ -54,6 +62,36 @@ class Compiler:
             self._class = execute(path, text)
         return {}
 
+    def first_call(self, construction: str, inputs: str, fill: float) -> dict[str, Any]:
+        """What the first of all calls would launch; in a copy, so that the next call is the first again.
+
+        Fresh memory is full of `fill`, and nothing else is known of what kernels would have written.
+        """
+        heard = in_a_fork(lambda: self._first_call(construction, inputs, fill))
+        if "caught" in heard:
+            raise Caught(heard["caught"])
+        return {"first_call": heard.get("first_call")}
+
+    def _first_call(self, construction: str, inputs: str, fill: float) -> dict[str, Any]:
+        plan = exchange.read_trusted(construction)
+        given = exchange.read_inputs(inputs, "cpu")
+        launches: list[Launch] = []
+        complete, earlier = False, captures()
+        try:
+            with self._recording(all_configs=False) as launches:
+                model, _ = construct(self._class, plan, "cpu")
+                seed_everything(plan["seed"])
+                launches.clear()
+                with GuardedMemory(None, fill):
+                    model(*given)
+            complete = True
+        except Caught as caught:
+            return {"caught": str(caught)}
+        except Exception:  # without results of its kernels it may well fail
+            pass
+        comparable = captures() == earlier  # what a graph holds is recorded once here, and at each replay there
+        return {"first_call": first_call(launches, complete) if comparable else None}
+
     def record_exact(self, blueprint: str) -> dict[str, Any]:
         """One forward at the task's exact shape on fake tensors: no memory, no arithmetic.
 
@@ -71,11 +109,13 @@ class Compiler:
         def fake(tensor: torch.Tensor) -> torch.Tensor:
             return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
 
-        with self._recording(translate=device == "cpu") as launches, fake_tensors():
+        with self._recording(translate=device == "cpu") as launches, fake_tensors(), Steps() as steps:
             model = self._class(*plan["args"], **plan["kwargs"])
             model = model.to(device) if device != "cpu" else model
-            model(*[exchange.map_tensors(value, fake) for value in plan["inputs"]])
-        return self._keep(launches)
+            inputs = [exchange.map_tensors(value, fake) for value in plan["inputs"]]
+            steps.taken.clear()
+            model(*inputs)
+        return self._keep(launches) | {"torchs_steps": steps.taken[:MOST_STEPS]}
 
     def record(self, construction: str, inputs: str) -> dict[str, Any]:
         """One forward on real tensors of a small shape, for host code that looks at values."""
@@ -87,8 +127,8 @@ class Compiler:
         return self._keep(launches)
 
     @contextmanager
-    def _recording(self, translate: bool = True) -> Iterator[list[Launch]]:
-        record = recording(target=self._target, all_configs=True)
+    def _recording(self, translate: bool = True, all_configs: bool = True) -> Iterator[list[Launch]]:
+        record = recording(target=self._target, all_configs=all_configs)
         world = pretend_cuda(translate=translate)
         with record as launches, world, torch.no_grad(), self._watch.over_candidate_code():
             yield launches

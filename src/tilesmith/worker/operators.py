@@ -14,6 +14,7 @@ from tilesmith.worker.exchange import tensors_in
 
 Step = tuple[str, int]
 """Kind of operator, elements of its result."""
+MOST_STEPS = 4096
 _NEARLY = 0.9
 _SYNONYMS = {
     **dict.fromkeys(("mm", "addmm", "bmm", "baddbmm", "matmul", "linear", "mv", "addmv", "dot"), "matmul"),

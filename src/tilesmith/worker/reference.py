@@ -54,6 +54,7 @@ def serve(channel: Channel) -> None:
         "compare": reference.compare,
         "compare_timed": reference.compare_timed,
         "torchs_share": reference.torchs_share,
+        "torchs_steps": reference.torchs_steps,
         "move_parameters": reference.move_parameters,
         "cheats": reference.cheats,
         "try_cheats": reference.try_cheats,
@@ -150,11 +151,14 @@ class Reference:
         positions = [int(one) for one in held.layout] if isinstance(held.layout, list) else []
         if len(positions) != len(held.tensors):
             raise BadTensorFile("the positions do not fit the tensors")
-        chosen = self._variant(variant)
-        task = chosen.steps()
+        share = torchs_share(self._variant(variant), draw, held.tensors, positions)
+        return {"share": share} | self.torchs_steps(variant, steps)
+
+    def torchs_steps(self, variant: str, steps: list[list[Any]]) -> dict[str, Any]:
+        """Whether torch took every step of the task, on at least as many elements as this variant of it has."""
+        task = self._variant(variant).steps()
         does_all = covers([(str(kind), int(size)) for kind, size in steps], task)
-        share = torchs_share(chosen, draw, held.tensors, positions)
-        return {"share": share, "does_all": does_all, "steps": sorted({kind for kind, _ in task})}
+        return {"does_all": does_all, "steps": sorted({kind for kind, _ in task})}
 
     def compare_timed(self, seed: int, path: str) -> dict[str, Any]:
         """The same for the outputs of a timed call, whose inputs were varied by `seed`."""

@@ -22,6 +22,7 @@ from tilesmith.worker.honesty.watch import Watch, confess
 from tilesmith.worker.interpret import install as install_interpreter
 from tilesmith.worker.launches import LaunchLog
 from tilesmith.worker.loading import adopt_sizes
+from tilesmith.worker.outlines import FirstCall, first_call
 from tilesmith.worker.pretend_cuda import pretend_cuda
 from tilesmith.worker.state import Transfer, fill
 from tilesmith.worker.taskside import seed_everything
@@ -93,6 +94,10 @@ class Runner:
         if self.device == "cuda":
             return list(self.launches.names)
         return [launch.kernel for launch in self.launches.launches]
+
+    def first_call(self, complete: bool) -> FirstCall | None:
+        """In the interpreter, with launches muted: what a call would have launched."""
+        return None if self.device == "cuda" else first_call(self.launches.launches, complete)
 
 
 def as_returned(outputs: Any) -> Any:

@@ -17,6 +17,7 @@ from tilesmith.worker.guards import GuardedMemory
 from tilesmith.worker.honesty.caught import Caught
 from tilesmith.worker.honesty.ghost import in_a_fork
 from tilesmith.worker.honesty.provenance import is_blank
+from tilesmith.worker.outlines import FirstCall
 from tilesmith.worker.runner import Built, Runner
 
 
@@ -31,28 +32,44 @@ def haunt(
     def seance() -> dict[str, Any]:
         with runner.launches.muted():
             try:
-                answered = [fill for fill, path in outputs.items() if _answers(runner, built, given, fill, path)]
-                return {"answered": answered, "launches": _launches(runner, built, given, calls, limit_s)}
+                answered, first_call = _heard(runner, built, given, outputs)
+                launches = _launches(runner, built, given, calls, limit_s)
+                return {"answered": answered, "launches": launches, "first_call": first_call}
             except Caught as caught:
                 return {"caught": str(caught)}
 
     heard = in_a_fork(seance) if runner.device == "cpu" else seance()
     if "caught" in heard:
         raise Caught(heard["caught"])
-    return {"answered": [], "launches": []} | heard
+    return {"answered": [], "launches": [], "first_call": None} | heard
 
 
-def _answers(runner: Runner, built: Built, given: list[Any], fill: str, path: str) -> bool:
+def _heard(
+    runner: Runner, built: Built, given: list[Any], outputs: dict[str, str]
+) -> tuple[list[str], FirstCall | None]:
+    """The fills that gave an answer, and what the first of all calls would have launched."""
+    answered: list[str] = []
+    first_call: FirstCall | None = None
+    for fill, path in outputs.items():
+        runner.forget_launches()
+        returned = _forward(runner, built, given, fill)
+        if first_call is None:
+            first_call = runner.first_call(complete=returned is not None)
+        if returned is not None and not all(
+            map(is_blank, exchange.tensors_in([returned]))
+        ):  # or it is nothing but the fill
+            exchange.write_outputs(path, returned)
+            answered.append(fill)
+    return answered, first_call
+
+
+def _forward(runner: Runner, built: Built, given: list[Any], fill: str) -> Any:
     try:
-        outputs = runner.forward(built, given, GuardedMemory(None, float(fill)))
+        return runner.forward(built, given, GuardedMemory(None, float(fill)))
     except Caught:
         raise
     except Exception:  # without its kernels it may well fail
-        return False
-    if all(map(is_blank, exchange.tensors_in([outputs]))):
-        return False  # nothing but the fill: not worth a comparison
-    exchange.write_outputs(path, outputs)
-    return True
+        return None
 
 
 def _launches(runner: Runner, built: Built, given: list[Any], calls: int, limit_s: float) -> list[int]:

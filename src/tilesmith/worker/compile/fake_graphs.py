@@ -48,6 +48,12 @@ class _Capture:
 
 
 _capture: _Capture | None = None
+_captures = 0
+
+
+def captures() -> int:
+    """How many were begun so far."""
+    return _captures
 
 
 def start_work(run: Callable[[dict[str, Any]], None], arguments: dict[str, Any], what: str) -> None:
@@ -75,7 +81,8 @@ class CUDAGraph:
         self._pool = graph_pool_handle()
 
     def capture_begin(self, pool: Any = None, capture_error_mode: str = "global", **_: Any) -> None:
-        global _capture
+        global _capture, _captures
+        _captures += 1
         fake_streams.forbid_while_capturing()
         if not fake_streams.on_side_stream():
             raise RuntimeError("CUDA graphs must be captured on a non-default stream.")

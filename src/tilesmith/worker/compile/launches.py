@@ -27,6 +27,8 @@ class Launch:
     """num_warps, num_stages, num_ctas, maxnreg, ... as far as the launch said them."""
     line: int
     """Of the kernel's `def`, in its file."""
+    arguments: dict[str, str] | None = field(default=None, compare=False)
+    """In words; null for a kernel that was compiled before its launch."""
     autotuned_call: int | None = field(default=None, compare=False)
     """Launches sharing this number are the configs of one autotuned call: triton drops those that do not
     fit the GPU, so only one of them has to compile."""

@@ -10,6 +10,7 @@ import operator
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from tilesmith.worker.compile.fake_driver import fake_driver
 from tilesmith.worker.compile.jit_functions import def_line
 from tilesmith.worker.compile.launches import Launch
 from tilesmith.worker.compile.targets import Target, target_named
+from tilesmith.worker.outlines import arguments_in_words
 
 CUDA_GRID_LIMITS = (2**31 - 1, 65535, 65535)
 
@@ -78,7 +80,8 @@ class Recorder:
             autotuned_call=self._current_call,
         )
         if not warmup:
-            launch = self.note(launch, grid(bound) if callable(grid) else grid)
+            told = replace(launch, arguments=arguments_in_words(bound))
+            launch = self.note(told, grid(bound) if callable(grid) else grid)
         return RecordedKernel(self, launch)
 
     def run_autotuned(self, tuner: Any, *args: Any, **kwargs: Any) -> Any:
@@ -110,7 +113,7 @@ class Recorder:
 
     def note(self, launch: Launch, grid: Any) -> Launch:
         """Add the launch on this grid to the record."""
-        placed = Launch(**{**vars(launch), "grid": self._canonical(grid)})
+        placed = replace(launch, grid=self._canonical(grid))
         self.launches.append(placed)
         return placed
 

@@ -17,6 +17,7 @@ from tilesmith.worker.interpret.handles import Handle
 from tilesmith.worker.interpret.language import bind_language
 from tilesmith.worker.interpret.launch import interpretable, run_kernel
 from tilesmith.worker.interpret.warmed import WarmedKernel
+from tilesmith.worker.outlines import arguments_in_words
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,8 @@ class InterpretedLaunch:
     kernel: str
     grid: Grid
     line: int | None
+    arguments: dict[str, str] | None = None
+    """In words, where launches are muted and nothing else is known of them."""
 
 
 class Interpreter:
@@ -71,11 +74,12 @@ class Interpreter:
         self._orders_drawn += 1
         return self._seed * 1_000_003 + self._orders_drawn if self._seed else 0
 
-    def record(self, function: Any, grid: Grid) -> None:
+    def record(self, function: Any, grid: Grid, bound: dict[str, Any]) -> None:
         """Note a launch."""
         if self._recording:
             line = function.__code__.co_firstlineno
-            self.launches.append(InterpretedLaunch(function.__name__, grid, line))
+            words = arguments_in_words(bound) if self.is_muted else None
+            self.launches.append(InterpretedLaunch(function.__name__, grid, line, words))
 
     @contextlib.contextmanager
     def muted(self) -> Iterator[None]:

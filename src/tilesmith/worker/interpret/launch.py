@@ -86,7 +86,7 @@ def run_kernel(interpreter: Interpreter, kernel: Any, args: Any, kwargs: Any, gr
 
 def _run_programs(interpreter: Interpreter, function: Any, dimensions: Grid, bound: dict[str, Any]) -> None:
     """The launch itself; a CUDA graph repeats it at every replay."""
-    interpreter.record(function, dimensions)
+    interpreter.record(function, dimensions, bound)
     if interpreter.is_muted:
         return
     with torch._C.DisableTorchFunction():
