@@ -72,21 +72,23 @@ def _preload() -> None:
     importlib.import_module("torch").set_num_threads(1)
     sandbox.system_paths()  # remembered for every child
     importlib.import_module("tilesmith.worker.taskside.trial").warm_up()
-    with contextlib.suppress(ImportError):  # imported at the first launch
-        importlib.import_module("triton.experimental.gluon")
     if os.environ.get("TRITON_INTERPRET") == "1":
         importlib.import_module("tilesmith.worker.interpret.interpreter")
-    else:
-        _hash_triton()
+    _warm_triton()
     gc.collect()
     gc.freeze()  # or every child would search all of torch for garbage, and copy its pages by doing so
 
 
-def _hash_triton() -> None:
-    """At its first compilation Triton hashes itself for a third of a second, and remembers."""
-    cache = importlib.import_module("triton.runtime.cache")
-    with contextlib.suppress(AttributeError):
-        cache.triton_key()
+def _warm_triton() -> None:
+    """What Triton does at its first launch and its first compilation, and remembers: half a second for each child.
+
+    Releases differ, and nothing depends on it.
+    """
+    with contextlib.suppress(Exception):
+        importlib.import_module("triton.experimental.gluon")
+    if os.environ.get("TRITON_INTERPRET") != "1":
+        with contextlib.suppress(Exception):
+            importlib.import_module("triton.runtime.cache").triton_key()
 
 
 def _serve_one(request: dict[str, Any], channel_fd: int, control_fd: int) -> None:
