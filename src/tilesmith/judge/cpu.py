@@ -58,8 +58,8 @@ class Compilation:
     """Those launched at the task's exact shape; null where only a smaller one could be recorded."""
     torchs_steps: tuple[Any, ...] = ()
     """What torch computes itself at the exact shape."""
-    first_calls: tuple[FirstCall, ...] = ()
-    """The same first call twice, at the small shape; none where it cannot be compared."""
+    first_call: FirstCall | None = None
+    """At the small shape; null where it cannot be compared."""
 
 
 def examine_on_cpu(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
@@ -115,7 +115,7 @@ def _examine_values(
         _accept(exam, compilation.result())
     if failure is not None:
         _second_chance(exam, reference, candidate, values, compilation.result(), failure)
-    refuse_two_faces(first_call, compilation.result().first_calls)
+    refuse_two_faces(first_call, compilation.result().first_call)
     if failure is not None:
         return
     with exam.gate("longer shapes"):
@@ -249,7 +249,7 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
     compiler = CandidateSession(spawn("native", "compiler"), exam.config.timeout_s)
     try:
         compiler.ask("load", **exam.load_request())
-        first_calls = _first_calls(compiler, reference)
+        first_call = _first_call(compiler, reference)
         recorded, exact = _record(compiler, reference)
         compiled = compiler.ask("compile")
     except Failed as failed:
@@ -266,18 +266,18 @@ def _compile(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> Co
     kernels = frozenset(recorded["launches"]) if exact else None
     steps = tuple(recorded.get("torchs_steps", ()))
     launches, programs = len(recorded["launches"]), recorded["programs"]
-    return Compilation(resources, launches, programs, None, None, kernels, steps, first_calls)
+    return Compilation(resources, launches, programs, None, None, kernels, steps, first_call)
 
 
-def _first_calls(compiler: CandidateSession, reference: ReferenceSession) -> tuple[FirstCall, ...]:
-    """Twice, to know what differs by itself."""
+def _first_call(compiler: CandidateSession, reference: ReferenceSession) -> FirstCall | None:
     inputs = reference.inputs("shrunk", GHOST_DRAWS[0])
     if inputs is None:
-        return ()
+        return None
     construction, fill = reference.construction("shrunk"), float(FIRST_FILL)
-    asked = (compiler.ask("first_call", construction=construction, inputs=inputs, fill=fill) for _ in range(2))
-    calls = [reply["first_call"] for reply in asked]
-    return () if None in calls else tuple(calls)
+    call: FirstCall | None = compiler.ask("first_call", construction=construction, inputs=inputs, fill=fill)[
+        "first_call"
+    ]
+    return call
 
 
 def _record(compiler: CandidateSession, reference: ReferenceSession) -> tuple[dict[str, Any], bool]:

@@ -67,16 +67,18 @@ def _serve(listener: socket.socket) -> None:
 
 
 def _preload() -> None:
+    gc.disable()  # there is next to no garbage in imports
     for name in ("numpy", "torch", "triton", "triton.language", *ROLES.values()):
         importlib.import_module(name)
     importlib.import_module("torch").set_num_threads(1)
     sandbox.system_paths()  # remembered for every child
-    importlib.import_module("tilesmith.worker.taskside.trial").warm_up()
+    importlib.import_module("tilesmith.worker.taskside.trial").warm_up()  # its imports patch torch, too
     if os.environ.get("TRITON_INTERPRET") == "1":
-        importlib.import_module("tilesmith.worker.interpret.interpreter")
+        importlib.import_module("tilesmith.worker.interpret.interpreter").install()
     _warm_triton()
-    gc.collect()
+    importlib.import_module("tilesmith.worker.honesty.inventory").taken()
     gc.freeze()  # or every child would search all of torch for garbage, and copy its pages by doing so
+    gc.enable()
 
 
 def _warm_triton() -> None:

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 from tilesmith.records import Verdict
 from tilesmith.worker.channel import Channel
-from tilesmith.worker.honesty import doors, ghost, tripwire
+from tilesmith.worker.honesty import doors, ghost, inventory, tripwire
 from tilesmith.worker.honesty.caught import Caught
-from tilesmith.worker.honesty.inventory import Changes, Inventory
+from tilesmith.worker.honesty.inventory import Changes
 from tilesmith.worker.honesty.paths import Territory
 from tilesmith.worker.honesty.settings import flipped, switches
 
@@ -35,7 +35,7 @@ class Watch:
     def __init__(self, territory: Territory, report: Callable[[str], None]) -> None:
         """`report` tells the parent and ends the process."""
         self._report = report
-        self._inventory = Inventory()
+        self._inventory = inventory.taken()
         self._threads = set(sys._current_frames())
         self._handlers = _handlers()
         tripwire.arm(territory, report)
