@@ -29,6 +29,7 @@ RAGGED_GROWTH = 2
 LONG_SECONDS = 2.0
 LONG_ELEMENTS = 300_000
 LONG_OUTPUTS = 8_192
+LONG_ROWS = 2_048
 ALIGNED_ELEMENTS = 2_500_000
 ALIGNED_FLOPS = 600_000_000
 
@@ -53,9 +54,13 @@ class _Budget:
     flops: int
     outputs: int | None = None
     """Where outputs and inputs are not of one size, because a kernel may start a program for each output."""
+    rows: int | None = None
+    """Where they are, because it may start one for each row."""
 
     def fits(self, trial: Trial) -> bool:
         if self.outputs is not None and trial.outputs > self.outputs and not trial.is_map:
+            return False
+        if self.rows is not None and trial.rows > self.rows and trial.is_map:
             return False
         return trial.elements <= self.elements and trial.flops <= self.flops
 
@@ -124,7 +129,7 @@ def odd_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[S
 def long_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[ShrunkChoice]:
     """Up to `count` versions of the chosen small task with one size much longer, for one run each."""
     small = parse_task(task.path, choice.text)
-    budget = _Budget(LONG_ELEMENTS, BUDGET_FLOPS, LONG_OUTPUTS)
+    budget = _Budget(LONG_ELEMENTS, BUDGET_FLOPS, LONG_OUTPUTS, LONG_ROWS)
     search = _Ragged(task, small, try_task(task.path, choice.text), budget, time.monotonic() + LONG_SECONDS)
     found: list[ShrunkChoice] = []
     for versions in long_variants(small, task):

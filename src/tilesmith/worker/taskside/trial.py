@@ -46,6 +46,8 @@ class Trial:
     outputs: int = 0
     largest_input: int = 0
     """Elements: a kernel may start one program for each output, unless outputs are as many as inputs."""
+    rows: int = 0
+    """Of the output with the most: there, a kernel may start one program for each row."""
 
     @property
     def is_map(self) -> bool:
@@ -110,7 +112,12 @@ def _run_real(path: Path, text: str, flops: int) -> Trial:
     fault = _degenerate(outputs)
     elements = _elements([inputs, outputs, *model.parameters(), *model.buffers()])
     largest = max((tensor.numel() for tensor in tensors_in(inputs)), default=0)
-    return Trial(not fault, fault, elements, flops, _ranks(outputs), True, _elements(outputs), largest)
+    rows = max((_rows(tensor) for tensor in tensors_in(outputs)), default=0)
+    return Trial(not fault, fault, elements, flops, _ranks(outputs), True, _elements(outputs), largest, rows)
+
+
+def _rows(tensor: torch.Tensor) -> int:
+    return tensor.numel() // tensor.shape[-1] if tensor.dim() and tensor.numel() else 1
 
 
 def _degenerate(outputs: Any) -> str:
