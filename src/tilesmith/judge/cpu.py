@@ -17,8 +17,9 @@ from tilesmith.judge.honesty import (
     FIRST_FILL,
     GHOST_DRAWS,
     MANY_CALLS,
+    Ghost,
+    ghost_of,
     refuse_bystanders,
-    refuse_ghost,
     refuse_idle,
     refuse_two_faces,
 )
@@ -95,7 +96,7 @@ def _examine_values(
         values.construct("shrunk")
     failure: Failed | None = None
     with exam.gate("ghost"):
-        haunted, first_call = _haunted(exam, reference, candidate, "shrunk")
+        ghost = _ghost(exam, reference, candidate, "shrunk")
     try:
         with exam.gate("values"):
             report = values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
@@ -103,8 +104,8 @@ def _examine_values(
             exam.notes += report.notes
             exam.launches = len(report.launches)
             refuse_idle(report.launches)
-            if haunted is not None:
-                raise haunted
+            if ghost.accusation is not None:
+                raise ghost.accusation
         with exam.gate("determinism"):
             values.check_again("shrunk")
     except Failed as failed:
@@ -115,7 +116,7 @@ def _examine_values(
         _accept(exam, compilation.result())
     if failure is not None:
         _second_chance(exam, reference, candidate, values, compilation.result(), failure)
-    refuse_two_faces(first_call, compilation.result().first_call)
+    refuse_two_faces(ghost.first_call, compilation.result().first_call)
     if failure is not None:
         return
     with exam.gate("longer shapes"):
@@ -126,20 +127,10 @@ def _examine_values(
     _cover_kernels(exam, reference, values, compilation.result())
 
 
-def _haunted(
-    exam: Examination, reference: ReferenceSession, candidate: CandidateSession, variant: str
-) -> tuple[Failed | None, FirstCall | None]:
-    """What to say if the kernel is right without its launches, and what its first call would launch.
-
-    Asked before it has a past to remember.
-    """
-    try:
-        draws = exam.with_extra(GHOST_DRAWS)
-        return None, refuse_ghost(candidate, reference, exam.config, variant, draws, calls=MANY_CALLS)
-    except Failed as failed:
-        if failed.verdict is Verdict.CHEATING:
-            return failed, None
-        raise
+def _ghost(exam: Examination, reference: ReferenceSession, candidate: CandidateSession, variant: str) -> Ghost:
+    """Asked before the kernel has a past to remember."""
+    draws = exam.with_extra(GHOST_DRAWS)
+    return ghost_of(candidate, reference, exam.config, variant, draws, calls=MANY_CALLS)
 
 
 def _cover_kernels(
@@ -215,9 +206,9 @@ def _second_chance(
             values.construct(variant)
             report = values.check(variant, _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
             values.check_again(variant)
-            haunted, _ = _haunted(exam, reference, candidate, variant)
-            if haunted is not None:
-                raise haunted
+            ghost = _ghost(exam, reference, candidate, variant)
+            if ghost.accusation is not None:
+                raise ghost.accusation
         except (Failed, MachineError) as error:
             if isinstance(error, Failed) and error.verdict is Verdict.CHEATING:
                 raise

@@ -9,7 +9,7 @@ from tilesmith.errors import MachineError
 from tilesmith.judge.draws import DRAWS, FEW_DRAWS
 from tilesmith.judge.examination import Examination
 from tilesmith.judge.gpu_lock import GpuLock
-from tilesmith.judge.honesty import refuse_ghost, refuse_idle, refuse_loose_streams
+from tilesmith.judge.honesty import ghost_of, refuse_idle, refuse_loose_streams
 from tilesmith.judge.nursery import Spawn
 from tilesmith.judge.references import is_large
 from tilesmith.judge.roofline import floor_on, gpu_at_hand
@@ -88,14 +88,13 @@ def _compile_ahead(
         ahead.ask("load", **exam.load_request())
         ahead.ask("construct", variant="exact", construction=reference.construction("exact"))
         ahead.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
-        refuse_ghost(ahead, reference, exam.config, "exact", exam.with_extra(FEW_DRAWS), lock.shared)
+        return ghost_of(ahead, reference, exam.config, "exact", exam.with_extra(FEW_DRAWS), lock.shared).accusation
     except (Failed, MachineError) as error:
         return error if isinstance(error, Failed) and error.verdict is Verdict.CHEATING else None
     finally:
         ahead.end()
         folders.copy_plain_files(ahead.folder / "triton", folder / "triton")
         ahead.close()
-    return None
 
 
 def _inspect(exam: Examination, reference: ReferenceSession, candidate: CandidateSession) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from typing import Any
 
 from tilesmith.config import CheckConfig
@@ -22,6 +23,8 @@ _LEAST_DRAWS = 2
 FIRST_FILL = "0"
 _FILLS: tuple[str, ...] = (FIRST_FILL, "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
+_COUNTING = "after some calls it launches no Triton kernel any more: calls are counted, or results remembered"
+_UNNEEDED = "its answer is right even when its Triton kernels do nothing: something else computes it"
 _DECOY_SHARE = 0.9
 MANY_CALLS = 60
 _CALLS_S = 0.5
@@ -74,7 +77,17 @@ def refuse_loose_streams(unjoined: Sequence[str]) -> None:
         )
 
 
-def refuse_ghost(
+@dataclass(frozen=True)
+class Ghost:
+    """What came of calls with every launch left out."""
+
+    accusation: Failed | None = None
+    """For the judge to raise when it knows that the values are right: a wrong answer is called wrong."""
+    first_call: FirstCall | None = None
+    """Where there is no GPU: what the first of all calls would have launched."""
+
+
+def ghost_of(
     candidate: CandidateSession,
     reference: ReferenceSession,
     config: CheckConfig,
@@ -82,16 +95,16 @@ def refuse_ghost(
     draws: Sequence[str],
     gpu: Callable[[], AbstractContextManager[None]] = nullcontext,
     calls: int = 0,
-) -> FirstCall | None:
+) -> Ghost:
     """Forward with every launch left out, in memory full of zeros and of ones: the answer must be wrong.
 
     A right answer must be so on all the draws, because an epilogue may have nothing to do on one of them. `calls`
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
-    Returns, where there is no GPU, what the first of all calls would have launched.
+    Raises where the code is caught at something that only a cheat does.
     """
     usable = [draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.inputs(variant, draw) is not None]
     if len(usable) < _LEAST_DRAWS:
-        return None
+        return Ghost()
     fills = _FILLS
     first_call: FirstCall | None = None
     for draw in usable[: max(_LEAST_DRAWS, len(draws))]:
@@ -101,15 +114,14 @@ def refuse_ghost(
             seen = candidate.ask(
                 "haunt", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
             )
-            _refuse_counting(seen["launches"])
+            if 0 in seen["launches"]:
+                return Ghost(Failed(Verdict.CHEATING, _COUNTING))
             calls, first_call = 0, first_call or seen["first_call"]
             answered = [fill for fill in fills if fill in seen["answered"]]
             fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))
         if not fills:
-            return first_call
-    raise Failed(
-        Verdict.CHEATING, "its answer is right even when its Triton kernels do nothing: something else computes it"
-    )
+            return Ghost(first_call=first_call)
+    return Ghost(Failed(Verdict.CHEATING, _UNNEEDED))
 
 
 def refuse_two_faces(interpreted: FirstCall | None, compiled: FirstCall | None) -> None:
@@ -147,11 +159,3 @@ def _between(here: Sequence[Any], there: Sequence[Any]) -> Iterator[str]:
 def _is_right(reference: ReferenceSession, config: CheckConfig, variant: str, draw: str, output: str) -> bool:
     result = reference.ask("compare", variant=variant, draw=draw, path=output)
     return "outputs" in result and judge_outputs(result["outputs"], config.k, draw).verdict is Verdict.PASSED
-
-
-def _refuse_counting(launches: Sequence[int]) -> None:
-    if 0 in launches:
-        raise Failed(
-            Verdict.CHEATING,
-            "after some calls it launches no Triton kernel any more: calls are counted, or results remembered",
-        )
