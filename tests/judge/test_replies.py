@@ -23,6 +23,7 @@ KERNEL = {
     "num_warps": 4,
     "num_stages": 3,
 }
+CALL = {"launches": [["k", [4, 1, 1], {"n": "8"}], ["j", [1, 1, 1], None]], "complete": True}
 GENUINE: dict[str, dict[str, Any]] = {
     "run": {
         "launches": ["k"],
@@ -42,7 +43,9 @@ GENUINE: dict[str, dict[str, Any]] = {
         "straggling_ms": [0.0],
         "launches": 2,
     },
-    "haunt": {"answered": ["0"], "launches": [1, 2]},
+    "haunt": {"answered": ["0"], "stops": False, "changes": None, "first_call": CALL},
+    "first_call": {"first_call": CALL},
+    "record_exact": {"launches": ["k"], "programs": 4, "torchs_steps": []},
     "construct": {"stale": []},
 }
 SPOILT = [
@@ -50,7 +53,14 @@ SPOILT = [
     ("time", "digests", [[["a", 1.0]]]),
     ("time", "digests", [[[1.0]]]),
     ("time", "straggling_ms", [-1.0]),
-    ("haunt", "launches", [-1]),
+    ("haunt", "stops", 1),
+    ("haunt", "changes", 3),
+    ("haunt", "first_call", CALL | {"complete": None}),
+    ("first_call", "first_call", CALL | {"launches": [["k", [1]]]}),
+    ("first_call", "first_call", CALL | {"launches": [["k", [-1], None]]}),
+    ("first_call", "first_call", CALL | {"launches": [["k", [1], {"n": 3}]]}),
+    ("first_call", "first_call", []),
+    ("record_exact", "torchs_steps", [["mm"]]),
     ("haunt", "answered", "0"),
     ("run", "launches", "k"),
     ("run", "launches", [1]),

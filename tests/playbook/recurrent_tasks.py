@@ -330,7 +330,7 @@ class Written:
         with pretend_cuda():
             written_class = execute(f"written_{number}.py", kernel)
             self.written = written_class(*self.loaded.init_args, **self.loaded.init_kwargs).eval()
-        self.module: Any = sys.modules["candidate"]
+        self.module: Any = sys.modules[written_class.__module__]
         self.reference = build_model(self.loaded).eval()
         self.written.load_state_dict(self.reference.state_dict())
 

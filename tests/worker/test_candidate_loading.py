@@ -43,7 +43,8 @@ def plan(*args, training=True, **kwargs):
 def test_sources_are_found_again_under_the_file_name():
     found = execute("/nowhere/kernel.py", SOURCE)
     assert inspect.getsource(found.forward) == "    def forward(self, x):\n        return self.line(x)\n"
-    assert found.__module__ == "candidate"
+    assert found.__module__ == "kernel"
+    assert execute("/nowhere/torch.py", SOURCE).__module__ == "torch_kernel", "torch is somebody else"
 
 
 def test_the_latest_candidate_of_a_name_is_the_one_that_counts():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,6 +29,9 @@ from tilesmith.records import (
 from tilesmith.tasks.source import TaskSource
 
 Progress = Callable[[str], None]
+
+_CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
+"""How Python finds out in which encoding a file says it is, in its first two lines."""
 
 
 class Examination:
@@ -161,10 +165,14 @@ def _decoded(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"{path}: cannot read the kernel: {error.strerror}") from None
     try:
-        return raw.decode("utf-8-sig")
+        text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
         raise Failed(Verdict.SYNTAX_ERROR, f"line {line}: the file is not UTF-8 text") from None
+    coding = _CODING.search("\n".join(text.splitlines()[:2]))
+    if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
+        raise Failed(Verdict.SYNTAX_ERROR, f"Python would read the file as {coding[1]}: write it in UTF-8")
+    return text
 
 
 def _static_verdict(finding: Finding, source: KernelSource) -> Verdict:

@@ -23,10 +23,11 @@ _LEAST_DRAWS = 2
 FIRST_FILL = "0"
 _FILLS: tuple[str, ...] = (FIRST_FILL, "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
-_COUNTING = "after some calls it launches no Triton kernel any more: calls are counted, or results remembered"
+_STOPS = "after some calls it launches no Triton kernel any more: calls are counted, or results remembered"
+_CHANGES = "later calls launch {}: calls are counted, or results remembered"
 _UNNEEDED = "its answer is right even when its Triton kernels do nothing: something else computes it"
 _DECOY_SHARE = 0.9
-MANY_CALLS = 60
+MANY_CALLS = 100
 _CALLS_S = 0.5
 
 
@@ -114,8 +115,10 @@ def ghost_of(
             seen = candidate.ask(
                 "haunt", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
             )
-            if 0 in seen["launches"]:
-                return Ghost(Failed(Verdict.CHEATING, _COUNTING))
+            if seen["stops"] or seen["changes"]:
+                return Ghost(
+                    Failed(Verdict.CHEATING, _STOPS if seen["stops"] else _CHANGES.format(seen["changes"]))
+                )
             calls, first_call = 0, first_call or seen["first_call"]
             answered = [fill for fill in fills if fill in seen["answered"]]
             fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))

@@ -13,6 +13,9 @@ _PRYING = frozenset(
         *("__closure__", "cell_contents", "__globals__", "__builtins__", "__subclasses__"),
         *("f_globals", "f_locals", "f_back", "tb_frame", "gi_frame", "cr_frame"),
         *("_get_current_function_mode_stack", "_get_current_dispatch_mode_stack", "_get_function_stack_at"),
+        *("_get_current_function_mode", "_get_current_dispatch_mode", "_pop_mode", "_pop_mode_temporarily"),
+        *("_ExcludeDispatchKeyGuard", "_DisableTorchDispatch", "redispatch", "getclosurevars", "get_type_hints"),
+        *("_posixsubprocess", "fork_exec"),
         *(
             "_pop_torch_function_stack",
             "_pop_torch_dispatch_stack",

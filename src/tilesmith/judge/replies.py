@@ -50,6 +50,21 @@ def _digest(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(isinstance(one, int | float) for one in value)
 
 
+def _words(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_text, value.values()))
+
+
+def _outline(value: Any) -> bool:
+    if not isinstance(value, list) or len(value) != 3:
+        return False
+    kernel, grid, arguments = value
+    return _text(kernel) and _is_list_of(_count)(grid) and _or_none(_words)(arguments)
+
+
+def _call(value: Any) -> bool:
+    return isinstance(value, dict) and _matches(value, {"launches": _is_list_of(_outline), "complete": _flag})
+
+
 def _kernel(value: Any) -> bool:
     return isinstance(value, dict) and _matches(value, _KERNEL) and set(value) <= set(_KERNEL)
 
@@ -74,10 +89,20 @@ _REPLIES: dict[str, dict[str, Check]] = {
         "unjoined": _is_list_of(_text),
         "torchs_steps": _is_list_of(_step),
     },
-    "haunt": {"answered": _is_list_of(_text), "launches": _is_list_of(_count)},
+    "haunt": {
+        "answered": _is_list_of(_text),
+        "stops": _flag,
+        "changes": _or_none(_text),
+        "first_call": _or_none(_call),
+    },
+    "first_call": {"first_call": _or_none(_call)},
     "construct": {"stale": _is_list_of(_text)},
     "record": {"launches": _is_list_of(_text), "programs": _count},
-    "record_exact": {"launches": _is_list_of(_text), "programs": _count},
+    "record_exact": {
+        "launches": _is_list_of(_text),
+        "programs": _count,
+        "torchs_steps": _is_list_of(_step),
+    },
     "compile": {"resources": _is_list_of(_kernel)},
     "inspect": {
         "resources": _is_list_of(_kernel),

@@ -129,7 +129,8 @@ class Candidate:
     def _watched_forward(self, variant: str, inputs: list[Any], guard: Any, path: str) -> tuple[Any, list[Step]]:
         """Keeps what torch made without a kernel, for whoever knows the answer, and lists what it computed."""
         built = self._models[variant]
-        known = [*exchange.tensors_in(inputs), *state_of(built.model).values()]
+        weights = [tensor for name, tensor in state_of(built.model).items() if name in built.transfer.sources]
+        known = [*exchange.tensors_in(inputs), *weights]
         provenance = Provenance(known, self._sizes.get(variant))
         with self._runner.told_of_launches(provenance):
             outputs = self._runner.forward(built, inputs, guard, provenance)

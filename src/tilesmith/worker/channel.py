@@ -17,6 +17,8 @@ from typing import Any
 MAX_FRAME_BYTES = 16 * 2**20
 _HEADER = struct.Struct("!I")
 _WORD = "word"
+_ENCODER, _DECODER = json.JSONEncoder(), json.JSONDecoder()
+"""Our own: whoever changes those of the json module does not reach them."""
 
 
 class ChannelClosed(Exception):
@@ -65,7 +67,7 @@ class Channel:
         self._sock.close()
 
     def send(self, message: dict[str, Any]) -> None:
-        payload = json.dumps(message).encode()
+        payload = _ENCODER.encode(message).encode()
         try:
             self._sock.sendall(_HEADER.pack(len(payload)) + payload)
         except OSError as error:
@@ -77,7 +79,7 @@ class Channel:
         if length > MAX_FRAME_BYTES:
             raise BadFrame(f"a message of {length} bytes")
         try:
-            message = json.loads(self._read(length, deadline))
+            message = _DECODER.decode(self._read(length, deadline).decode())
         except (ValueError, RecursionError) as error:
             raise BadFrame(str(error)) from None
         if not isinstance(message, dict):

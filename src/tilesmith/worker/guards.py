@@ -28,7 +28,7 @@ _FILLED = {
     "new_ones",
     "new_full",
 }
-_TO_PYTHON = {"numpy", "__array__", "tolist"}
+_TO_PYTHON = {"numpy", "__array__", "__dlpack__", "tolist"}
 _FEW_ELEMENTS = 256
 """Sizes and offsets may be looked at by the host; data may not."""
 _LEAST_PAD_BYTES = 4096

@@ -13,6 +13,7 @@ from torch import nn
 from tilesmith.worker.state import Transfer, fill, match, state_of
 from tilesmith.worker.taskside import seed_everything
 
+_candidate: types.ModuleType | None = None
 _repeated: dict[str, Any] = {}
 """Constants of the candidate that follow the shape at hand, as its file gives them."""
 
@@ -23,9 +24,10 @@ class BadCandidate(Exception):
 
 def execute(path: str, text: str) -> Any:
     """The candidate's ModelNew class. Triton reads sources back, so the text must be found under its file name."""
-    module = types.ModuleType("candidate")
+    global _candidate
+    _candidate = module = types.ModuleType(_module_name(path))
     module.__file__ = path
-    sys.modules["candidate"] = module
+    sys.modules[module.__name__] = module
     sys.path.insert(0, os.path.dirname(path))  # the kernel may import its neighbours
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
@@ -35,12 +37,20 @@ def execute(path: str, text: str) -> Any:
     return found
 
 
+def _module_name(path: str) -> str:
+    """As a user would import it: code that asks for its name learns nothing from it."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    taken = stem in sys.modules and getattr(sys.modules[stem], "__file__", None) != path
+    return f"{stem}_kernel" if taken else stem
+
+
 def adopt_sizes(sizes: dict[str, tuple[Any, Any]]) -> None:
     """Kernels repeat the task's constants (`batch_size = 10`): where one does, it follows the shape at hand.
 
     `sizes` maps a name to its value in the task itself and to that in the shape that stands for it.
     """
-    names = vars(sys.modules["candidate"])
+    assert _candidate is not None
+    names = vars(_candidate)
     names.update(_repeated)
     _repeated.clear()
     for name, (exact, here) in sizes.items():

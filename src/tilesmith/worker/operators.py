@@ -1,4 +1,4 @@
-"""Which operators of torch computed something in a call, and how large their results were.
+"""Which operators of torch computed something in a call, and on how many elements.
 
 Read by the reference for the task and by the candidate's process for the candidate: where torch does every step of
 the task itself, kernels beside it are decoys, whatever they do with the result.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from tilesmith.worker.exchange import tensors_in
 
 Step = tuple[str, int]
-"""Kind of operator, elements of its result."""
+"""Kind of operator, elements of the largest tensor that it reads or makes."""
 MOST_STEPS = 4096
 _NEARLY = 0.9
 _SYNONYMS = {
@@ -37,14 +38,14 @@ _NO_WORK = (
 """They make, move or look at values, and compute none."""
 
 
-def step_of(func: Any, result: Any) -> Step | None:
+def step_of(func: Any, sources: list[torch.Tensor], result: Any) -> Step | None:
     if getattr(func, "namespace", "aten") != "aten":
         return None  # an operator that somebody registered, the candidate perhaps
     name = str(func.overloadpacket.__name__) if hasattr(func, "overloadpacket") else str(func)
     kind = name.rstrip("_")
     if kind in _NO_WORK:
         return None
-    largest = max((tensor.numel() for tensor in tensors_in([result])), default=0)
+    largest = max((tensor.numel() for tensor in (*sources, *tensors_in([result]))), default=0)
     return _SYNONYMS.get(kind, kind), largest
 
 
@@ -57,7 +58,7 @@ class Steps(TorchDispatchMode):
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         result = func(*args, **(kwargs or {}))
-        step = step_of(func, result)
+        step = step_of(func, tensors_in([args, kwargs or {}]), result)
         if step is not None:
             self.taken.append(step)
         return result

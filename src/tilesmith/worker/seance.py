@@ -17,7 +17,7 @@ from tilesmith.worker.guards import GuardedMemory
 from tilesmith.worker.honesty.caught import Caught
 from tilesmith.worker.honesty.ghost import in_a_fork
 from tilesmith.worker.honesty.provenance import is_blank
-from tilesmith.worker.outlines import FirstCall
+from tilesmith.worker.outlines import FirstCall, Outline, change_of_mind, outlines_of
 from tilesmith.worker.runner import Built, Runner
 
 
@@ -33,15 +33,15 @@ def haunt(
         with runner.launches.muted():
             try:
                 answered, first_call = _heard(runner, built, given, outputs)
-                launches = _launches(runner, built, given, calls, limit_s)
-                return {"answered": answered, "launches": launches, "first_call": first_call}
+                later = _later_calls(runner, built, given, calls, limit_s)
+                return {"answered": answered, "first_call": first_call} | _judged(first_call, later)
             except Caught as caught:
                 return {"caught": str(caught)}
 
     heard = in_a_fork(seance) if runner.device == "cpu" else seance()
     if "caught" in heard:
         raise Caught(heard["caught"])
-    return {"answered": [], "launches": [], "first_call": None} | heard
+    return {"answered": [], "first_call": None, "stops": False, "changes": None} | heard
 
 
 def _heard(
@@ -72,13 +72,19 @@ def _forward(runner: Runner, built: Built, given: list[Any], fill: str) -> Any:
         return None
 
 
-def _launches(runner: Runner, built: Built, given: list[Any], calls: int, limit_s: float) -> list[int]:
-    """How much each of many calls would launch; host code alone is quick."""
-    counts: list[int] = []
+def _later_calls(runner: Runner, built: Built, given: list[Any], calls: int, limit_s: float) -> list[list[Outline]]:
+    """What each of many calls would launch; host code alone is quick."""
+    told: list[list[Outline]] = []
     deadline = time.monotonic() + limit_s
     with contextlib.suppress(Exception), runner.candidate_code(), torch.no_grad():
-        while len(counts) < calls and time.monotonic() < deadline:
+        while len(told) < calls and time.monotonic() < deadline:
             runner.forget_launches()
             built.model(*given)
-            counts.append(len(runner.launched()))
-    return counts
+            told.append(outlines_of(runner.launches.launches))
+    return told
+
+
+def _judged(first: FirstCall | None, later: list[list[Outline]]) -> dict[str, Any]:
+    """`stops`: some call launches nothing. `changes`: how later calls launch something else than the first."""
+    changes = change_of_mind(first["launches"], later) if first is not None and first["complete"] else None
+    return {"stops": [] in later, "changes": changes}

@@ -80,7 +80,7 @@ class Recorder:
             autotuned_call=self._current_call,
         )
         if not warmup:
-            told = replace(launch, arguments=arguments_in_words(bound))
+            told = replace(launch, arguments=arguments_in_words(fn.fn, bound))
             launch = self.note(told, grid(bound) if callable(grid) else grid)
         return RecordedKernel(self, launch)
 

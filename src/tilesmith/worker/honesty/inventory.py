@@ -115,7 +115,7 @@ class Inventory:
         """Those on which something was put since: they are looked over one by one."""
         self._still = _StillShelves([_Shelf(owner) for owner in owners.values()])
         self._tables = [(module, name, repr(value)) for module, name, value in _our_tables(modules)]
-        self._modules = {name: module for name, module in sys.modules.items() if name != "candidate"}
+        self._modules = dict(sys.modules)
         self._finders = list(sys.meta_path), list(sys.path_hooks)
 
     def departures(self) -> Changes:

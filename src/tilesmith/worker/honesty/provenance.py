@@ -53,7 +53,7 @@ class Provenance(TorchDispatchMode):
             self._alive += tensors_in([result])
         elif func._schema.is_mutable:
             self._unwritten.difference_update(map(_memory, tensors_in([result])))
-        if (step := step_of(func, result)) is not None:
+        if (step := step_of(func, sources, result)) is not None:
             self.steps.append(step)
         by_kernels = any(_memory(tensor) in self._by_kernels for tensor in sources)
         for tensor in tensors_in([result]):

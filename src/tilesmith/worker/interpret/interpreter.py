@@ -78,7 +78,7 @@ class Interpreter:
         """Note a launch."""
         if self._recording:
             line = function.__code__.co_firstlineno
-            words = arguments_in_words(bound) if self.is_muted else None
+            words = arguments_in_words(function, bound) if self.is_muted else None
             self.launches.append(InterpretedLaunch(function.__name__, grid, line, words))
 
     @contextlib.contextmanager

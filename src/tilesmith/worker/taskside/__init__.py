@@ -10,6 +10,7 @@ from tilesmith.worker.taskside.shrinking import (
     odd_shapes,
 )
 from tilesmith.worker.taskside.tracing import trace
+from tilesmith.worker.taskside.trial import steps_on_fakes
 
 __all__ = [
     "LoadedTask",
@@ -23,5 +24,6 @@ __all__ = [
     "odd_shapes",
     "resized",
     "seed_everything",
+    "steps_on_fakes",
     "trace",
 ]

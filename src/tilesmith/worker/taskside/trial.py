@@ -16,6 +16,7 @@ import torch
 from torch._subclasses import fake_tensor
 
 from tilesmith.errors import MachineError, TaskError
+from tilesmith.worker.operators import Step, Steps
 from tilesmith.worker.taskside.counting import counting
 from tilesmith.worker.taskside.faking import fake_tensors, gpu_or_none
 from tilesmith.worker.taskside.loading import build_model, load_task, run_forward, tensors_in, unload
@@ -87,6 +88,22 @@ def _run_fake(path: Path, text: str) -> Trial:
         finally:
             unload(loaded)
     return Trial(True, "", held + _elements(outputs), counter.flops, _ranks(outputs))
+
+
+def steps_on_fakes(path: str, text: str) -> list[Step]:
+    """What torch computes in the task at full size, without its memory; none where that cannot be known."""
+    try:
+        with fake_tensors(), torch.no_grad():
+            loaded = load_task(Path(path), text)
+            try:
+                model, inputs = build_model(loaded), loaded.make_inputs()
+                with Steps() as steps:
+                    run_forward(loaded, model, inputs)
+            finally:
+                unload(loaded)
+    except (TaskError, MachineError):
+        return []
+    return steps.taken
 
 
 @contextmanager
