@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-CERTIFICATE_VERSION = 2
+CERTIFICATE_VERSION = 3
 
 
 class Outcome(StrEnum):

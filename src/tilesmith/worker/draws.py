@@ -14,9 +14,9 @@ import torch
 from tilesmith.worker.exchange import map_tensors
 from tilesmith.worker.taskside.loading import seed_everything
 
-DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse")
+DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse", "large")
 """In order of how much they tell; a caller short of time takes the first few."""
-EXTRA_DRAWS = ("large", "tiny", "offset", "spread", "peaked", "heavy")
+EXTRA_DRAWS = ("tiny", "offset", "spread", "peaked", "heavy")
 """Only for tasks whose usual draws cannot tell some cheat from the truth: far from what anybody feeds a model."""
 _KINDS = DRAWS + EXTRA_DRAWS
 
