@@ -34,6 +34,11 @@ class LazyList(list):
     pass
 
 
+class LazyResult(Result):
+    def __getattribute__(self, name: str) -> object:
+        return super().__getattribute__(name)
+
+
 class Pretender:
     __class__ = torch.Tensor  # type: ignore[assignment]
 
@@ -99,6 +104,7 @@ def test_what_may_compute_later_is_named() -> None:
     for value in (x.as_subclass(LazyTensor), LazyList([x]), [LazyList([x])], {"a": x.as_subclass(LazyTensor)}):
         assert unplain(value) in ("LazyTensor", "LazyList")
     assert unplain(Pretender()) == "Pretender"
+    assert unplain([LazyResult(x)]) == "LazyResult"
 
 
 def held_by(provenance: Provenance, output: torch.Tensor) -> list[torch.Tensor]:

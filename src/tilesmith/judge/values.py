@@ -26,7 +26,8 @@ _WATCHED_DRAWS = ("own again", "scaled", "wild")
 """On which it is looked at what torch had made without a kernel; not the first, when sizes are unknown."""
 _HEAVY, _FEW_ELEMENTS = 0.1, 64
 _FARTHER_DRAWS = ("large", "heavy")
-_MOST_CONFIGS = 4
+_LEAST_CONFIGS, _CONFIGS_S = 4, 1.5
+"""Of an autotuner so many are tried at least, and as many more as that time allows."""
 _SLOW_S = 3.0
 """Where one run takes longer, one other order of programs must do."""
 
@@ -152,7 +153,10 @@ class Values:
         first, _ = self._judged_run(variant, "own", schedule=1, when=when)
         if first.seconds > _SLOW_S:
             return first.launches
-        for choice in range(1, min(first.autotuned, _MOST_CONFIGS)):
+        began = time.monotonic()
+        for choice in range(1, first.autotuned):
+            if choice >= _LEAST_CONFIGS and time.monotonic() - began > _CONFIGS_S:
+                break
             self._judged_run(variant, "own", choice=choice, when=f"with autotune config {choice}")
         self._judged_run(variant, "own", schedule=2, when=when)
         return first.launches

@@ -22,10 +22,20 @@ def unplain(value: Any) -> str | None:
     if kind in _CONTAINERS or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return _first(tuple.__iter__(value) if issubclass(kind, tuple) else list.__iter__(value))
     if is_dataclass(kind) and not issubclass(kind, torch.Tensor):
-        return _first(getattr(value, field.name) for field in fields(kind))
+        return (
+            kind.__name__
+            if _computes_fields(kind)
+            else _first(getattr(value, field.name) for field in fields(kind))
+        )
     if issubclass(kind, torch.Tensor) or _claims_to_hold_tensors(value):
         return kind.__name__
     return None  # neither tensor nor container: refused elsewhere, by what it is
+
+
+def _computes_fields(kind: Any) -> bool:
+    """Whether looking at a field of a dataclass may run code."""
+    asks = kind.__getattribute__ is not object.__getattribute__ or hasattr(kind, "__getattr__")
+    return asks or any(hasattr(getattr(kind, field.name, None), "__get__") for field in fields(kind))
 
 
 def _claims_to_hold_tensors(value: Any) -> bool:
