@@ -40,6 +40,8 @@ class Channel:
     never taken for an answer, neither to this request nor to the next.
     """
 
+    __slots__ = ("_sock", "_word")  # an instance has no place for other methods than these
+
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._word = ""
