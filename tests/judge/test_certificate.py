@@ -133,23 +133,23 @@ def test_one_scalar_is_right_on_one_draw_by_its_own_mean_and_dies_on_the_next(ce
 # What takes stronger inputs or other parameters
 
 
-def test_a_clamp_that_no_usual_input_reaches_gets_larger_inputs(certify: Certify) -> None:
-    certificate = certify("return x.clamp(-200, 200)")
-    assert certificate.extra_draws == ("large",)
-    assert trial(certificate, "input 0 returned unchanged").by == "large"
+def test_a_clamp_that_no_usual_input_reaches_gets_heavier_inputs(certify: Certify) -> None:
+    certificate = certify("return x.clamp(-400, 400)")
+    assert certificate.extra_draws == ("heavy",)
+    assert trial(certificate, "input 0 returned unchanged").by == "heavy"
     assert certificate.blind_to == ()
 
 
 def test_a_kernel_that_only_copies_is_caught_because_of_that(
     judge: Judge, certify: Certify, tmp_path: Path
 ) -> None:
-    certify("return x.clamp(-200, 200)")
+    certify("return x.clamp(-400, 400)")
     (tmp_path / "kernel.py").write_text(COPY)
     evaluation = judge.check(tmp_path / "task.py", tmp_path / "kernel.py")
     assert evaluation.verdict == "wrong_values"
-    assert "on the large inputs" in evaluation.reason
+    assert "on the heavy inputs" in evaluation.reason
     assert evaluation.certificate is not None
-    assert evaluation.certificate["extra_draws"] == ["large"]
+    assert evaluation.certificate["extra_draws"] == ["heavy"]
     assert "certificate" in [gate.gate for gate in evaluation.gates]
 
 
