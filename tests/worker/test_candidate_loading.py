@@ -41,9 +41,9 @@ def plan(*args, training=True, **kwargs):
 
 
 def test_sources_are_found_again_under_the_file_name():
-    found = execute("/nowhere/kernel.py", SOURCE)
+    found = execute("/nowhere/lonely_kernel.py", SOURCE)
     assert inspect.getsource(found.forward) == "    def forward(self, x):\n        return self.line(x)\n"
-    assert found.__module__ == "kernel"
+    assert found.__module__ == "lonely_kernel"
     assert execute("/nowhere/torch.py", SOURCE).__module__ == "torch_kernel", "torch is somebody else"
 
 
