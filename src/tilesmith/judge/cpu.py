@@ -139,7 +139,7 @@ def _cover_kernels(
     """The kernels of the task's own shape are the ones that count: all of them must have been seen at work."""
     if compilation.kernels is not None:
         refuse_idle(tuple(compilation.kernels), _AT_OWN_SHAPE)
-        seen = reference.ask("torchs_steps", variant="exact", steps=compilation.torchs_steps)
+        seen = reference.ask("torchs_exact_steps", steps=compilation.torchs_steps)
         refuse_bystanders(seen["does_all"], seen["steps"], _AT_OWN_SHAPE)
     missing = (compilation.kernels or frozenset()) - values.kernels
     if not missing:

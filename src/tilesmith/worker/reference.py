@@ -21,7 +21,7 @@ from tilesmith.worker.compare import same_to_rounding
 from tilesmith.worker.environment import describe_environment
 from tilesmith.worker.floor import necessary_bytes
 from tilesmith.worker.measuring import measured
-from tilesmith.worker.operators import covers
+from tilesmith.worker.operators import Step, covers
 from tilesmith.worker.precision import set_precision
 from tilesmith.worker.serving import Operation, answer_requests, explain_own_failure
 from tilesmith.worker.suspicions import remembered, torchs_share
@@ -55,7 +55,7 @@ def serve(channel: Channel) -> None:
         "compare": reference.compare,
         "compare_timed": reference.compare_timed,
         "torchs_share": reference.torchs_share,
-        "torchs_steps": reference.torchs_steps,
+        "torchs_exact_steps": reference.torchs_exact_steps,
         "move_parameters": reference.move_parameters,
         "cheats": reference.cheats,
         "try_cheats": reference.try_cheats,
@@ -152,14 +152,13 @@ class Reference:
         positions = [int(one) for one in held.layout] if isinstance(held.layout, list) else []
         if len(positions) != len(held.tensors):
             raise BadTensorFile("the positions do not fit the tensors")
-        share = torchs_share(self._variant(variant), draw, held.tensors, positions)
-        return {"share": share} | self.torchs_steps(variant, steps)
+        chosen = self._variant(variant)
+        share = torchs_share(chosen, draw, held.tensors, positions)
+        return {"share": share} | _coverage(steps, chosen.steps())
 
-    def torchs_steps(self, variant: str, steps: list[list[Any]]) -> dict[str, Any]:
-        """Whether torch took every step of the task, on nearly as many elements. The exact task is not run."""
-        task = steps_on_fakes(self._path, self._text) if variant == "exact" else self._variant(variant).steps()
-        does_all = covers([(str(kind), int(size)) for kind, size in steps], task)
-        return {"does_all": does_all, "steps": sorted({kind for kind, _ in task})}
+    def torchs_exact_steps(self, steps: list[list[Any]]) -> dict[str, Any]:
+        """Whether torch took every step of the exact task, which is gone through without its memory."""
+        return _coverage(steps, steps_on_fakes(self._path, self._text))
 
     def compare_timed(self, seed: int, path: str) -> dict[str, Any]:
         """The same for the outputs of a timed call, whose inputs were varied by `seed`."""
@@ -230,3 +229,8 @@ class Reference:
         outputs = exchange.read_outputs(path, self._device)
         os.unlink(path)
         return outputs
+
+
+def _coverage(steps: list[list[Any]], task: list[Step]) -> dict[str, Any]:
+    does_all = covers([(str(kind), int(size)) for kind, size in steps], task)
+    return {"does_all": does_all, "steps": sorted({kind for kind, _ in task})}

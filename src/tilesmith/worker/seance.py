@@ -55,12 +55,15 @@ def _heard(
         returned = _forward(runner, built, given, fill)
         if first_call is None:
             first_call = runner.first_call(complete=returned is not None)
-        if returned is not None and not all(
-            map(is_blank, exchange.tensors_in([returned]))
-        ):  # or it is nothing but the fill
+        if returned is not None and not _is_blank(returned):
             exchange.write_outputs(path, returned)
             answered.append(fill)
     return answered, first_call
+
+
+def _is_blank(returned: Any) -> bool:
+    """Nothing but the fill: not worth a comparison."""
+    return all(map(is_blank, exchange.tensors_in([returned])))
 
 
 def _forward(runner: Runner, built: Built, given: list[Any], fill: str) -> Any:
