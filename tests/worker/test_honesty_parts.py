@@ -167,10 +167,22 @@ def test_fresh_memory_is_nobodys_answer_until_somebody_writes_there() -> None:
     assert any(torch.equal(one, fresh) for one in held_by(provenance, fresh))
 
 
+def test_what_a_launch_writes_over_is_nobodys_answer() -> None:
+    """Memory that an operator of the candidate's own made, unseen, may hold anything."""
+    unseen = torch.rand(4)
+    left_over, provenance = unseen.clone(), Provenance([], None)
+    provenance.before_launch([unseen])
+    unseen.add_(1)
+    provenance.after_launch([unseen])
+    assert held_by(provenance, left_over) == []
+
+
 def test_integers_may_hold_the_bits_of_an_answer() -> None:
     answer = torch.rand(4)
     provenance = Provenance([], None)
-    provenance.before_launch([answer.view(torch.int32)])
+    bits = answer.view(torch.int32)
+    provenance.before_launch([bits])
+    provenance.after_launch([bits])
     assert torch.equal(held_by(provenance, torch.rand(4))[0], answer)
 
 

@@ -67,16 +67,17 @@ class Provenance(TorchDispatchMode):
         self._launching = True
         self._before_launch = {}
         for tensor in _tensors_behind(arguments):
-            self._meet(tensor)
             if _memory(tensor) not in self._by_kernels | self._given and not is_capturing():
                 self._before_launch[id(tensor)] = tensor.detach().clone()
 
     def after_launch(self, arguments: Iterable[Any]) -> None:
-        """What a launch left as it was did not come from it."""
+        """What a launch left as it was did not come from it. What it wrote over was nobody's answer."""
         for tensor in _tensors_behind(arguments):
             before = self._before_launch.get(id(tensor))
             if before is None or not _same_bits(before, tensor):
                 self._mark(tensor)
+            else:
+                self._meet(tensor)
         self._launching = False
 
     def after_replay(self) -> None:
