@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,9 +12,11 @@ import pytest
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
+from tilesmith.process.fork_server_client import ForkServerClient
 
 FIXTURES = Path(__file__).parent / "fixtures"
 sys.path.insert(0, str(FIXTURES))
+CANARY = "sk-canary-7d41c0ffee"
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,3 +38,32 @@ def judge() -> Iterator[Judge]:
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
     return FIXTURES
+
+
+@pytest.fixture(scope="session")
+def canary() -> Iterator[str]:
+    """A key that lies in our own environment and in that of a neighboring process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OPENAI_API_KEY", CANARY)
+        neighbor = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env=dict(os.environ))
+        try:
+            yield CANARY
+        finally:
+            neighbor.kill()
+            neighbor.wait()
+
+
+@pytest.fixture(scope="session")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the warm fork_server keeps its children's folders."""
+    return tmp_path_factory.mktemp("fork_server")
+
+
+@pytest.fixture(scope="session")
+def fork_server(canary: str, scratch: Path) -> Iterator[ForkServerClient]:
+    """Its children may be `bare_child`, which lies in `process/`."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent / "process"), prepend=os.pathsep)
+        warm = ForkServerClient("native", scratch)
+    yield warm
+    warm.close()

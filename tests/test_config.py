@@ -7,8 +7,8 @@ import pytest
 from tilesmith.config import PRECISIONS, TARGETS, CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
-from tilesmith.worker import draws, precision
 from tilesmith.worker.compile import TARGETS as COMPILABLE
+from tilesmith.worker.truth import draws, precision
 
 
 @pytest.mark.parametrize("wrong", [{"precision": "fp16"}, {"target": "sm_1"}, {"k": 0}, {"timeout_s": -1}])

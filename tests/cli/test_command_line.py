@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import tilesmith
-from tilesmith.judge.devices import gpu_present
+from tilesmith.judge.machine.devices import gpu_present
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"

@@ -12,7 +12,7 @@ from cheat_manifest import CHEATS, HONEST, Cheat, Honest
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
-from tilesmith.judge.devices import gpu_present
+from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.records import Evaluation, Verdict
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]

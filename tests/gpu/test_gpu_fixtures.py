@@ -12,7 +12,7 @@ from manifest import FIXTURES, Fixture
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
-from tilesmith.judge.devices import gpu_present
+from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.records import Evaluation
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]

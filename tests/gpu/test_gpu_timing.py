@@ -9,7 +9,7 @@ import pytest
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
-from tilesmith.judge.devices import gpu_present
+from tilesmith.judge.machine.devices import gpu_present
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]
 

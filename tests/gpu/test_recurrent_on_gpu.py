@@ -11,7 +11,7 @@ import pytest
 from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError
 from tilesmith.judge import Judge
-from tilesmith.judge.devices import gpu_present
+from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.records import Evaluation, Verdict
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "playbook"))

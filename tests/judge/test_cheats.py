@@ -28,9 +28,9 @@ def test_an_honest_kernel_passes(judge: Judge, honest: Honest) -> None:
 
 def test_every_fixture_is_listed_once_and_says_what_it_does() -> None:
     listed = [*(cheat.path for cheat in CHEATS), *(honest.path for honest in HONEST)]
-    not_cheats, neighbours = {"tasks", "expected"}, {"helpers_for_neighbour"}
+    not_cheats, neighbors = {"tasks", "expected"}, {"helpers_for_neighbour"}
     found = [path for path in FIXTURES_DIR.glob("cheats/*/*.py") if path.parent.name not in not_cheats]
-    found += [path for path in FIXTURES_DIR.glob("honest/*.py") if path.stem not in neighbours]
+    found += [path for path in FIXTURES_DIR.glob("honest/*.py") if path.stem not in neighbors]
     assert sorted(listed) == sorted(found)
     assert all(cheat.what.startswith("Cheat: ") for cheat in CHEATS)
     assert all(verdict in set(Verdict) - {Verdict.PASSED} for cheat in CHEATS for verdict in cheat.verdicts)

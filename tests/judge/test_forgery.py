@@ -35,7 +35,7 @@ def speak(reply):
     os._exit(0)
 """
 WRITE = """
-import tilesmith.worker.exchange as exchange
+import tilesmith.worker.tensors.exchange as exchange
 def write(path, outputs):
     ACTION
 exchange.write_outputs = write

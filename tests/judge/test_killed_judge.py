@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tilesmith.worker.supervisor import descendants
+from tilesmith.process.supervisor import descendants
 
 JUDGE = """\
 import sys
@@ -25,9 +25,9 @@ with Judge(CheckConfig(device="cpu")) as judge:
 NURSERY = """\
 import os, sys
 from pathlib import Path
-from tilesmith.judge.nursery import ChildGone, Nursery
+from tilesmith.process.fork_server_client import ChildGone, ForkServerClient
 from tilesmith.worker import sandbox
-from tilesmith.worker.sandbox import libc, namespaces
+from tilesmith.process.sandbox import libc, namespaces
 assert libc.unshare(namespaces.CLONE_NEWUSER)
 namespaces.map_user(0, 0)
 for kind in ("user", "pid", "net", "ipc", "mnt"):
@@ -35,8 +35,8 @@ for kind in ("user", "pid", "net", "ipc", "mnt"):
 limits = sandbox.Limits(None, 2**31, 60, 2**26, 64)
 scratch = Path(sys.argv[3]) / "scratch"
 scratch.mkdir()
-nursery = Nursery("native", scratch)
-child = nursery.spawn("candidate", limits)
+fork_server = ForkServerClient("native", scratch)
+child = fork_server.spawn("candidate", limits)
 assert not {"processes", "ipc"} & set(child.walls)
 text = Path(sys.argv[2]).read_text()
 try:
@@ -83,7 +83,7 @@ def wait_for(condition, within_s: float) -> bool:
     return bool(condition())
 
 
-@pytest.mark.parametrize("script", [JUDGE, NURSERY], ids=["judge", "nursery without walls"])
+@pytest.mark.parametrize("script", [JUDGE, NURSERY], ids=["judge", "fork_server without walls"])
 def test_nothing_survives(tmp_path: Path, fixtures: Path, script: str) -> None:
     kernel = tmp_path / "hangs.py"
     kernel.write_text(HANG)

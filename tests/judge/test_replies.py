@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from tilesmith.judge.nursery import ChildGone
 from tilesmith.judge.replies import is_genuine
 from tilesmith.judge.sessions import CandidateSession, Failed
+from tilesmith.process.fork_server_client import ChildGone
 from tilesmith.records import Verdict
 
 KERNEL = {
@@ -43,7 +43,7 @@ GENUINE: dict[str, dict[str, Any]] = {
         "straggling_ms": [0.0],
         "launches": 2,
     },
-    "haunt": {"answered": ["0"], "stops": False, "changes": None, "first_call": CALL},
+    "replay": {"answered": ["0"], "stops": False, "changes": None, "first_call": CALL},
     "first_call": {"first_call": CALL},
     "record_exact": {"launches": ["k"], "programs": 4, "torchs_steps": []},
     "construct": {"stale": []},
@@ -53,15 +53,15 @@ SPOILT = [
     ("time", "digests", [[["a", 1.0]]]),
     ("time", "digests", [[[1.0]]]),
     ("time", "straggling_ms", [-1.0]),
-    ("haunt", "stops", 1),
-    ("haunt", "changes", 3),
-    ("haunt", "first_call", CALL | {"complete": None}),
+    ("replay", "stops", 1),
+    ("replay", "changes", 3),
+    ("replay", "first_call", CALL | {"complete": None}),
     ("first_call", "first_call", CALL | {"launches": [["k", [1]]]}),
     ("first_call", "first_call", CALL | {"launches": [["k", [-1], None]]}),
     ("first_call", "first_call", CALL | {"launches": [["k", [1], {"n": 3}]]}),
     ("first_call", "first_call", []),
     ("record_exact", "torchs_steps", [["mm"]]),
-    ("haunt", "answered", "0"),
+    ("replay", "answered", "0"),
     ("run", "launches", "k"),
     ("run", "launches", [1]),
     ("run", "changed_inputs", [-1]),

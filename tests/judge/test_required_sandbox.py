@@ -13,7 +13,7 @@ COMMAND = "import sys; from tilesmith.cli.main import main; sys.argv[0] = 'tiles
 BARE = f"""\
 import os
 from pathlib import Path
-from tilesmith.worker.sandbox import libc, namespaces
+from tilesmith.process.sandbox import libc, namespaces
 uid, gid = os.getuid(), os.getgid()
 if not (libc.unshare(namespaces.CLONE_NEWUSER) and namespaces.map_user(uid, gid)):
     os._exit(77)

@@ -13,9 +13,10 @@ from pathlib import Path
 
 import torch
 
-from tilesmith.worker.compile import compile_launch, distinct, recording
-from tilesmith.worker.loading import execute
-from tilesmith.worker.pretend_cuda import pretend_cuda
+from tilesmith.worker.candidate.loading import execute
+from tilesmith.worker.compile import compile_launch, distinct
+from tilesmith.worker.engines.recorder import recording
+from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 
 TARGET = "sm_90"
 

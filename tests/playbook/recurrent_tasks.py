@@ -317,11 +317,11 @@ class Written:
     _numbers = count()
 
     def __init__(self, task: str, kernel: str) -> None:
+        from tilesmith.worker.candidate.loading import execute
         from tilesmith.worker.compile import install_fake_driver
-        from tilesmith.worker.interpret import install
-        from tilesmith.worker.loading import execute
-        from tilesmith.worker.pretend_cuda import pretend_cuda
-        from tilesmith.worker.taskside.loading import build_model, load_task
+        from tilesmith.worker.engines.interpreter import install
+        from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+        from tilesmith.worker.task.loading import build_model, load_task
 
         self.interpreter = install()
         install_fake_driver("sm_90")
@@ -338,8 +338,8 @@ class Written:
         """The tensors that the written model returns with its programs in one of many orders."""
         import torch
 
-        from tilesmith.worker.exchange import tensors_in
-        from tilesmith.worker.pretend_cuda import pretend_cuda
+        from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+        from tilesmith.worker.tensors.exchange import tensors_in
 
         self.interpreter.reschedule(schedule)
         with pretend_cuda(sms=multiprocessors), torch.no_grad():
@@ -349,7 +349,7 @@ class Written:
         """The tensors that the task's own model returns."""
         import torch
 
-        from tilesmith.worker.exchange import tensors_in
+        from tilesmith.worker.tensors.exchange import tensors_in
 
         with torch.no_grad():
             return tensors_in(self.reference(*inputs))

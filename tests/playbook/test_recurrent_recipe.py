@@ -17,6 +17,7 @@ from tilesmith.playbook.recipes.recurrent import RecurrentMatch
 from tilesmith.playbook.recurrent.planning import chunks
 from tilesmith.playbook.tuning import tuning_of
 from tilesmith.records import COMPLEXITIES, Severity, Verdict
+from tilesmith.worker.engines.recorder import recording
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WAVE, LAYER, EXACT = "wave", "layer", "exact"
@@ -102,8 +103,8 @@ def test_what_the_recipe_does_not_know_is_declined_with_a_reason(name: str, judg
 
 def test_a_packed_sequence_is_declined(judge: Judge, tmp_path: Path) -> None:
     """By its trace, as on a GPU: the judge without one cannot run such a task."""
-    from tilesmith.worker.taskside.loading import load_task
-    from tilesmith.worker.taskside.tracing import trace
+    from tilesmith.worker.task.loading import load_task
+    from tilesmith.worker.task.tracing import trace
 
     padded = judge.survey(written(tmp_path, "padded", TASKS["gru_1"]))
     traced = trace(load_task(written(tmp_path, "packed", PACKED)))
@@ -130,10 +131,9 @@ def recorded(task: str, kernel: str) -> list[dict[str, Any]]:
     """The constants of each launch of the recurrent kernel, in order."""
     import torch
 
-    from tilesmith.worker.compile import recording
-    from tilesmith.worker.loading import execute
-    from tilesmith.worker.pretend_cuda import pretend_cuda
-    from tilesmith.worker.taskside.loading import load_task
+    from tilesmith.worker.candidate.loading import execute
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.loading import load_task
 
     loaded = load_task("task.py", task)
     with recording() as launches, pretend_cuda(), torch.no_grad():

@@ -61,11 +61,11 @@ class Unwatched:
 def compiled(task: str, kernel: str, target: str, folder: str) -> list[dict[str, Any]]:
     """What every kernel of a forward pass at the task's own shape needs on a GPU."""
     os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
-    from tilesmith.worker import compiler as children
-    from tilesmith.worker import exchange
-    from tilesmith.worker.channel import Channel
-    from tilesmith.worker.taskside.loading import load_task
-    from tilesmith.worker.variant import input_shapes
+    from tilesmith.process.channel import Channel
+    from tilesmith.worker.roles import compiler as children
+    from tilesmith.worker.task.loading import load_task
+    from tilesmith.worker.tensors import exchange
+    from tilesmith.worker.truth.variant import input_shapes
 
     loaded, blueprint = load_task(f"{folder}/task.py", task), f"{folder}/blueprint"
     plan = {"args": loaded.init_args, "kwargs": loaded.init_kwargs, "inputs": input_shapes(loaded)}

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import typer
 
-from tilesmith.judge.diagnosis import Diagnosis
+from tilesmith.judge.machine.diagnosis import Diagnosis
+from tilesmith.process.sandbox import WALLS
 from tilesmith.records import to_json
-from tilesmith.worker.sandbox import WALLS
 
 
 def register(app: typer.Typer) -> None:
@@ -17,7 +17,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout.")) -> None:
-    from tilesmith.judge.diagnosis import diagnose
+    from tilesmith.judge.machine.diagnosis import diagnose
 
     found = diagnose()
     if as_json:

@@ -23,7 +23,7 @@ from tilesmith.forge.commission import Commission, begin, recommission
 from tilesmith.forge.dials import dials_for
 from tilesmith.forge.judging import JudgeEvaluator
 from tilesmith.forge.running import run_forge
-from tilesmith.judge.devices import choose_device
+from tilesmith.judge.machine.devices import choose_device
 from tilesmith.llm.choosing import LlmOptions
 from tilesmith.llm.prices import dollars, parse_price, price_source
 from tilesmith.llm.providers import Endpoint

@@ -16,21 +16,21 @@ from types import TracebackType
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
-from tilesmith.judge.certificate import certificate_of
-from tilesmith.judge.cpu import examine_on_cpu
-from tilesmith.judge.devices import choose_device, require_interpreter
+from tilesmith.judge.certificates.certification import certificate_of
 from tilesmith.judge.examination import Examination, Progress
-from tilesmith.judge.gpu import examine_on_gpu
-from tilesmith.judge.limits import candidate_limits, reference_limits, roomy_folder
-from tilesmith.judge.neighbours import grants_for
-from tilesmith.judge.nursery import Child, Nursery, Spawn
-from tilesmith.judge.references import References
+from tilesmith.judge.gates.cpu import examine_on_cpu
+from tilesmith.judge.gates.gpu import examine_on_gpu
+from tilesmith.judge.machine.devices import choose_device, require_interpreter
+from tilesmith.judge.machine.kernel_imports import grants_for
+from tilesmith.judge.machine.limits import candidate_limits, reference_limits, roomy_folder
+from tilesmith.judge.reference.references import References
+from tilesmith.judge.reference.survey import survey_of
 from tilesmith.judge.sessions import Failed, ReferenceSession
-from tilesmith.judge.surveying import survey_of
+from tilesmith.process import folders
+from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
+from tilesmith.process.sandbox import NO_GRANTS, Grants, lacking
 from tilesmith.records import Certificate, Evaluation, Survey
 from tilesmith.tasks.source import TaskSource, read_task
-from tilesmith.worker import folders
-from tilesmith.worker.sandbox import NO_GRANTS, Grants, lacking
 
 
 class Judge:
@@ -44,7 +44,7 @@ class Judge:
         self._scratch = Path(tempfile.mkdtemp(prefix="tilesmith-"))
         self._exchange = Path(tempfile.mkdtemp(prefix="tilesmith-", dir=roomy_folder()))
         self._references = References(self._open, self._exchange)
-        self._nurseries: dict[str, Nursery] = {}
+        self._fork_servers: dict[str, ForkServerClient] = {}
         try:
             self._start_servers()
         except BaseException:
@@ -52,11 +52,11 @@ class Judge:
             raise
 
     def _start_servers(self) -> None:
-        flavours = ("native", "interpret") if self.device == "cpu" else ("native",)
-        for flavour in flavours:
-            self._nurseries[flavour] = Nursery(flavour, self._scratch, self._exchange)
+        flavors = ("native", "interpret") if self.device == "cpu" else ("native",)
+        for flavor in flavors:
+            self._fork_servers[flavor] = ForkServerClient(flavor, self._scratch, self._exchange)
         if self.device == "cuda":
-            self._nurseries["native"].build_stubs(reference_limits())
+            self._fork_servers["native"].build_stubs(reference_limits())
 
     def check(self, task: Path, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
         """One verdict. Raises TilesmithError only for what is not the kernel's fault."""
@@ -89,8 +89,8 @@ class Judge:
 
     def close(self) -> None:
         self._references.close()
-        for nursery in self._nurseries.values():
-            nursery.close()
+        for fork_server in self._fork_servers.values():
+            fork_server.close()
         folders.remove(self._scratch)
         folders.remove(self._exchange)
 
@@ -102,15 +102,15 @@ class Judge:
     ) -> None:
         self.close()
 
-    def _spawn(self, flavour: str, role: str, grants: Grants = NO_GRANTS) -> Child:
+    def _spawn(self, flavor: str, role: str, grants: Grants = NO_GRANTS) -> Child:
         limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
-        return self._nurseries[flavour].spawn(role, limits, grants)
+        return self._fork_servers[flavor].spawn(role, limits, grants)
 
     def _spawn_for(self, exam: Examination, reference: ReferenceSession) -> Spawn:
         """Children that see one kernel, what it imports from its folder, and what the reference hands over."""
         beside = grants_for(exam.kernel, exam.text)
         grants = replace(beside, readable=(*beside.readable, str(reference.folder)))
-        return lambda flavour, role: self._walled(self._spawn(flavour, role, grants))
+        return lambda flavor, role: self._walled(self._spawn(flavor, role, grants))
 
     def _walled(self, child: Child) -> Child:
         """Before any candidate code runs in it: are there as many walls as are insisted on?"""

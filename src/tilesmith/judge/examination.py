@@ -11,7 +11,7 @@ from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
-from tilesmith.judge.prying import refuse_prying
+from tilesmith.judge.decisions.forbidden_names import refuse_forbidden_names
 from tilesmith.judge.sessions import Failed
 from tilesmith.lint import KernelSource, KernelSyntaxError, lint, read_kernel
 from tilesmith.lint.files import given_by_task
@@ -99,7 +99,7 @@ class Examination:
             raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
         self.findings, self.kernel_type = report.findings, report.kernel_type
         self.complexity = report.complexity
-        refuse_prying(self.text)
+        refuse_forbidden_names(self.text)
         for finding in self.findings:
             if finding.severity is Severity.ERROR:
                 where = f"line {finding.line}: " if finding.line else ""

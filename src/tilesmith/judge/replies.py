@@ -54,7 +54,7 @@ def _words(value: Any) -> bool:
     return isinstance(value, dict) and all(map(_text, value.values()))
 
 
-def _outline(value: Any) -> bool:
+def _fingerprint(value: Any) -> bool:
     if not isinstance(value, list) or len(value) != 3:
         return False
     kernel, grid, arguments = value
@@ -62,7 +62,7 @@ def _outline(value: Any) -> bool:
 
 
 def _call(value: Any) -> bool:
-    return isinstance(value, dict) and _matches(value, {"launches": _is_list_of(_outline), "complete": _flag})
+    return isinstance(value, dict) and _matches(value, {"launches": _is_list_of(_fingerprint), "complete": _flag})
 
 
 def _kernel(value: Any) -> bool:
@@ -89,7 +89,7 @@ _REPLIES: dict[str, dict[str, Check]] = {
         "unjoined": _is_list_of(_text),
         "torchs_steps": _is_list_of(_step),
     },
-    "haunt": {
+    "replay": {
         "answered": _is_list_of(_text),
         "stops": _flag,
         "changes": _or_none(_text),

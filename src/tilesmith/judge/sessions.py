@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError, NotJudgedHere, TaskError
-from tilesmith.judge.nursery import Child, ChildGone
 from tilesmith.judge.replies import is_genuine
+from tilesmith.process.fork_server_client import Child, ChildGone
+from tilesmith.process.sandbox import level
 from tilesmith.records import Certificate, OutputErrors, Verdict
-from tilesmith.worker.sandbox import level
 
 _REFERENCE_S = 300.0
 _MOST_CHARACTERS = 2000

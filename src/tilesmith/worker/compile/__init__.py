@@ -11,23 +11,21 @@ alone also serves the process that interprets.
 
 from __future__ import annotations
 
-from tilesmith.worker.compile.compiling import compile_launch
+from tilesmith.worker.compile.compilation import compile_launch
 from tilesmith.worker.compile.failure import CompileFailure, explain_on_gpu
-from tilesmith.worker.compile.fake_driver import fake_driver, install_fake_driver
-from tilesmith.worker.compile.launches import Launch, distinct
-from tilesmith.worker.compile.recording import recording
+from tilesmith.worker.compile.recorded_launch import RecordedLaunch, distinct
 from tilesmith.worker.compile.targets import TARGETS, Target, target_named
+from tilesmith.worker.fake_cuda.driver import fake_driver, install_fake_driver
 
 __all__ = [
     "TARGETS",
     "CompileFailure",
-    "Launch",
+    "RecordedLaunch",
     "Target",
     "compile_launch",
     "distinct",
     "explain_on_gpu",
     "fake_driver",
     "install_fake_driver",
-    "recording",
     "target_named",
 ]

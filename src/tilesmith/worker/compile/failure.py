@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilesmith.worker.compile.jit_functions import def_line, reachable
-from tilesmith.worker.compile.launches import Launch
+from tilesmith.worker.compile.recorded_launch import RecordedLaunch
 
 MAX_LINES = 12
 MAX_CHARACTERS = 1500
@@ -27,7 +27,7 @@ class CompileFailure(Exception):
     """The kernel cannot run on the target; the message is for whoever repairs it."""
 
 
-def explain(error: BaseException, launch: Launch, log: str) -> str:
+def explain(error: BaseException, launch: RecordedLaunch, log: str) -> str:
     """From what triton raised and printed."""
     from triton.compiler.errors import CompilationError
 
@@ -42,7 +42,7 @@ def explain(error: BaseException, launch: Launch, log: str) -> str:
 def explain_on_gpu(error: BaseException, fn: Any) -> str:
     """The same for a launch on a real GPU, of which only the exception and the jit function are left."""
     nothing: dict[Any, Any] = {}
-    launch = Launch(fn.__name__, fn, (0, 0, 0), nothing, nothing, nothing, nothing, def_line(fn))
+    launch = RecordedLaunch(fn.__name__, fn, (0, 0, 0), nothing, nothing, nothing, nothing, def_line(fn))
     return explain(error, launch, "")
 
 
@@ -52,7 +52,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = error.__cause__
 
 
-def _explain_source(located: list[Any], chain: list[BaseException], launch: Launch) -> str:
+def _explain_source(located: list[Any], chain: list[BaseException], launch: RecordedLaunch) -> str:
     """The innermost place that is the author's own, the innermost reason, then how one got there."""
     functions = {fn.src: fn for fn in reachable([launch.fn, *launch.constexprs.values()])}
     places = [_place(link, functions[link.src]) for link in located if link.src in functions]

@@ -1,0 +1,1 @@
+"""Certificates: known cheats run through the judge before any candidate is."""

@@ -1,0 +1,157 @@
+"""Known cheats before the judge: each is judged as a candidate would be, draw after draw, until one kills it."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from tilesmith.errors import MachineError
+from tilesmith.judge.decisions.error_budget import allowance
+from tilesmith.judge.gates.values import judged
+from tilesmith.judge.sessions import Failed, ReferenceSession
+from tilesmith.records import Outcome, Trial, Verdict
+
+_PATIENCE_S = 120.0
+"""For all cheats together; a task whose reference is slower than that is slow to judge as well."""
+
+
+@dataclass
+class _CheatOnTrial:
+    """A cheat that nobody has killed yet."""
+
+    name: str
+    kind: str
+    faced: list[str] = field(default_factory=list)
+    """The draws it came through."""
+    identical: bool = True
+    """It was PyTorch's own result bit for bit on all of them."""
+    within: bool = True
+    """Its error was on all of them within the plain budget, not widened for want of elements or truth."""
+    last: str = ""
+
+    def judge(self, result: dict[str, Any], k: float, draw: str) -> Trial | None:
+        """The trial if this draw ends it."""
+        if not result:
+            return None
+        if "inapplicable" in result:
+            return Trial(self.name, Outcome.INAPPLICABLE, None, result["inapplicable"])
+        complaint = _complaint(result, k, draw)
+        if complaint is not None:
+            return Trial(self.name, Outcome.KILLED, draw, complaint)
+        self.faced.append(draw)
+        self.identical &= result["identical"]
+        self.within &= "truth" not in result and all(_is_within(stats, k) for stats in result["outputs"])
+        self.last = _closest(result["outputs"], k)
+        return None
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.kind == "rounding" and bool(self.faced) and self.within
+
+    def verdict(self, copies: set[str]) -> Trial:
+        """What it is when no draw is left; `copies` are the kinds that are right if they are so bit for bit."""
+        if not self.faced:
+            return Trial(self.name, Outcome.INAPPLICABLE, None, "there is no second draw to try it on")
+        where = f"on {_counted(len(self.faced), 'kind')} of inputs"
+        if self.identical and self.kind in copies:
+            return Trial(self.name, Outcome.INAPPLICABLE, None, f"it is the right answer, bit for bit, {where}")
+        how = "the same bit for bit" if self.identical else self.last
+        if self.is_allowed:
+            return Trial(self.name, Outcome.ALLOWED, None, f"within the error budget {where}: {how}")
+        return Trial(self.name, Outcome.SURVIVED, None, f"{how}, {where}")
+
+
+class CheatTrials:
+    """All cheats of one task on one shape, draw after draw."""
+
+    def __init__(self, reference: ReferenceSession, k: float, shape: str, strong_parameters: bool) -> None:
+        self._reference, self._k, self._shape = reference, k, shape
+        self._copies = {"echo", "parameters"} if strong_parameters else {"echo"}
+        self._deadline = time.monotonic() + _PATIENCE_S
+        kinds = reference.ask("cheats", variant=shape)["kinds"]
+        self._names = tuple(kinds)
+        self._on_trial = {name: _CheatOnTrial(name, kind) for name, kind in kinds.items()}
+        self._closed: dict[str, Trial] = {}
+
+    def hear(self, draws: tuple[str, ...], spares_allowed: bool = False) -> tuple[str, ...]:
+        """Try who is left on each draw; says which draws killed somebody."""
+        deadly = []
+        for draw in draws:
+            names = [n for n, s in self._on_trial.items() if not (spares_allowed and s.is_allowed)]
+            if names and self._reference.inputs(self._shape, draw) is not None and self._kills(draw, names):
+                deadly.append(draw)
+        return tuple(deadly)
+
+    def has_survivors(self, kind: str) -> bool:
+        left = [suspect for suspect in self._on_trial.values() if suspect.kind == kind]
+        return any(suspect.verdict(self._copies).outcome is Outcome.SURVIVED for suspect in left)
+
+    def trials(self) -> tuple[Trial, ...]:
+        left = {name: suspect.verdict(self._copies) for name, suspect in self._on_trial.items()}
+        return tuple((self._closed | left)[name] for name in self._names)
+
+    def _kills(self, draw: str, names: list[str]) -> bool:
+        before = len(self._closed)
+        for name, result in self._results(draw, names).items():
+            trial = self._on_trial[name].judge(result, self._k, draw)
+            if trial is not None:
+                self._close(trial)
+        return any(trial.by == draw for trial in list(self._closed.values())[before:])
+
+    def _results(self, draw: str, names: list[str]) -> dict[str, Any]:
+        """All at once; where that brings the reference down, one by one, to find who does."""
+        if time.monotonic() > self._deadline:
+            self._give_up(names, "the time for the certificate was up")
+            return {}
+        try:
+            reply = self._reference.ask("try_cheats", variant=self._shape, draw=draw, names=names)
+        except MachineError as error:
+            self._reference.restart()
+            if len(names) > 1:
+                return {n: result for name in names for n, result in self._results(draw, [name]).items()}
+            self._give_up(names, str(error))
+            return {}
+        return dict(reply["results"])
+
+    def _give_up(self, names: list[str], why: str) -> None:
+        for name in names:
+            self._close(Trial(name, Outcome.UNTRIED, None, why))
+
+    def _close(self, trial: Trial) -> None:
+        self._closed[trial.cheat] = trial
+        del self._on_trial[trial.cheat]
+
+
+def _complaint(result: dict[str, Any], k: float, draw: str) -> str | None:
+    """What a candidate with these outputs would be told, in one line; None if it would pass."""
+    try:
+        judgment = judged(result, k, draw)
+    except Failed as failed:
+        return failed.reason
+    if judgment.verdict is Verdict.PASSED:
+        return None
+    told = judgment.message.splitlines()[0]
+    return told.replace(f" on the {draw} inputs", "").removeprefix("the output: ")
+
+
+def _is_within(stats: dict[str, Any], k: float) -> bool:
+    """Whether the budget would hold without being widened because few elements carry PyTorch's error."""
+    if stats["kind"] == "exact":
+        return True
+    norm, peak = allowance(stats | {"effective": math.inf}, k)
+    return bool(stats["relative"] <= norm and stats["max_relative"] <= peak)
+
+
+def _closest(outputs: list[dict[str, Any]], k: float) -> str:
+    """The numbers of the output that came nearest to being caught."""
+    floats = [stats for stats in outputs if stats["kind"] == "float"]
+    if not floats:
+        return "no integer differs"
+    worst = max(floats, key=lambda stats: stats["relative"] / allowance(stats, k)[0])
+    return f"relative error {worst['relative']:.2g}, allowed is {allowance(worst, k)[0]:.2g}"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,164 @@
+"""What makes a right answer a cheat: who computed it, when, and whether it was computed at all.
+
+Each function looks at one observation and raises, or lets pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge.decisions.error_budget import judge_outputs
+from tilesmith.judge.draws import DRAWS
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.records import Verdict
+from tilesmith.worker.candidate.launch_fingerprint import FirstCall
+
+REPLAY_DRAWS = ("own", "wild", "large")
+_LEAST_DRAWS = 2
+"""On a single draw an honest epilogue may have nothing to do."""
+FIRST_FILL = "0"
+_FILLS: tuple[str, ...] = (FIRST_FILL, "1")
+"""A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
+_STOPS = "after some calls it launches no Triton kernel any more: calls are counted, or results remembered"
+_CHANGES = "later calls launch {}: calls are counted, or results remembered"
+_UNNEEDED = "its answer is right even when its Triton kernels do nothing: something else computes it"
+_DECOY_SHARE = 0.9
+MANY_CALLS = 100
+_CALLS_S = 0.5
+
+
+def refuse_idle(launches: Sequence[str], where: str = "") -> None:
+    if not launches:
+        raise Failed(Verdict.CHEATING, f"{where}no Triton kernel was launched: PyTorch does all the work")
+
+
+def looks_like_a_decoy(shares: Sequence[float]) -> bool:
+    return len(shares) >= _LEAST_DRAWS and min(shares) >= _DECOY_SHARE
+
+
+def refuse_decoy(shares: Sequence[float]) -> None:
+    """`shares`: on each watched draw, how much of the outputs torch had made before or without a kernel."""
+    if looks_like_a_decoy(shares):
+        raise Failed(
+            Verdict.CHEATING,
+            f"PyTorch alone had made {min(shares):.0%} of the answer, without any Triton kernel: "
+            "the kernels are decoys",
+        )
+
+
+def refuse_torch_doing_everything(torch_does_all: bool, steps: Sequence[str], where: str = "") -> None:
+    """`steps`: the operators of the task. A kernel may take some of them over, or all; not none."""
+    if torch_does_all:
+        raise Failed(
+            Verdict.CHEATING,
+            f"{where}PyTorch takes every step of the task itself ({', '.join(steps[:4])}): the Triton kernels "
+            "beside it are decoys",
+        )
+
+
+def refuse_copied_answers(draw: str, other: str | None) -> None:
+    if other:
+        raise Failed(
+            Verdict.CHEATING,
+            f"on the {draw} inputs it returned its answer to the earlier {other} inputs: results are remembered, "
+            "not computed",
+        )
+
+
+def refuse_unjoined_streams(unjoined: Sequence[str]) -> None:
+    if unjoined:
+        raise Failed(
+            Verdict.CHEATING,
+            f"work was left on a side stream that the caller's stream does not wait for ({unjoined[0]}): "
+            "it would run outside of the timed call",
+        )
+
+
+@dataclass(frozen=True)
+class AnswerWithoutLaunches:
+    """What came of calls with every launch left out."""
+
+    accusation: Failed | None = None
+    """For the judge to raise when it knows that the values are right: a wrong answer is called wrong."""
+    first_call: FirstCall | None = None
+    """Where there is no GPU: what the first of all calls would have launched."""
+
+
+def answer_without_launches(
+    candidate: CandidateSession,
+    reference: ReferenceSession,
+    config: CheckConfig,
+    variant: str,
+    draws: Sequence[str],
+    gpu: Callable[[], AbstractContextManager[None]] = nullcontext,
+    calls: int = 0,
+) -> AnswerWithoutLaunches:
+    """Forward with every launch left out, in memory full of zeros and of ones: the answer must be wrong.
+
+    A right answer must be so on all the draws, because an epilogue may have nothing to do on one of them. `calls`
+    is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
+    Raises where the code is caught at something that only a cheat does.
+    """
+    usable = [draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.inputs(variant, draw) is not None]
+    if len(usable) < _LEAST_DRAWS:
+        return AnswerWithoutLaunches()
+    fills = _FILLS
+    first_call: FirstCall | None = None
+    for draw in usable[: max(_LEAST_DRAWS, len(draws))]:
+        outputs = {fill: candidate.output_file() for fill in fills}
+        inputs = reference.inputs(variant, draw)
+        with gpu():
+            seen = candidate.ask(
+                "replay", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
+            )
+            if seen["stops"] or seen["changes"]:
+                return AnswerWithoutLaunches(
+                    Failed(Verdict.CHEATING, _STOPS if seen["stops"] else _CHANGES.format(seen["changes"]))
+                )
+            calls, first_call = 0, first_call or seen["first_call"]
+            answered = [fill for fill in fills if fill in seen["answered"]]
+            fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))
+        if not fills:
+            return AnswerWithoutLaunches(first_call=first_call)
+    return AnswerWithoutLaunches(Failed(Verdict.CHEATING, _UNNEEDED))
+
+
+def refuse_different_launches(interpreted: FirstCall | None, compiled: FirstCall | None) -> None:
+    """The same call with and without the interpreter, on the same inputs and without results of any kernel.
+
+    What the host code launches must not depend on who runs the kernels.
+    """
+    if interpreted is None or compiled is None:
+        return
+    here, there = interpreted["launches"], compiled["launches"]
+    differences = [difference for pair in zip(here, there, strict=False) for difference in _between(*pair)]
+    if len(here) != len(there) and interpreted["complete"] and compiled["complete"]:
+        differences.append(f"{len(there)} kernels instead of {len(here)}")
+    if differences:
+        raise Failed(
+            Verdict.CHEATING,
+            f"it launches something else where its kernels are not interpreted: {differences[0]}; what is judged "
+            "must be what runs",
+        )
+
+
+def _between(here: Sequence[Any], there: Sequence[Any]) -> Iterator[str]:
+    (kernel, grid, arguments), (other_kernel, other_grid, other_arguments) = here, there
+    if kernel != other_kernel:
+        yield f"{other_kernel} instead of {kernel}"
+        return
+    if list(grid) != list(other_grid):
+        yield f"{kernel} on a grid of {tuple(other_grid)} instead of {tuple(grid)}"
+    if arguments is not None and other_arguments is not None:
+        for name in arguments.keys() & other_arguments.keys():
+            if arguments[name] != other_arguments[name]:
+                yield f"{kernel} with {name} = {other_arguments[name]} instead of {arguments[name]}"
+
+
+def _is_right(reference: ReferenceSession, config: CheckConfig, variant: str, draw: str, output: str) -> bool:
+    result = reference.ask("compare", variant=variant, draw=draw, path=output)
+    return "outputs" in result and judge_outputs(result["outputs"], config.k, draw).verdict is Verdict.PASSED

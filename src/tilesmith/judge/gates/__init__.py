@@ -1,0 +1,1 @@
+"""The gates a kernel passes on its way to a verdict, as two tables."""

@@ -1,0 +1,184 @@
+"""Timing in rounds: candidate and every baseline take turns, so that a drifting clock hits them alike.
+
+The candidate and the baselines live in different processes; turns are handed out here, one at a time, under the
+GPU lock. The stopwatch runs in the child, and `judge/timekeeping.py` checks that it can be believed.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tilesmith.config import CheckConfig
+from tilesmith.errors import MachineError
+from tilesmith.judge.decisions.clock_checks import (
+    DigestLog,
+    refuse_empty_calls,
+    refuse_late_work,
+    refuse_other_clock,
+)
+from tilesmith.judge.decisions.statistics import quantiles, speedup
+from tilesmith.judge.gates.values import judged
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.records import Speedup, Timing, Verdict
+
+BASELINES = ("eager", "graph", "compile")
+_LEAST_ROUNDS = 5
+_MOST_ROUNDS = 60
+_TIGHT = 0.03
+"""Stop when every interval is narrower than this share of its speedup."""
+_COMPILE_S = 240.0
+
+
+@dataclass
+class _Samples:
+    """Rounds of [device ms, call ms] of one contestant."""
+
+    device: list[list[float]] = field(default_factory=list)
+    call: list[list[float]] = field(default_factory=list)
+
+    def add(self, samples: list[list[float]]) -> None:
+        self.device.append([max(float(device), 1e-6) for device, _ in samples])
+        self.call.append([float(call) for _, call in samples])
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The outputs of one timed call, as a file, and the seed of its inputs."""
+
+    output: str
+    seed: int
+
+
+class TimingRounds:
+    """One candidate against the baselines of its task."""
+
+    def __init__(self, candidate: CandidateSession, reference: ReferenceSession, config: CheckConfig) -> None:
+        self._candidate, self._reference, self._config = candidate, reference, config
+        self._chance = random.Random(config.seed)
+        self._notes: list[str] = []
+        self._samples: dict[str, _Samples] = {}
+        self._digests = DigestLog()
+        self._straggling_ms: list[float] = []
+        self._kept_seed = 0
+        self._kept: list[_Kept] = []
+
+    def build_baselines(self) -> None:
+        """Without the lock, because compiling takes long; the few calls it makes may disturb a timing nearby.
+
+        Kept for the task's next candidate.
+        """
+        kinds = [kind for kind in BASELINES if self._built(kind)]
+        self._samples = {kind: _Samples() for kind in ("candidate", *kinds)}
+
+    def warm_up(self) -> None:
+        inputs = self._reference.inputs("exact", "own")
+        second = self._reference.inputs("exact", "own again")
+        self._candidate.ask("prepare_timing", variant="exact", inputs=inputs, second=second)
+
+    def run(self, device: str) -> Timing:
+        """Rounds until the intervals are tight or the time is up. The caller holds the GPU alone."""
+        deadline = time.monotonic() + self._config.timing_s
+        calls = self._calls_per_round()
+        self._keep()
+        rounds = 0
+        speedups: dict[str, Speedup] = {}
+        while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
+            self._round(calls)
+            rounds += 1
+            if self._chance.random() < 1 / rounds:  # any round is as likely as any other to be the one kept
+                self._kept = self._kept[:1]
+                self._keep()
+            if rounds >= _LEAST_ROUNDS:
+                speedups = self._speedups(lambda samples: samples.device)
+                if all((s.high - s.low) < _TIGHT * s.value for s in speedups.values()):
+                    break
+        self._keep()
+        timing = self._timing(device, speedups, rounds)
+        refuse_late_work(self._straggling_ms, timing.candidate_ms.p50)
+        self._digests.refuse_unknown_digests()
+        refuse_other_clock(self._candidate, self._reference, timing.call_ms["candidate"].p50, self._seed())
+        return timing
+
+    def check_timed_outputs(self) -> None:
+        """What timed calls returned must be as right as what a checked call returned."""
+        for kept in self._kept:
+            result = self._reference.ask("compare_timed", seed=kept.seed, path=kept.output)
+            judgment = judged(result, self._config.k, "timed")
+            if judgment.verdict is not Verdict.PASSED:
+                raise Failed(judgment.verdict, judgment.message, judgment.errors)
+
+    def _keep(self) -> None:
+        """The one call of the last turn whose outputs were kept."""
+        output = self._candidate.output_file()
+        self._candidate.ask("timed_output", output=output)
+        self._kept.append(_Kept(output, self._kept_seed))
+
+    def _built(self, kind: str) -> bool:
+        try:
+            reason = self._reference.ask("baseline", timeout_s=_COMPILE_S, kind=kind)["reason"]
+        except MachineError as error:
+            self._reference.restart()
+            reason = str(error)
+        if reason:
+            self._notes.append(f"no {kind} baseline: {reason}")
+        return reason is None
+
+    def _calls_per_round(self) -> int:
+        """Short calls are repeated more often within a round."""
+        samples = self._turn("candidate", [self._seed() for _ in range(3)])
+        slowest = self._turn("eager", [self._seed() for _ in range(2)])
+        longest = max(call for _, call in samples + slowest)
+        return max(2, min(12, int(40 / max(longest, 0.1))))
+
+    def _round(self, calls: int) -> None:
+        """All contestants see the same inputs."""
+        names = list(self._samples)
+        self._chance.shuffle(names)
+        seeds = [self._seed() for _ in range(calls)]
+        for name in names:
+            self._samples[name].add(self._turn(name, seeds))
+
+    def _seed(self) -> int:
+        return self._chance.randrange(1 << 30)
+
+    def _turn(self, name: str, seeds: list[int]) -> list[list[float]]:
+        if name != "candidate":
+            reply = self._reference.ask("time", kind=name, seeds=seeds)
+            if name == "eager":
+                self._digests.add_truth(seeds, reply["digests"])
+            return list(reply["samples"])
+        kept = self._chance.randrange(2 * len(seeds))
+        reply = self._candidate.ask("time", seeds=seeds, kept=kept)
+        if len(reply["samples"]) != len(seeds):
+            raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
+        self._kept_seed = seeds[kept // 2] + (1 if kept % 2 == 0 else 0)
+        refuse_empty_calls(reply["launches"], 2 * len(seeds))
+        self._straggling_ms += reply["straggling_ms"]
+        self._digests.add_claim(seeds, reply["digests"])
+        return list(reply["samples"])
+
+    def _speedups(self, clock: Callable[[_Samples], list[list[float]]]) -> dict[str, Speedup]:
+        mine = clock(self._samples["candidate"])
+        return {kind: speedup(clock(s), mine) for kind, s in self._samples.items() if kind != "candidate"}
+
+    def _timing(self, device: str, speedups: dict[str, Speedup], rounds: int) -> Timing:
+        times = {kind: quantiles(_flat(s.device)) for kind, s in self._samples.items()}
+        return Timing(
+            device=device,
+            candidate_ms=times["candidate"],
+            eager_ms=times["eager"],
+            graph_ms=times.get("graph"),
+            compile_ms=times.get("compile"),
+            call_ms={name: quantiles(_flat(s.call)) for name, s in self._samples.items()},
+            speedup=speedups,
+            call_speedup=self._speedups(lambda samples: samples.call),
+            rounds=rounds,
+            notes=tuple(self._notes),
+        )
+
+
+def _flat(rounds: list[list[float]]) -> list[float]:
+    return [sample for samples in rounds for sample in samples]

@@ -1,0 +1,292 @@
+"""The gates about values: right on every draw, right again later, the same every time, inside its own memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge.decisions.cheat_checks import (
+    looks_like_a_decoy,
+    refuse_copied_answers,
+    refuse_decoy,
+    refuse_idle,
+    refuse_torch_doing_everything,
+    refuse_unjoined_streams,
+)
+from tilesmith.judge.decisions.error_budget import Judgment, judge_outputs
+from tilesmith.judge.draws import DRAWS
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.records import OutputErrors, Verdict
+
+_WATCHED_DRAWS = ("own again", "scaled", "wild")
+"""On which it is looked at what torch had made without a kernel; not the first, when sizes are unknown."""
+_HEAVY, _FEW_ELEMENTS = 0.1, 64
+_FARTHER_DRAWS = ("large", "heavy")
+_LEAST_CONFIGS, _CONFIGS_S = 4, 1.5
+"""Of an autotuner so many are tried at least, and as many more as that time allows."""
+_SLOW_S = 3.0
+"""Where one run takes longer, one other order of programs must do."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One forward of the candidate: where its outputs are, and what was seen on the way."""
+
+    output: str
+    launches: tuple[str, ...]
+    autotuned: int
+    seconds: float
+    torchs_own: str | None = None
+    """A file with what torch had made without a kernel, where that was asked for."""
+    torchs_steps: tuple[tuple[str, int], ...] = ()
+    """What torch computed, then: kinds of operators and the sizes of their results."""
+
+
+@dataclass(frozen=True)
+class ValuesReport:
+    errors: OutputErrors | None
+    launches: tuple[str, ...]
+    draws: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+class Values:
+    """The candidate and the reference side by side on one shape of the task."""
+
+    def __init__(
+        self,
+        candidate: CandidateSession,
+        reference: ReferenceSession,
+        config: CheckConfig,
+        device: str,
+        gpu: Callable[[], AbstractContextManager[None]],
+        explains: bool = True,
+    ) -> None:
+        self._candidate, self._reference, self._config = candidate, reference, config
+        self._device, self._gpu = device, gpu
+        self._pads = "nan" if device == "cuda" else None
+        self._stale: list[str] = []
+        self._truth_note: str | None = None
+        self.kernels: set[str] = set()
+        """Every kernel that was launched in a run so far."""
+        self._time_limit_s = 0.9 * config.timeout_s
+        self._explains = explains
+        """Whether a wrong result is run again to find its nature; too dear for the largest tasks."""
+
+    @contextmanager
+    def quickly(self, time_limit_s: float) -> Iterator[None]:
+        """For a second opinion: runs are cut short, and a failure is not looked into."""
+        usual = self._time_limit_s, self._explains
+        self._time_limit_s, self._explains = min(time_limit_s, self._time_limit_s), False
+        try:
+            yield
+        finally:
+            self._time_limit_s, self._explains = usual
+
+    def construct(self, variant: str) -> None:
+        path = self._reference.construction(variant)
+        with self._gpu():
+            self._stale = self._candidate.ask("construct", variant=variant, construction=path)["stale"]
+
+    def check(
+        self, variant: str, budget_s: float, draws: tuple[str, ...] = DRAWS, watched: bool = False
+    ) -> ValuesReport:
+        """Every draw within the error budget; fewer draws, and a note, when the time for them runs out.
+
+        `watched`: on some of them it is looked at what torch had made without a kernel.
+        """
+        started = time.monotonic()
+        errors: OutputErrors | None = None
+        used: list[str] = []
+        notes: list[str] = []
+        launches: tuple[str, ...] = ()
+        shares: list[float] = []
+        kept: tuple[str, ...] = ()
+        for draw in draws:
+            if used and time.monotonic() - started > budget_s:
+                notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
+                break
+            if self._reference.inputs(variant, draw) is None:
+                continue
+            watching = watched and draw in _WATCHED_DRAWS
+            run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
+            if launches:
+                refuse_idle(run.launches, f"on the {draw} inputs, unlike on others, ")
+            kept = kept or _heavy_steps(run.torchs_steps)
+            if run.torchs_own:
+                shares.append(self._torchs_share(variant, draw, run))
+            used.append(draw)
+            launches = launches or run.launches
+            errors = judgment.errors if draw == "own" else errors
+        if kept:
+            notes.append(f"a hybrid: PyTorch computes {', '.join(kept)}")
+        if looks_like_a_decoy(shares):
+            refuse_decoy([*shares, *self._shares_elsewhere(variant)])
+        if self._truth_note:
+            notes.append(self._truth_note)
+        return ValuesReport(errors, launches, tuple(used), tuple(notes))
+
+    def _shares_elsewhere(self, variant: str) -> list[float]:
+        """On inputs beyond the usual, where a clamp or a small correction has something to do."""
+        draws = [draw for draw in _FARTHER_DRAWS if self._reference.inputs(variant, draw) is not None]
+        runs = [(draw, self._judged_run(variant, draw, watched=True)[0]) for draw in draws]
+        return [self._torchs_share(variant, draw, run) for draw, run in runs]
+
+    def check_again(self, variant: str) -> tuple[str, ...]:
+        """The same inputs once more: the launches of a call after autotuning has settled."""
+        if self._device == "cpu":
+            launches = self._check_schedules(variant)
+        else:
+            self._pads = "large"
+            self._judged_run(variant, "own", when="on a repeated call")
+            launches = self._run(variant, "own").launches
+        refuse_idle(launches, "on inputs that it has seen before, ")
+        return launches
+
+    def _check_schedules(self, variant: str) -> tuple[str, ...]:
+        """In the interpreter: other orders of the programs, and every autotune config."""
+        when = "with the programs in another order"
+        first, _ = self._judged_run(variant, "own", schedule=1, when=when)
+        if first.seconds > _SLOW_S:
+            return first.launches
+        began = time.monotonic()
+        for choice in range(1, first.autotuned):
+            if choice >= _LEAST_CONFIGS and time.monotonic() - began > _CONFIGS_S:
+                break
+            self._judged_run(variant, "own", choice=choice, when=f"with autotune config {choice}")
+        self._judged_run(variant, "own", schedule=2, when=when)
+        return first.launches
+
+    def _judged_run(
+        self,
+        variant: str,
+        draw: str,
+        schedule: int = 0,
+        choice: int = 0,
+        when: str = "",
+        in_place: bool = False,
+        watched: bool = False,
+    ) -> tuple[Run, Judgment]:
+        run = self._run(variant, draw, schedule, choice, in_place=in_place, watched=watched)
+        with self._gpu():
+            result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
+        self._truth_note = result.get("truth")
+        judgment = judged(result, self._config.k, draw)
+        if judgment.verdict is not Verdict.PASSED:
+            refuse_copied_answers(draw, result.get("remembered"))
+            raise self._explained(variant, draw, judgment, when, choice)
+        return run, judgment
+
+    def _run(
+        self,
+        variant: str,
+        draw: str,
+        schedule: int = 0,
+        choice: int = 0,
+        pads: str | None = None,
+        in_place: bool = False,
+        watched: bool = False,
+    ) -> Run:
+        output = self._candidate.output_file()
+        torchs_own = self._candidate.output_file() if watched else None
+        inputs = self._reference.inputs(variant, draw)
+        began = time.monotonic()
+        with self._gpu():
+            reply = self._candidate.ask(
+                "run",
+                variant=variant,
+                inputs=inputs,
+                output=output,
+                pads=pads or self._pads,
+                schedule=schedule,
+                choice=choice,
+                limit_s=self._time_limit_s,
+                in_place=in_place,
+                torchs_own=torchs_own,
+            )
+        self._refuse_side_effects(reply)
+        refuse_unjoined_streams(reply.get("unjoined", ()))
+        launches = tuple(str(name) for name in reply.get("launches", ()))
+        self.kernels.update(launches)
+        steps = tuple((str(kind), int(size)) for kind, size in reply.get("torchs_steps", ()))
+        seconds = time.monotonic() - began
+        return Run(output, launches, int(reply.get("autotuned", 0)), seconds, torchs_own, steps)
+
+    def _torchs_share(self, variant: str, draw: str, run: Run) -> float:
+        path, steps = run.torchs_own, run.torchs_steps
+        with self._gpu():
+            reply = self._reference.ask("torchs_share", variant=variant, draw=draw, path=path, steps=steps)
+        if "unreadable" in reply:
+            raise Failed(
+                Verdict.CHEATING, f"the candidate's process did not leave its outputs: {reply['unreadable']}"
+            )
+        refuse_torch_doing_everything(reply["does_all"], reply["steps"])
+        return float(reply["share"])
+
+    def _refuse_side_effects(self, reply: dict[str, Any]) -> None:
+        if reply.get("damage"):
+            raise Failed(Verdict.UNSAFE_MEMORY, f"{reply['damage']}: mask the store or fix its offsets")
+        if reply.get("changed_inputs"):
+            which = ", ".join(f"input {i}" for i in reply["changed_inputs"])
+            raise Failed(Verdict.WRONG_VALUES, f"forward changed {which} in place; write to a tensor of its own")
+        strangers = [d for d in reply.get("devices", ()) if d != self._device]
+        if strangers:
+            raise Failed(Verdict.WRONG_SHAPE, f"an output is on {strangers[0]}, expected {self._device}")
+
+    def _explained(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> Failed:
+        """A wrong result has three possible natures: it is wrong, it is random, or it depends on foreign memory."""
+        if not self._explains:
+            return Failed(judgment.verdict, judgment.message, judgment.errors)
+        try:
+            return self._looked_into(variant, draw, judgment, when, choice)
+        except Failed as failed:
+            cheated = failed.verdict is Verdict.CHEATING
+            return failed if cheated else Failed(judgment.verdict, judgment.message, judgment.errors)
+
+    def _looked_into(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> Failed:
+        runs = [self._run(variant, draw, schedule, choice).output for schedule in (0, 3)]
+        if not self._agree(*runs):
+            self._refuse_stray_streams(variant, draw)
+            cause = "two runs on the same inputs disagree: a race, or random numbers without the given seed"
+            return Failed(Verdict.NONDETERMINISTIC, f"{cause}; {judgment.message}", judgment.errors)
+        if self._device == "cuda":
+            other = self._run(variant, draw, choice=choice, pads="zero").output
+            if not self._agree(runs[0], other):
+                cause = "the result depends on memory outside its tensors (a load without a mask?)"
+                return Failed(Verdict.UNSAFE_MEMORY, f"{cause}; {judgment.message}", judgment.errors)
+        reason = f"{when}, {judgment.message}" if when else judgment.message
+        if self._stale:
+            reason += f"\n{self._stale[0]}, made in the constructor: it does not follow when weights are loaded"
+        return Failed(judgment.verdict, reason, judgment.errors)
+
+    def _refuse_stray_streams(self, variant: str, draw: str) -> None:
+        """The usual reason why results are not there yet, on a GPU."""
+        if self._device == "cuda":
+            with self._gpu():
+                inputs = self._reference.inputs(variant, draw)
+                seen = self._candidate.ask("inspect", variant=variant, inputs=inputs)
+            refuse_unjoined_streams(seen["unjoined"])
+
+    def _agree(self, first: str, second: str) -> bool:
+        with self._gpu():
+            reply = self._reference.ask("agree", first=first, second=second)
+        return bool(reply.get("agree"))
+
+
+def _heavy_steps(steps: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+    """The kinds of operators that work on much data, in the order in which they come."""
+    most = max((size for _, size in steps), default=0)
+    return tuple(dict.fromkeys(kind for kind, size in steps if size >= max(_HEAVY * most, _FEW_ELEMENTS)))[:4]
+
+
+def judged(result: dict[str, Any], k: float, draw: str) -> Judgment:
+    """What the reference's comparison of one file of outputs means."""
+    if "unreadable" in result:
+        raise Failed(Verdict.CHEATING, f"the candidate's process did not leave its outputs: {result['unreadable']}")
+    if "problem" in result:
+        raise Failed(Verdict.WRONG_SHAPE, result["problem"])
+    return judge_outputs(result["outputs"], k, draw)

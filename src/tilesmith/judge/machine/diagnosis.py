@@ -1,0 +1,130 @@
+"""What this machine can do, found by trying it: the facts behind `tilesmith doctor`."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+import tempfile
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from tilesmith.config import CheckConfig
+from tilesmith.errors import MachineError
+from tilesmith.judge.machine.devices import gpu_present
+from tilesmith.judge.machine.limits import candidate_limits, reference_limits
+from tilesmith.process.fork_server_client import ChildGone, ForkServerClient
+from tilesmith.process.sandbox import level
+from tilesmith.process.sandbox.remedies import cures_for
+
+_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "DEEPSEEK_API_KEY")
+_PACKAGES = ("torch", "triton", "numpy", "greenlet", "ml_dtypes")
+_PROBE_S = 60.0
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Plain facts; null where the question makes no sense here."""
+
+    python: str
+    platform: str
+    packages: dict[str, str | None]
+    gpu: dict[str, Any] | None
+    gpu_problem: str | None
+    counters_allowed: bool | None
+    compilers: dict[str, str | None]
+    targets: tuple[str, ...]
+    sandbox: tuple[str, ...]
+    sandbox_level: str
+    sandbox_missing: dict[str, str]
+    """Walls that candidates do not have here, and what would give them one."""
+    llm_keys: tuple[str, ...]
+
+    @property
+    def can_check(self) -> bool:
+        return all(self.packages[name] for name in ("torch", "triton"))
+
+
+def diagnose() -> Diagnosis:
+    packages = {name: _version(name) for name in _PACKAGES}
+    probed = (
+        _probe()
+        if packages["torch"] and packages["triton"]
+        else _Probed(None, "torch or triton is missing", (), ())
+    )
+    return Diagnosis(
+        python=platform.python_version(),
+        platform=f"{platform.system()} {platform.release()} {platform.machine()}",
+        packages=packages,
+        gpu=probed.gpu,
+        gpu_problem=probed.problem,
+        counters_allowed=_counters_allowed() if probed.gpu else None,
+        compilers={name: shutil.which(name) for name in ("cc", "gcc", "nvcc", "compute-sanitizer", "ncu")},
+        targets=probed.targets,
+        sandbox=probed.walls,
+        sandbox_level=level(probed.walls),
+        sandbox_missing=cures_for(probed.walls),
+        llm_keys=tuple(name for name in _KEYS if os.environ.get(name)),
+    )
+
+
+@dataclass(frozen=True)
+class _Probed:
+    gpu: dict[str, Any] | None
+    problem: str | None
+    targets: tuple[str, ...]
+    walls: tuple[str, ...]
+
+
+def _probe() -> _Probed:
+    """Ask a real child, made the same way as the children of a check."""
+    with tempfile.TemporaryDirectory(prefix="tilesmith-") as folder:
+        fork_server = ForkServerClient("native", Path(folder))
+        try:
+            walls = _walls_of_a_candidate(fork_server)
+            child = fork_server.spawn("probe", reference_limits())
+            targets = tuple(child.ask("targets", _PROBE_S)["ok"]["targets"])
+            gpu, problem = _asked_gpu(child.ask("describe", _PROBE_S))
+            child.close()
+            return _Probed(gpu, problem, targets, walls)
+        except (ChildGone, MachineError, KeyError) as error:
+            return _Probed(None, f"the worker process failed: {error}", (), ())
+        finally:
+            fork_server.close()
+
+
+def _walls_of_a_candidate(fork_server: ForkServerClient) -> tuple[str, ...]:
+    child = fork_server.spawn("candidate", candidate_limits(CheckConfig(), "cpu"))
+    child.close()
+    return child.walls
+
+
+def _asked_gpu(reply: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+    if "ok" not in reply:
+        return None, str(reply.get("internal", "no answer")).strip().splitlines()[-1]
+    known = reply["ok"]
+    if known["gpu"]:
+        return known, None if known.get("works") else "a first sum on the GPU came out wrong"
+    if gpu_present():
+        return None, "there is a GPU device but torch cannot use it: install a CUDA build of torch"
+    return None, None
+
+
+def _counters_allowed() -> bool | None:
+    """Whether ncu may read hardware counters as this user."""
+    if os.geteuid() == 0:
+        return True
+    try:
+        text = Path("/proc/driver/nvidia/params").read_text()
+    except OSError:
+        return None
+    return "RmProfilingAdminOnly: 0" in text
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

@@ -1,0 +1,61 @@
+"""What a kernel file imports from its own folder, and so may read there: no more than that.
+
+The folder itself is not granted. It may be a home, a run full of other candidates, or /tmp.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from tilesmith.process.sandbox import Grants
+from tilesmith.syntax import parse
+
+_MOST_FILES = 200
+
+
+def grants_for(kernel: Path, text: str) -> Grants:
+    """The kernel's file and the modules beside it that it names, with those that they name."""
+    folder = kernel.resolve().parent
+    found: dict[Path, None] = {}
+    pending = [text]
+    while pending and len(found) < _MOST_FILES:
+        for name in _imported(pending.pop()):
+            for neighbor in _beside(folder, name):
+                if neighbor not in found:
+                    found[neighbor] = None
+                    pending += _texts(neighbor)
+    listable = (str(folder),) if found else ()
+    return Grants(readable=(str(kernel.resolve()), *map(str, found)), listable=listable)
+
+
+def _imported(text: str) -> Iterator[str]:
+    """The first part of every name that is imported anywhere."""
+    try:
+        tree = parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+
+
+def _beside(folder: Path, name: str) -> Iterator[Path]:
+    """A module, compiled ones too, or a package that says it is one: any other folder might be anything."""
+    if (folder / name / "__init__.py").is_file():
+        yield folder / name
+    yield from (one for one in (folder / f"{name}.py", *folder.glob(f"{name}.*.so")) if one.is_file())
+
+
+def _texts(neighbor: Path) -> list[str]:
+    files = [neighbor] if neighbor.suffix == ".py" else sorted(neighbor.rglob("*.py"))[:_MOST_FILES]
+    texts = []
+    for file in files:
+        try:
+            texts.append(file.read_text())
+        except (OSError, ValueError):
+            continue
+    return texts

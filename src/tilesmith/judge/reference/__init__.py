@@ -1,0 +1,1 @@
+"""The references of a judge's tasks: opened once, shared by all checks."""

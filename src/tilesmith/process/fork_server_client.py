@@ -1,0 +1,219 @@
+"""The parent's side of its children: start a fork server, ask it for children, talk to them, end them.
+
+Nothing here imports torch. A child that misbehaves shows up as `ChildGone`; what that means for a verdict is for
+the caller to say, because the reference's death and the candidate's death mean different things.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tilesmith.errors import MachineError
+from tilesmith.process import folders
+from tilesmith.process.channel import BadFrame, Channel, ChannelClosed, ChannelTimeout
+from tilesmith.process.sandbox import NO_GRANTS, Grants, Limits
+
+_START_S = 180.0
+_ENDING_S = 10.0
+_HANG_UP_S = 1.0
+_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CC", "SYSTEMROOT")
+_KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "HIP_", "ROCM_", "ROCR_")
+
+
+class ChildGone(Exception):
+    """A child ended before it answered. `how` is timeout, memory, processes, disk, exit:N, signal:N or garbled."""
+
+    def __init__(self, how: str, log: str) -> None:
+        super().__init__(how)
+        self.how, self.log = how, log
+
+
+class Child:
+    """One confined process with one task. Requests and replies alternate."""
+
+    def __init__(self, channel: Channel, control: Channel, folder: Path, outbox: Path) -> None:
+        self._channel, self._control = channel, control
+        self.folder, self.outbox = folder, outbox
+        self._gone: ChildGone | None = None
+        started = self._hear(_START_S)
+        if "walls" not in started:
+            raise MachineError("a worker process could not be started: too many processes, or too little memory")
+        self.walls: tuple[str, ...] = tuple(started["walls"])
+
+    def ask(self, op: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
+        """The whole reply; raises ChildGone when there is none. A child that is gone stays gone."""
+        if self._gone:
+            raise self._gone
+        try:
+            return self._channel.ask({"op": op, **arguments}, timeout_s)
+        except ChannelTimeout:
+            self._gone = self._end("timeout")
+        except BadFrame:
+            self._gone = self._end("garbled")
+        except ChannelClosed:
+            self._gone = self._end(None)
+        raise self._gone
+
+    def end(self) -> None:
+        """Stop it with all it started; what it wrote stays until it is closed."""
+        if not self._gone:
+            self._gone = self._end("closed")
+
+    def close(self) -> None:
+        self.end()
+        for folder in (self.folder, self.outbox):
+            folders.remove(folder)
+
+    def _end(self, how: str | None) -> ChildGone:
+        if how is not None:
+            with contextlib.suppress(ChannelClosed):
+                self._control.send({"kill": True})
+        report = self._hear(_ENDING_S if how else _HANG_UP_S)
+        if not report and how is None:  # it closed its end and lives on
+            with contextlib.suppress(ChannelClosed):
+                self._control.send({"kill": True})
+            report = self._hear()
+        self._channel.close()
+        self._control.close()
+        return ChildGone(how or str(report.get("ending", "signal:9")), str(report.get("log", "")))
+
+    def _hear(self, within_s: float = _ENDING_S) -> dict[str, Any]:
+        try:
+            return self._control.receive(within_s)
+        except (ChannelClosed, ChannelTimeout, BadFrame):
+            return {}
+
+
+Spawn = Callable[[str, str], Child]
+"""(flavor, role) to a fresh child."""
+
+
+class ForkServerClient:
+    """A warm fork server of one flavor: `interpret` runs kernels on the CPU, `native` compiles and uses GPUs."""
+
+    def __init__(self, flavor: str, scratch: Path, exchange: Path | None = None) -> None:
+        self._scratch, self._exchange = scratch, exchange or scratch
+        self._stubs = scratch / "triton-stubs"
+        self._lock = threading.Lock()
+        self._ready = False
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket = ours
+        command = [sys.executable, "-m", "tilesmith.process.fork_server", str(theirs.fileno())]
+        command += [str(folder) for folder in {self._scratch, self._exchange}]
+        self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - lives as long as the server
+        self._server = subprocess.Popen(
+            command,
+            pass_fds=[theirs.fileno()],
+            env=scrubbed_environment(flavor, scratch),
+            stdin=subprocess.DEVNULL,
+            stdout=self._errors,
+            stderr=self._errors,
+            start_new_session=True,
+        )
+        theirs.close()
+
+    def spawn(self, role: str, limits: Limits, grants: Grants = NO_GRANTS) -> Child:
+        """A fresh child in a folder of its own, with another one for the tensors it sends.
+
+        Unless its role is trusted, it can use no other files than these, the system's and what is granted.
+        """
+        outbox = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._exchange))
+        folder = Path(tempfile.mkdtemp(prefix=f"{role}-", dir=self._scratch))
+        here, there = socket.socketpair()
+        control, far_control = socket.socketpair()
+        variables = {"HOME": str(folder), "TMPDIR": str(folder), "TRITON_CACHE_DIR": str(folder / "triton")}
+        if self._stubs.exists():
+            shutil.copytree(self._stubs, folder / "triton")
+        request = {
+            "role": role,
+            "limits": asdict(limits),
+            "folder": str(folder),
+            "environment": variables,
+            "readable": grants.readable,
+            "listable": grants.listable,
+            "writable": [str(folder), str(outbox), *grants.writable],
+        }
+        fds = array.array("i", [there.fileno(), far_control.fileno()])
+        with self._lock:
+            self._await_ready()
+            try:
+                self._socket.sendmsg([json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+            except OSError:
+                raise MachineError(self._obituary()) from None
+        there.close()
+        far_control.close()
+        return Child(Channel(here), Channel(control), folder, outbox)
+
+    def build_stubs(self, limits: Limits) -> None:
+        """What Triton compiles once per cache before its first launch: built by trusted code, copied to all."""
+        child = self.spawn("probe", limits)
+        try:
+            child.ask("warm_cache", _START_S)
+        except ChildGone as gone:
+            raise MachineError(f"the GPU cannot be used ({gone.how}): run `tilesmith doctor`") from None
+        cache = child.folder / "triton"
+        if cache.exists():
+            shutil.copytree(cache, self._stubs)
+        child.close()
+
+    def close(self) -> None:
+        if not self._ready:
+            self._server.kill()
+        self._socket.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._server.wait(5)
+        self._server.kill()
+        self._errors.close()
+
+    def _await_ready(self) -> None:
+        if self._ready:
+            return
+        self._socket.settimeout(_START_S)
+        with contextlib.suppress(TimeoutError):
+            self._ready = self._socket.recv(16) == b"ready"
+        self._socket.settimeout(None)
+        if not self._ready:
+            raise MachineError(self._obituary())
+
+    def _obituary(self) -> str:
+        self._errors.seek(0)
+        lines = self._errors.read().decode(errors="replace").strip().splitlines()
+        last = lines[-1] if lines else "no message"
+        return f"the worker process could not start: {last}; run `tilesmith doctor` to see what is missing"
+
+
+def _import_path() -> list[str]:
+    """Where this package lies and what the user added, in full: children change their folder."""
+    package_root = str(Path(__file__).resolve().parents[2])
+    added = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
+    return [package_root, *(os.path.abspath(entry) for entry in added)]
+
+
+def scrubbed_environment(flavor: str, scratch: Path) -> dict[str, str]:
+    """Only what torch, triton and the GPU need: no keys, no tokens, no proxies."""
+    kept = {k: v for k, v in os.environ.items() if k in _KEPT_VARIABLES or k.startswith(_KEPT_PREFIXES)}
+    own = {
+        "PYTHONPATH": os.pathsep.join(_import_path()),
+        "HOME": str(scratch),
+        "TMPDIR": str(scratch),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
+    }
+    if flavor == "interpret":
+        own["TRITON_INTERPRET"] = "1"
+    return kept | own

@@ -1,0 +1,28 @@
+"""Putting the walls up around the current process, in the order in which each is still allowed."""
+
+from __future__ import annotations
+
+from tilesmith.process.sandbox import landlock, seccomp
+from tilesmith.process.sandbox.grants import Grants
+from tilesmith.process.sandbox.limits import Limits, confine
+from tilesmith.process.sandbox.namespaces import hide_other_processes
+
+
+def enclose(limits: Limits, grants: Grants | None, namespaces: tuple[str, ...]) -> tuple[str, ...]:
+    """The walls that stand. Without grants the process is trusted with files and system calls.
+
+    Mounting comes first, since the last wall forbids it.
+    """
+    standing = list(namespaces)
+    if "processes" in standing and not hide_other_processes():
+        standing.remove("processes")
+    if confine(limits):
+        standing.append("limits")
+    if grants is None:
+        return tuple(standing)
+    if landlock.fence_in(grants):
+        standing.append("files")
+    connecting = grants.tracing and "network" in namespaces
+    if seccomp.install(seccomp.Leeway(grants.tracing, connecting)):
+        standing += ["syscalls"] if "network" in standing else ["syscalls", "network"]
+    return tuple(standing)

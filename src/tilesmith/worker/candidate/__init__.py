@@ -1,0 +1,1 @@
+"""The candidate's code in its own process: loading, running, and what its exceptions mean."""

@@ -1,0 +1,130 @@
+"""Guarded memory: poison inside fresh tensors, canaries around them.
+
+Fresh memory holds NaN (or an unlikely integer), so what a kernel forgets to write shows. On a GPU the inputs and
+every tensor a candidate makes lie between two pads (parameters and buffers do not); a changed pad is a write out
+of bounds, and a result that changes with the pads' contents is a read out of bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from tilesmith.worker.watch.cheating_detected import CheatingDetected
+
+_FRESH = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}
+_FILLED = {
+    "zeros",
+    "ones",
+    "full",
+    "zeros_like",
+    "ones_like",
+    "full_like",
+    "new_zeros",
+    "new_ones",
+    "new_full",
+}
+_TO_PYTHON = {"numpy", "__array__", "__dlpack__", "tolist"}
+_FEW_ELEMENTS = 256
+"""Sizes and offsets may be looked at by the host; data may not."""
+_LEAST_PAD_BYTES = 4096
+_MOST_PAD_BYTES = 4 * 2**20
+_KEPT_BYTES = 8 * 2**30
+_INTEGER_POISON = 0x5A
+_LARGE = 30_000.0
+"""Finite in every float type but the eight-bit ones: a maximum drops NaN, but not this."""
+
+
+@dataclass(frozen=True)
+class _Guarded:
+    label: str
+    buffer: torch.Tensor
+    pad_bytes: int
+    fill: torch.Tensor
+
+
+class GuardedMemory(TorchFunctionMode):
+    """While active, every tensor made from uninitialised memory is poisoned, and padded if `pads` says so."""
+
+    def __init__(self, pads: str | None, fill: float = math.nan) -> None:
+        super().__init__()
+        self._pads, self._fill = pads, fill
+        self._guarded: list[_Guarded] = []
+        self._kept_bytes = 0
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name in _TO_PYTHON and args and isinstance(args[0], torch.Tensor) and args[0].numel() > _FEW_ELEMENTS:
+            raise CheatingDetected(
+                f"forward takes {args[0].numel()} values to Python ({name}): the work must be Triton's"
+            )
+        result = func(*args, **(kwargs or {}))
+        if name in _FRESH | _FILLED and is_capturing():
+            return result  # or a CUDA graph would poison its memory at every replay
+        if name in _FRESH and isinstance(result, torch.Tensor):
+            poison(result, self._fill)
+        if self._pads and (name in _FRESH or name in _FILLED) and isinstance(result, torch.Tensor):
+            return self.padded(result, f"a tensor {tuple(result.shape)} from torch.{name}")
+        return result
+
+    def padded(self, tensor: torch.Tensor, label: str) -> torch.Tensor:
+        """The same values and strides, between two pads."""
+        if not self._pads or not tensor.is_cuda or tensor.numel() == 0 or self._kept_bytes > _KEPT_BYTES:
+            return tensor
+        size = tensor.element_size()
+        extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
+        pad = min(max(extent * size, _LEAST_PAD_BYTES), _MOST_PAD_BYTES) // 512 * 512
+        buffer = torch.empty(2 * pad + extent * size, dtype=torch.uint8, device=tensor.device)
+        fill = _pattern(tensor.dtype, self._pads, buffer.device)
+        for part in (buffer[:pad], buffer[-pad:]):
+            part.copy_(fill.repeat(pad // fill.numel() + 1)[:pad])
+        inside = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        inside.set_(buffer.untyped_storage(), pad // size, tensor.shape, tensor.stride())
+        inside.copy_(tensor)
+        self._guarded.append(_Guarded(label, buffer, pad, fill))
+        self._kept_bytes += buffer.numel()
+        return inside
+
+    def damage(self) -> str | None:
+        """Which tensor's surroundings were written, and where."""
+        for guarded in self._guarded:
+            pad = guarded.pad_bytes
+            expected = guarded.fill.repeat(pad // guarded.fill.numel() + 1)[:pad]
+            for part, place in ((guarded.buffer[-pad:], "past the end of"), (guarded.buffer[:pad], "before")):
+                wrong = int((part != expected).sum())
+                if wrong:
+                    return f"wrote {wrong} bytes {place} {guarded.label}"
+        return None
+
+
+def is_capturing() -> bool:
+    """Whether a CUDA graph is being recorded: what is done now is done again at every replay."""
+    try:
+        return bool(torch.cuda.is_current_stream_capturing())
+    except RuntimeError:
+        return False  # a torch without CUDA, outside of the pretence
+
+
+def poison(tensor: torch.Tensor, fill: float = math.nan) -> None:
+    """Values that no kernel computes by accident, unless others are asked for."""
+    if tensor.dtype == torch.bool or tensor.numel() == 0:
+        return
+    if tensor.is_floating_point() or tensor.is_complex():
+        tensor.fill_(fill)
+    else:
+        tensor.fill_(_INTEGER_POISON if math.isnan(fill) else int(fill))
+
+
+def _pattern(dtype: torch.dtype, pads: str, device: torch.device) -> torch.Tensor:
+    """The bytes that fill a pad, at least eight so that alignment does not matter."""
+    if pads == "zero":
+        return torch.zeros(8, dtype=torch.uint8, device=device)
+    one = torch.zeros(8, dtype=dtype, device=device)
+    if dtype.is_floating_point or dtype.is_complex:
+        one.fill_(float("nan") if pads == "nan" else _LARGE)
+        return one.view(torch.uint8)
+    return torch.full((8,), _INTEGER_POISON, dtype=torch.uint8, device=device)

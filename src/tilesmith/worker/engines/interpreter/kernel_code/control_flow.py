@@ -1,0 +1,143 @@
+"""What control flow means to Triton, called from rewritten kernels.
+
+Python would take a block's truth for an answer, short-circuit masks joined by `and`, and hand
+loop counters out as plain integers that have no `.to()`; a compiled kernel does none of this.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import triton.language as tl
+
+from tilesmith.worker.engines.interpreter import state
+from tilesmith.worker.engines.interpreter.faults import KernelCompileFault
+
+# A waiting loop on plain loads must let others run and see the deadline, at little cost.
+_ITERATIONS_BETWEEN_PAUSES = 256
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+}
+
+
+def as_value(value: Any) -> Any:
+    """What an assignment stores: numbers and constexprs become tensors, as in the compiler."""
+    if isinstance(value, tl.tensor):
+        return value
+    return state.semantic().to_tensor(value, False)
+
+
+def truth(value: Any) -> Any:
+    """The test of an `if`: a block has no truth value on a GPU."""
+    if isinstance(value, tl.tensor) and value.handle.data.size > 1:
+        shape = "x".join(str(size) for size in value.handle.data.shape)
+        raise KernelCompileFault(
+            f"an `if` or `while` tests a whole block ({shape}); reduce it to a scalar or use tl.where",
+            state.place(),
+        )
+    return value
+
+
+def keep_looping(value: Any) -> Any:
+    """The test of a `while`, which may be waiting for another program."""
+    if _is_time_to_pause():
+        state.launch().programs.let_others_run()
+    return truth(value)
+
+
+def _is_time_to_pause() -> bool:
+    launch = state.launch()
+    launch.iterations += 1
+    return launch.iterations % _ITERATIONS_BETWEEN_PAUSES == 0
+
+
+def kernel_range(*bounds: Any, **_hints: Any) -> Iterator[Any]:
+    """`range` and `tl.range`: the counter is a scalar tensor, 64 bit if a bound is."""
+    wide = any(isinstance(b, tl.tensor) and b.dtype.primitive_bitwidth == 64 for b in bounds)
+    to_tensor = state.semantic().to_tensor
+    for number in static_range(*bounds, **_hints):
+        if _is_time_to_pause():
+            state.launch().check_deadline()
+        counter = to_tensor(number)
+        yield state.semantic().cast(counter, tl.int64) if wide else counter
+
+
+def static_range(arg1: Any, arg2: Any = None, step: Any = None, **_hints: Any) -> range:
+    """`tl.static_range`: the counter stays a compile-time constant."""
+    start, end = (0, arg1) if arg2 is None else (arg1, arg2)
+    return range(*(operator.index(n) for n in (start, end, 1 if step is None else step)))
+
+
+def logical_and(*operands: Callable[[], Any]) -> Any:
+    """`and`: elementwise on tensors; only compile-time constants short-circuit."""
+    return _join(operands, decided_by=False, combine=lambda a, b: a.logical_and(b))
+
+
+def logical_or(*operands: Callable[[], Any]) -> Any:
+    """`or`: elementwise on tensors; only compile-time constants short-circuit."""
+    return _join(operands, decided_by=True, combine=lambda a, b: a.logical_or(b))
+
+
+def _join(operands: tuple[Callable[[], Any], ...], decided_by: bool, combine: Any) -> Any:
+    joined = value = None
+    for operand in operands:
+        value = operand()
+        if not isinstance(value, tl.tensor):
+            if bool(value) is decided_by:
+                return value
+            continue
+        joined = value if joined is None else combine(joined, value)
+    return value if joined is None else joined
+
+
+def logical_not(value: Any) -> Any:
+    """`not`: elementwise on tensors."""
+    return value.__not__() if isinstance(value, tl.tensor) else not value
+
+
+def compare_chain(operators: list[str], *operands: Any) -> Any:
+    """`a < b < c` as (a < b) & (b < c)."""
+    pairs = zip(operators, operands, operands[1:], strict=False)
+    results = [_COMPARISONS[name](left, right) for name, left, right in pairs]
+    return logical_and(*(lambda result=result: result for result in results))
+
+
+def refuse_global(name: str) -> None:
+    """A kernel reached a variable of the host that is not a constant of Triton's."""
+    raise KernelCompileFault(
+        f"the kernel reads the global {name}, which Triton does not allow; "
+        f"pass it as an argument or write {name} = tl.constexpr(...)",
+        state.place(),
+    )
+
+
+def refuse_jump(statement: str) -> None:
+    """A kernel reached a `break` or `continue`."""
+    raise KernelCompileFault(f"Triton does not support `{statement}`; use a condition or a mask", state.place())
+
+
+def _silent(*_values: Any, **_options: Any) -> None:
+    """Printing from thousands of programs helps nobody here."""
+
+
+def _smallest(*values: Any) -> Any:
+    return tl.core.builtin_min(*values)
+
+
+def _largest(*values: Any) -> Any:
+    return tl.core.builtin_max(*values)
+
+
+BUILTINS: dict[str, Any] = {"range": kernel_range, "print": _silent}
+if hasattr(tl.core, "builtin_max"):
+    BUILTINS |= {"min": _smallest, "max": _largest}

@@ -1,0 +1,1 @@
+"""The memory of an interpreted launch: extents, checked accesses, data races."""

@@ -1,0 +1,1 @@
+"""What `triton.language` does to blocks of numbers, on numpy arrays."""

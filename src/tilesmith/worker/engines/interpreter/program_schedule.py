@@ -1,0 +1,141 @@
+"""Runs the programs of a grid so that those which wait for one another make progress.
+
+Programs run one after the other in a single greenlet until one pauses, at an atomic or a
+volatile load. The paused greenlet keeps that program's stack, and a new one carries on with
+the rest. A launch without atomics therefore costs no more than a plain loop.
+
+Seed 0 is the natural order, in which a program pauses only when it polls (its atomic changed
+nothing). Any other seed shuffles the programs and lets chance decide at every atomic.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from greenlet import GreenletExit, getcurrent, greenlet
+
+from tilesmith.worker.engines.interpreter.faults import Deadlock, KernelLocation
+from tilesmith.worker.engines.interpreter.kernel_code import source_lines
+
+# Rounds of fruitless polling after which nothing can change any more.
+_IDLE_POLLS = 500
+_IDLE_POLLS_PER_PROGRAM = 50
+# Programs in flight under a random order; more would only hold memory.
+_IN_FLIGHT = 64
+
+Index = tuple[int, int, int]
+
+
+class _Runner(greenlet):
+    """A greenlet that runs programs until it is paused, then only the one it is in."""
+
+    number = 0
+    paused = False
+    polled = False
+
+
+class Programs:
+    """The programs of one launch."""
+
+    def __init__(self, kernel: str, grid: Index, seed: int, check_deadline: Callable[[], None]) -> None:
+        self.kernel, self.grid = kernel, grid
+        self.current_number = 0
+        self.current_index: Index = (0, 0, 0)
+        self._check_deadline = check_deadline
+        self._random = random.Random(seed) if seed else None
+        self._waiting: list[_Runner] = []
+        self._pending: Sequence[int] = range(grid[0] * grid[1] * grid[2])
+        if self._random:
+            self._pending = self._random.sample(self._pending, len(self._pending))
+        self._started = 0
+        self._idle_polls = 0
+        self._body: Callable[[], Any] = lambda: None
+        self._hub: Any = None
+
+    @property
+    def finished(self) -> int:
+        """Programs that came to their end, so far."""
+        return self._started - len(self._waiting) - 1
+
+    def run(self, body: Callable[[], Any]) -> None:
+        """Run every program to its end; whatever one raises ends the launch."""
+        self._body, self._hub = body, getcurrent()
+        try:
+            while (runner := self._choose()) is not None:
+                self._enter(runner.number)
+                runner.switch()
+                if runner.paused and not runner.dead:
+                    self._waiting.append(runner)
+                    self._look_for_deadlock()
+        finally:
+            for runner in self._waiting:
+                runner.throw(GreenletExit)
+
+    def pause(self, polling: bool) -> None:
+        """A point at which another program may run; `polling` if this one learned nothing new."""
+        if polling:
+            self._idle_polls += 1
+            getcurrent().polled = True
+        elif self._random is None or self._random.random() < 0.5:
+            return
+        self._switch()
+
+    def let_others_run(self) -> None:
+        """Pause whatever the order, in a `while` loop that has been going round for long."""
+        runner = getcurrent()
+        if not runner.polled:
+            self.progress()  # it computes, or waits in a way that only the deadline can end
+        runner.polled = False
+        self._switch()
+
+    def _switch(self) -> None:
+        self._check_deadline()
+        runner = getcurrent()
+        runner.number, runner.paused = self.current_number, True
+        self._hub.switch()
+
+    def progress(self) -> None:
+        """Memory changed, so whoever waits may find what it waits for."""
+        self._idle_polls = 0
+
+    def index_of(self, number: int) -> Index:
+        """The program id of the n-th program, x fastest as on the GPU."""
+        return number % self.grid[0], number // self.grid[0] % self.grid[1], number // (self.grid[0] * self.grid[1])
+
+    def _enter(self, number: int) -> None:
+        self.current_number, self.current_index = number, self.index_of(number)
+
+    def _choose(self) -> _Runner | None:
+        more = self._started < len(self._pending)
+        if not more and not self._waiting:
+            return None
+        if self._random is None:
+            return _Runner(self._work) if more else self._waiting.pop(0)
+        crowded = len(self._waiting) >= _IN_FLIGHT and self._idle_polls < 4 * _IN_FLIGHT
+        position = self._random.randrange(len(self._waiting) + (more and not crowded))
+        return self._waiting.pop(position) if position < len(self._waiting) else _Runner(self._work)
+
+    def _work(self) -> None:
+        runner = getcurrent()
+        with np.errstate(all="ignore"):  # a greenlet starts with a context of its own
+            while not runner.paused and self._started < len(self._pending):
+                self._enter(self._pending[self._started])
+                self._started += 1
+                self._check_deadline()
+                self._body()
+                self._idle_polls = 0
+
+    def _look_for_deadlock(self) -> None:
+        limit = _IDLE_POLLS + _IDLE_POLLS_PER_PROGRAM * len(self._waiting)
+        if self._started < len(self._pending) or self._idle_polls < limit:
+            return
+        lines = sorted({str(source_lines.current_line(runner.gr_frame)) for runner in self._waiting})
+        first = self._waiting[0]
+        raise Deadlock(
+            f"deadlock: {len(self._waiting)} of {len(self._pending)} programs wait on "
+            f"{'; '.join(lines)} and nothing changes memory any more",
+            KernelLocation(self.kernel, self.index_of(first.number), source_lines.current_line(first.gr_frame)),
+        )

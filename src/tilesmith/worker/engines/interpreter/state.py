@@ -1,0 +1,49 @@
+"""The one interpreter of this process, and the launch that runs now.
+
+Triton's language keeps a global builder; so does this. Everything that a kernel's line can
+reach (control flow, builder, faults) finds the current launch here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tilesmith.worker.engines.interpreter.faults import KernelLocation
+from tilesmith.worker.engines.interpreter.kernel_code import source_lines
+
+if TYPE_CHECKING:
+    from tilesmith.worker.engines.interpreter.launch import ActiveLaunch
+
+_semantic: Any = None
+_launch: ActiveLaunch | None = None
+
+
+def set_semantic(semantic: Any) -> None:
+    """Called once, when the interpreter is installed."""
+    global _semantic
+    _semantic = semantic
+
+
+def semantic() -> Any:
+    """Triton's semantic layer over our builder."""
+    return _semantic
+
+
+def set_launch(launch: ActiveLaunch | None) -> None:
+    """The launch whose programs run from now on."""
+    global _launch
+    _launch = launch
+
+
+def launch() -> ActiveLaunch:
+    """The running launch; outside of one, device code was called from the host."""
+    if _launch is None:
+        raise RuntimeError("device code was called outside of a kernel launch; launch it with kernel[grid](...)")
+    return _launch
+
+
+def place() -> KernelLocation | None:
+    """Kernel, program and line that run now."""
+    if _launch is None:
+        return None
+    return KernelLocation(_launch.kernel, _launch.programs.current_index, source_lines.current_line())

@@ -1,0 +1,216 @@
+"""Let code written for CUDA run on a machine without one: tensors stay on the CPU and say `cuda:0`.
+
+    with pretend_cuda():
+        x = torch.randn(4, device="cuda")
+        assert x.is_cuda and torch.cuda.is_available()
+
+aten checks devices for real, so it never sees a `cuda` one: a TorchFunctionMode translates
+what Python code asks of torch, and patches stand in for `torch.cuda`, for the constructors
+a mode cannot see, and for torch.compile (which would trace the pretence).
+
+Fake tensors can really be on `cuda`; for them `translate=False` leaves devices alone.
+
+Not covered: C++ extensions, threads the code starts itself, and names imported from torch before the block.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._device import _device_constructors
+
+from tilesmith.worker.fake_cuda.graphs import NotOnThisMachine, abandon_capture
+from tilesmith.worker.fake_cuda.torch_cuda import FakeGpu, cuda_api, other_stream_and_graph_names
+from tilesmith.worker.fake_cuda.torch_work import noted
+
+__all__ = ["NotOnThisMachine", "pretend_cuda"]
+
+CPU = torch.device("cpu")
+CUDA = torch.device("cuda", 0)
+_CUDA_NAME = re.compile(r"cuda(:\d+)?")
+
+
+def _means_cuda(value: Any) -> bool:
+    """A device argument that names a GPU: a device, its name or its number."""
+    if isinstance(value, torch.device):
+        return bool(value.type == "cuda")
+    if isinstance(value, str):
+        return _CUDA_NAME.fullmatch(value) is not None
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _positional(value: Any) -> Any:
+    """Numbers are sizes here, so only names and devices are translated."""
+    return CPU if isinstance(value, torch.device | str) and _means_cuda(value) else value
+
+
+class _CudaMode(TorchFunctionMode):
+    """Answers for the device of a tensor and keeps `cuda` away from aten."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        tensor = torch.Tensor
+        self._answers: dict[Any, Callable[..., Any]] = {
+            tensor.device.__get__: lambda t, *_: CUDA if t.device == CPU else t.device,
+            tensor.is_cuda.__get__: lambda t, *_: t.is_cuda or t.device == CPU,
+            tensor.is_cpu.__get__: lambda t, *_: False,
+            tensor.get_device: lambda t: 0,
+            tensor.cuda: lambda t, *_, memory_format=torch.preserve_format, **__: t.to(
+                CPU, memory_format=memory_format
+            ),
+            tensor.pin_memory: lambda t, *_: t,
+            torch.device: lambda *args, **kwargs: CUDA if args == (0,) else torch.device(*args, **kwargs),
+        }
+        self._constructors = _device_constructors()
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        answer = self._answers.get(func)
+        kwargs = dict(kwargs or {})
+        return answer(*args, **kwargs) if answer is not None else noted(self._translated_call, func, args, kwargs)
+
+    def _translated_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        args = tuple(_positional(arg) for arg in args)
+        if func is torch.Tensor.to and len(args) > 1 and _means_cuda(args[1]):
+            args = (args[0], CPU, *args[2:])
+        # A default device set by the code sits below this mode, so a constructor names its device here.
+        if _means_cuda(kwargs.get("device")) or (func in self._constructors and kwargs.get("device") is None):
+            kwargs = {**kwargs, "device": CPU}
+        if kwargs.get("pin_memory"):
+            kwargs = {**kwargs, "pin_memory": False}
+        return func(*args, **kwargs)
+
+
+class _GeneratorType(type(torch.Generator)):  # type: ignore[misc]  # torch's own metaclass
+    """isinstance holds for generators made before the block."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is _Generator.__base__ or type(instance) is _Generator
+
+
+class _Generator(torch.Generator, metaclass=_GeneratorType):
+    def __new__(cls, device: Any = None) -> Any:
+        return super().__new__(cls, device=CPU)
+
+    @property
+    def device(self) -> torch.device:
+        return CUDA
+
+
+class _Autocast(torch.autocast):
+    """CUDA's default is float16, the CPU's bfloat16."""
+
+    def __init__(self, device_type: str = "cuda", dtype: Any = None, *args: Any, **kwargs: Any) -> None:
+        if device_type == "cuda":
+            device_type, dtype = "cpu", dtype or torch.float16
+        super().__init__(device_type, dtype, *args, **kwargs)
+
+
+class _CudaAutocast(_Autocast):
+    def __init__(self, enabled: bool = True, dtype: Any = torch.float16, cache_enabled: bool | None = True) -> None:
+        super().__init__("cuda", dtype, enabled, cache_enabled)
+
+
+def _uncompiled(model: Any = None, **_: Any) -> Any:
+    """torch.compile, as a call or as a decorator with options."""
+    return model if model is not None else lambda function: function
+
+
+def _pretending(function: Callable[..., Any]) -> Callable[..., Any]:
+    """torch calls the backward of user code from inside its own functions, where the mode is off."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with _CudaMode():
+            return function(*args, **kwargs)
+
+    return call
+
+
+def _translated(function: Callable[..., Any], position: int, keyword: str, default: Any) -> Callable[..., Any]:
+    """The function with one device argument translated."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > position:
+            args = (*args[:position], _to_cpu(args[position]), *args[position + 1 :])
+        else:
+            kwargs[keyword] = _to_cpu(kwargs.get(keyword, default))
+        return function(*args, **kwargs)
+
+    return call
+
+
+def _to_cpu(value: Any) -> Any:
+    return "cpu" if _means_cuda(value) else value
+
+
+def _api_patches(gpu: FakeGpu) -> list[tuple[Any, str, Any]]:
+    """(owner, name, stand-in) for what asks about the GPU."""
+    return [
+        *((torch.cuda, name, stand_in) for name, stand_in in cuda_api(gpu).items()),
+        *other_stream_and_graph_names(),
+        (torch, "compile", _uncompiled),
+        (torch.nn.Module, "compile", lambda self, *_, **__: None),
+        (torch.backends.cudnn, "is_acceptable", lambda tensor: False),
+        (torch.version, "cuda", "12.8"),
+    ]
+
+
+def _translating_patches() -> list[tuple[Any, str, Any]]:
+    """(owner, name, stand-in) for constructors that take a device and that a mode cannot see."""
+    parse_to = torch._C._nn._parse_to
+
+    def parse_to_by_number(*args: Any, **kwargs: Any) -> Any:
+        numbered = args and isinstance(args[0], int)
+        return parse_to(*((CUDA, *args[1:]) if numbered else args), **kwargs)
+
+    return [
+        (torch.cuda.amp, "autocast", _CudaAutocast),
+        (torch.amp, "autocast", _Autocast),
+        (torch, "autocast", _Autocast),
+        (torch, "is_autocast_enabled", _translated(torch.is_autocast_enabled, 0, "device_type", "cuda")),
+        (torch, "get_autocast_dtype", _translated(torch.get_autocast_dtype, 0, "device_type", "cuda")),
+        (torch, "get_autocast_gpu_dtype", lambda: torch.get_autocast_dtype("cuda")),
+        (torch, "Generator", _Generator),
+        (torch, "load", _translated(torch.load, 1, "map_location", None)),
+        (torch.autograd, "_engine_run_backward", _pretending(torch.autograd._engine_run_backward)),
+        (torch._C._nn, "_parse_to", parse_to_by_number),
+    ]
+
+
+@contextmanager
+def _settings_restored() -> Iterator[None]:
+    """Global switches that CUDA code likes to set and that would outlive the block."""
+    precision = torch.get_float32_matmul_precision()
+    default_context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    try:
+        yield
+    finally:
+        if getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None) is not default_context:
+            torch.set_default_device(default_context.device if default_context else None)
+        torch.set_float32_matmul_precision(precision)
+
+
+@contextmanager
+def pretend_cuda(
+    capability: tuple[int, int] = (9, 0),
+    sms: int = 132,
+    name: str = "NVIDIA H200",
+    translate: bool = True,
+) -> Iterator[None]:
+    """Until the block ends, this process seems to have one GPU of that description."""
+    patches = _api_patches(FakeGpu(name, capability, sms)) + (_translating_patches() if translate else [])
+    with ExitStack() as stack:
+        stack.enter_context(_settings_restored())
+        stack.callback(abandon_capture)
+        for owner, attribute, stand_in in patches:
+            stack.enter_context(mock.patch.object(owner, attribute, stand_in, create=True))
+        if translate:
+            stack.enter_context(_CudaMode())
+        yield

@@ -1,0 +1,187 @@
+"""Stand-ins for the names in `torch.cuda`, for `pretend_cuda`: one GPU, idle, instantly done.
+
+Streams and graphs, which need more than an answer, are in `fake_streams` and `fake_graphs`.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+import torch
+
+from tilesmith.worker.compile.targets import TARGETS
+from tilesmith.worker.fake_cuda import graphs, streams
+
+GIB = 2**30
+
+
+@dataclass(frozen=True)
+class FakeGpu:
+    name: str
+    capability: tuple[int, int]
+    sms: int
+    total_memory: int = 140 * GIB
+
+    def properties(self) -> SimpleNamespace:
+        """torch.cuda.get_device_properties, as far as kernels ask."""
+        major, minor = self.capability
+        target = TARGETS.get(f"sm_{major}{minor}", TARGETS["sm_90"])
+        return SimpleNamespace(
+            name=self.name,
+            major=major,
+            minor=minor,
+            total_memory=self.total_memory,
+            multi_processor_count=self.sms,
+            warp_size=32,
+            regs_per_multiprocessor=target.registers_per_sm,
+            max_threads_per_block=1024,
+            max_threads_per_multi_processor=target.max_threads_per_sm,
+            shared_memory_per_block=48 * 1024,
+            shared_memory_per_block_optin=target.max_shared_bytes,
+            shared_memory_per_multiprocessor=target.max_shared_bytes + 1024,
+            L2_cache_size=50 * 2**20,
+            is_integrated=0,
+            is_multi_gpu_board=0,
+            gcnArchName="",
+        )
+
+
+class FakeDeviceContext:
+    """torch.cuda.device(...) and device_of(...)."""
+
+    def __init__(self, device: Any = None) -> None:
+        self.idx = 0
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+@contextmanager
+def _no_range(*_: Any, **__: Any) -> Any:
+    yield
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """For synchronize, empty_cache and the like."""
+
+
+def _seed(seed: int) -> None:
+    """The pretended GPU draws from the CPU's generator."""
+    torch.default_generator.manual_seed(int(seed))
+
+
+def cuda_api(gpu: FakeGpu) -> dict[str, Any]:
+    """Name in torch.cuda → stand-in, a different object for every name: torch._dynamo, which some torch
+    functions import on first use, refuses functions that go by two names."""
+    parts = (_facts(gpu), _memory(gpu), _randomness(), _streams_and_graphs(), _legacy_types())
+    api = {name: stand_in for part in parts for name, stand_in in part.items()}
+    return {name: _own_copy(stand_in) for name, stand_in in api.items()}
+
+
+def _own_copy(stand_in: Any) -> Any:
+    if not isinstance(stand_in, FunctionType):
+        return stand_in
+    return FunctionType(
+        stand_in.__code__,
+        stand_in.__globals__,
+        stand_in.__name__,
+        stand_in.__defaults__,
+        stand_in.__closure__,
+    )
+
+
+def _facts(gpu: FakeGpu) -> dict[str, Any]:
+    return {
+        "is_available": lambda: True,
+        "is_initialized": lambda: True,
+        "init": _nothing,
+        "_lazy_init": _nothing,
+        "device_count": lambda: 1,
+        "current_device": lambda: 0,
+        "set_device": _nothing,
+        "device": FakeDeviceContext,
+        "device_of": lambda tensor: FakeDeviceContext(),
+        "get_device_name": lambda device=None: gpu.name,
+        "get_device_capability": lambda device=None: gpu.capability,
+        "get_device_properties": lambda device=None: gpu.properties(),
+        "get_arch_list": lambda: ["sm_{}{}".format(*gpu.capability)],
+        "can_device_access_peer": lambda *_: False,
+        "is_bf16_supported": lambda *_, **__: True,
+        "is_tf32_supported": lambda: True,
+        "utilization": lambda device=None: 0,
+        "nvtx": SimpleNamespace(range_push=_nothing, range_pop=_nothing, mark=_nothing, range=_no_range),
+    }
+
+
+def _memory(gpu: FakeGpu) -> dict[str, Any]:
+    no_bytes = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+    resets = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")
+    return {
+        **dict.fromkeys(no_bytes, lambda device=None: 0),
+        **dict.fromkeys(resets, _nothing),
+        "empty_cache": _nothing,
+        "ipc_collect": _nothing,
+        "set_per_process_memory_fraction": _nothing,
+        "memory_stats": lambda device=None: {},
+        "memory_summary": lambda *_, **__: "",
+        "mem_get_info": lambda device=None: (gpu.total_memory, gpu.total_memory),
+    }
+
+
+def _randomness() -> dict[str, Any]:
+    return {
+        "manual_seed": _seed,
+        "manual_seed_all": _seed,
+        "seed": _nothing,
+        "seed_all": _nothing,
+        "initial_seed": lambda: torch.default_generator.initial_seed(),
+        "get_rng_state": lambda device=None: torch.default_generator.get_state(),
+        "set_rng_state": lambda state, device=None: torch.default_generator.set_state(state),
+        "get_rng_state_all": lambda: [torch.default_generator.get_state()],
+        "set_rng_state_all": lambda states: torch.default_generator.set_state(states[0]),
+    }
+
+
+def _streams_and_graphs() -> dict[str, Any]:
+    return {
+        "synchronize": streams.synchronize,
+        "Stream": streams.Stream,
+        "ExternalStream": streams.ExternalStream,
+        "Event": streams.Event,
+        "current_stream": streams.current_stream,
+        "default_stream": streams.default_stream,
+        "set_stream": streams.set_stream,
+        "stream": lambda stream=None: streams.StreamContext(stream),
+        "StreamContext": streams.StreamContext,
+        "is_current_stream_capturing": streams.is_capturing,
+        "CUDAGraph": graphs.CUDAGraph,
+        "graph": graphs.graph,
+        "graph_pool_handle": graphs.graph_pool_handle,
+    }
+
+
+def other_stream_and_graph_names() -> list[tuple[Any, str, Any]]:
+    """(owner, name, stand-in) for what streams and graphs are called outside of torch.cuda itself."""
+    return [
+        (torch, "Stream", streams.AnyStream),
+        (torch, "Event", streams.AnyEvent),
+        (torch.cuda.streams, "Stream", streams.Stream),
+        (torch.cuda.streams, "ExternalStream", streams.ExternalStream),
+        (torch.cuda.streams, "Event", streams.Event),
+        (torch.cuda.graphs, "CUDAGraph", graphs.CUDAGraph),
+        (torch.cuda.graphs, "graph", graphs.graph),
+        (torch.cuda.graphs, "graph_pool_handle", graphs.graph_pool_handle),
+        (torch.Tensor, "record_stream", lambda tensor, stream: None),
+        (torch._C, "_cuda_getCurrentRawStream", lambda device=0: streams.current_stream().cuda_stream),
+    ]
+
+
+def _legacy_types() -> dict[str, Any]:
+    names = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+    return {f"{name}Tensor": getattr(torch, f"{name}Tensor") for name in names}

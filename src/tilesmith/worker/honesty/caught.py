@@ -1,7 +1,0 @@
-"""What is raised when a candidate does what only a cheat does."""
-
-from __future__ import annotations
-
-
-class Caught(Exception):
-    """The text says what it did."""

@@ -1,0 +1,1 @@
+"""What each child process does: one module per role, each with `serve(channel)`."""

@@ -1,0 +1,73 @@
+"""Shapes without memory: fake tensors that can do what constructors do to real ones.
+
+torch casts a module (`self.half()`) by swapping its parameters, which it refuses for fakes, because the fake mode
+itself holds weak references to them. And it asks a tensor that C code made (`torch.from_numpy`, `torch.Tensor`)
+for its device where a pretended GPU answers in its stead.
+"""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+from unittest import mock
+
+import torch
+from torch._subclasses import fake_tensor
+
+from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+
+
+@contextmanager
+def fake_tensors() -> Iterator[None]:
+    """Quiet, because a variant that fails is an answer, not news."""
+    log = logging.getLogger(fake_tensor.__name__)
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(), gpu_or_none(), _fake_mode(), _swapping_fakes():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        log.setLevel(level)
+
+
+def gpu_or_none() -> AbstractContextManager[None]:
+    """Tasks may make their inputs with device="cuda"; without a GPU that must not keep them from being tried."""
+    return nullcontext() if torch.cuda.is_available() else pretend_cuda()
+
+
+def _fake_mode() -> fake_tensor.FakeTensorMode:
+    mode = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
+    converter = mode.fake_tensor_converter
+    convert = converter.from_real_tensor
+
+    def from_real_tensor(*args: Any, **kwargs: Any) -> fake_tensor.FakeTensor:
+        with torch._C.DisableTorchFunction():
+            return convert(*args, **kwargs)
+
+    converter.from_real_tensor = from_real_tensor
+    return mode
+
+
+def _swapping_fakes() -> AbstractContextManager[Any]:
+    swap_real_ones = torch.utils.swap_tensors
+
+    def swap_tensors(one: torch.Tensor, other: torch.Tensor) -> None:
+        if isinstance(one, fake_tensor.FakeTensor) and isinstance(other, fake_tensor.FakeTensor):
+            _swap(one, other)
+        else:
+            swap_real_ones(one, other)
+
+    return mock.patch.object(torch.utils, "swap_tensors", swap_tensors)
+
+
+def _swap(one: fake_tensor.FakeTensor, other: fake_tensor.FakeTensor) -> None:
+    """Both keep their identity, so tied weights stay tied. The values that small fakes remember belong to the
+    data they had, so they are forgotten."""
+    kept = one.data
+    one.data, other.data = other.data, kept
+    one.fake_device, other.fake_device = other.fake_device, one.fake_device
+    one.constant = other.constant = None

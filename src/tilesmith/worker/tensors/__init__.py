@@ -1,0 +1,1 @@
+"""Tensors on their way between processes."""

@@ -1,0 +1,131 @@
+"""Tensors between processes travel as files.
+
+What a candidate writes is raw bytes under a JSON header, never code. What our own reference child writes for the
+candidate may hold any constructor argument, so that direction may be pickled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import torch
+
+from tilesmith.worker.tensors.tensor_file import read_tensors, write_tensors
+
+
+class NotReturnable(Exception):
+    """A forward returned something that is neither tensors nor plain values."""
+
+
+def write_outputs(path: str, outputs: Any) -> None:
+    """Nested outputs of a forward: the form of the nest as JSON, the tensors beside it."""
+    tensors: list[torch.Tensor] = []
+    layout = _layout(outputs, tensors)
+    write_tensors(path, tensors, layout)
+
+
+def read_outputs(path: str, device: str) -> Flat:
+    tensors, layout = read_tensors(path, device)
+    return Flat(layout, tensors)
+
+
+def write_inputs(path: str, inputs: list[Any]) -> None:
+    """Arguments of a forward: the tensors raw, whatever else there is pickled beside them."""
+    tensors: list[torch.Tensor] = []
+
+    def slot(tensor: torch.Tensor) -> _Slot:
+        tensors.append(tensor)
+        return _Slot(len(tensors) - 1, tensor.stride())
+
+    write_trusted(f"{path}.nest", [map_tensors(value, slot) for value in inputs])
+    write_tensors(path, tensors)
+
+
+def read_inputs(path: str, device: str) -> list[Any]:
+    tensors, _ = read_tensors(path, device)
+    return [_filled(value, tensors) for value in read_trusted(f"{path}.nest")]
+
+
+@dataclass(frozen=True)
+class _Slot:
+    position: int
+    stride: tuple[int, ...]
+
+
+def _laid_out(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
+    """With the strides it was made with, unless its elements overlap: kernels see what the task made."""
+    overlaps = any(s == 0 and n > 1 for n, s in zip(tensor.shape, stride, strict=True))
+    if overlaps or tensor.stride() == stride:
+        return tensor
+    return torch.empty_strided(tensor.shape, stride, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+
+
+def _filled(value: Any, tensors: list[torch.Tensor]) -> Any:
+    if isinstance(value, _Slot):
+        return _laid_out(tensors[value.position], value.stride)
+    if isinstance(value, Mapping):
+        return {key: _filled(item, tensors) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(_filled(item, tensors) for item in value))
+    if isinstance(value, list | tuple):
+        return type(value)(_filled(item, tensors) for item in value)
+    return value
+
+
+class Flat:
+    """Nested outputs taken apart: a JSON layout that can be compared, and the tensors in order."""
+
+    def __init__(self, layout: Any, tensors: list[torch.Tensor]) -> None:
+        self.layout = layout
+        self.tensors = tensors
+
+
+def flatten(outputs: Any) -> Flat:
+    tensors: list[torch.Tensor] = []
+    layout = _layout(outputs, tensors)
+    return Flat(json.loads(json.dumps(layout)), tensors)
+
+
+def _layout(value: Any, tensors: list[torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        tensors.append(value.detach())
+        return "tensor"
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: _layout(getattr(value, f.name), tensors) for f in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(key): _layout(item, tensors) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_layout(item, tensors) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return {"value": value}
+    raise NotReturnable(f"forward returned a {type(value).__name__}; return tensors")
+
+
+def map_tensors(value: Any, change: Any) -> Any:
+    """The same nest of lists, tuples and dictionaries with `change` applied to every tensor."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, Mapping):
+        return {key: map_tensors(item, change) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(map_tensors(item, change) for item in value))
+    if isinstance(value, list | tuple):
+        return type(value)(map_tensors(item, change) for item in value)
+    return value
+
+
+def tensors_in(value: Any) -> list[torch.Tensor]:
+    found: list[torch.Tensor] = []
+    map_tensors(value, found.append)
+    return found
+
+
+def write_trusted(path: str, value: Any) -> None:
+    torch.save(value, path)
+
+
+def read_trusted(path: str) -> Any:
+    return torch.load(path, weights_only=False, map_location="cpu")

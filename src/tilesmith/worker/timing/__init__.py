@@ -1,0 +1,1 @@
+"""Timing on a GPU: the stopwatch, the baselines, the inputs of timed calls."""

@@ -1,0 +1,70 @@
+"""What a candidate must beat: the reference eager, replayed from a CUDA graph, and through `torch.compile`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from tilesmith.worker.timing.stopwatch import Stopwatch, Turn
+from tilesmith.worker.timing.timing_inputs import TimingInputs
+from tilesmith.worker.truth.variant import Variant
+
+_WARM_UP_CALLS = 3
+
+
+class Baselines:
+    """Built on demand, kept for the next candidate of the same task."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._model = variant.model
+        self._stopwatch = Stopwatch(TimingInputs(variant.inputs("own"), variant.second_inputs()))
+        self._calls: dict[str, Callable[[list[Any]], Any]] = {}
+        self._refused: dict[str, str] = {}
+
+    def build(self, kind: str) -> str | None:
+        if kind in self._calls or kind in self._refused:
+            return self._refused.get(kind)
+        makers = {"eager": self._eager, "graph": self._graph, "compile": self._compile}
+        try:
+            with torch.no_grad():
+                self._calls[kind] = makers[kind]()
+        except Exception as error:
+            first = (str(error).strip().splitlines() or [""])[0][:200]
+            self._refused[kind] = f"{type(error).__name__}: {first}"
+        return self._refused.get(kind)
+
+    def time(self, kind: str, seeds: list[int]) -> Turn:
+        self.build(kind)  # again, if the memory was given back since
+        with torch.no_grad():
+            return self._stopwatch.time(self._calls[kind], seeds)
+
+    def idle(self, seed: int, calls: int) -> None:
+        """All that surrounds that many calls, without them."""
+        self._stopwatch.run_through(None, seed, calls)
+
+    def _eager(self) -> Callable[[list[Any]], Any]:
+        self._warm_up(self._model)
+        return lambda inputs: self._model(*inputs)
+
+    def _graph(self) -> Callable[[list[Any]], Any]:
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self._warm_up(self._model)
+        torch.cuda.current_stream().wait_stream(side)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self._model(*self._stopwatch.inputs)
+        return lambda _: graph.replay()
+
+    def _compile(self) -> Callable[[list[Any]], Any]:
+        compiled = torch.compile(self._model)
+        self._warm_up(compiled)
+        return lambda inputs: compiled(*inputs)
+
+    def _warm_up(self, model: Any) -> None:
+        for _ in range(_WARM_UP_CALLS):
+            model(*self._stopwatch.inputs)
+        torch.cuda.synchronize()

@@ -1,0 +1,120 @@
+"""Timing on a GPU: device time by events, call time by the host's clock, new inputs and a cold L2 every call.
+
+Device time is taken behind a short sleep of the GPU, long enough for Python to enqueue a launch or two: a small
+kernel is then timed, not its launch. A call that waits for the host longer than that still pays for it. Call time
+is taken on an idle GPU, as a lone caller feels it.
+
+The functions used here are bound before any candidate is loaded, and events are used as the C type they are, so a
+candidate that patches torch's events or clocks does not reach them. Every timed call leaves a digest of its outputs
+and any of them may be kept whole: nobody knows beforehand which will be compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from tilesmith.worker.tensors.exchange import flatten, map_tensors
+from tilesmith.worker.timing.digests import Digest, digest_of
+from tilesmith.worker.timing.timing_inputs import TimingInputs
+
+_now, _event = time.perf_counter, torch._C._CudaEventBase if hasattr(torch._C, "_CudaEventBase") else None
+_synchronize, _sleep, _current_stream = torch.cuda.synchronize, torch.cuda._sleep, torch.cuda.current_stream
+_FLUSH_BYTES = 256 * 2**20
+_SLEEP_CYCLES = 300_000
+"""About 0.15 ms."""
+_STRAGGLER_MS = 0.05
+
+Call = Callable[[list[Any]], Any]
+
+
+@dataclass
+class Turn:
+    """What a few timed calls in a row gave; two calls per seed, for device time and for call time."""
+
+    samples: list[list[float]] = field(default_factory=list)
+    """[device ms, call ms] per seed."""
+    straggling_ms: list[float] = field(default_factory=list)
+    """Per seed: work that went on when the caller's stream was done."""
+    digests: list[list[Digest]] = field(default_factory=list)
+    """Per call, per output."""
+    kept: Any = None
+    """A copy of the outputs of the one call that was asked for."""
+
+
+class Stopwatch:
+    """Times calls on inputs it owns."""
+
+    def __init__(self, inputs: TimingInputs, inspect: Callable[[Any], None] = lambda _: None) -> None:
+        """`inspect` sees what every call returned, outside of the timed part."""
+        self._inputs, self._inspect = inputs, inspect
+        self.inputs = inputs.current
+        self._flush = torch.empty(_FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
+
+    def time(self, call: Call, seeds: list[int], kept: int | None = None) -> Turn:
+        """`kept` counts calls: 2 i is the one for device time of seed i, 2 i + 1 the one for its call time."""
+        turn = Turn()
+        for seed in seeds:
+            device_ms, straggling_ms = self._device_ms(call, seed, turn, kept)
+            self._prepare(seed)
+            began = _now()
+            result = call(self.inputs)
+            _synchronize()
+            turn.samples.append([device_ms, (_now() - began) * 1e3])
+            turn.straggling_ms.append(straggling_ms)
+            self._note(turn, result, kept)
+        return turn
+
+    def run_through(self, call: Call | None, seed: int, calls: int) -> None:
+        """Many calls in a row with new inputs, for a clock outside of this process; None varies the inputs only."""
+        for i in range(calls):
+            self._inputs.vary(seed + i)
+            if call is not None:
+                result = call(self.inputs)
+                self._inspect(result)
+        _synchronize()
+
+    def _prepare(self, seed: int) -> None:
+        torch.manual_seed(seed)
+        self._inputs.vary(seed)
+        self._flush.zero_()
+        _synchronize()
+
+    def _device_ms(self, call: Call, seed: int, turn: Turn, kept: int | None) -> tuple[float, float]:
+        """From the first event to the last; work on other streams that outlives them counts too.
+
+        New inputs come behind the sleep: work that does not wait for the caller's stream sees the old ones.
+        """
+        torch.manual_seed(seed + 1)
+        _synchronize()
+        start, end, stream = _new_event(), _new_event(), _current_stream()
+        _sleep(_SLEEP_CYCLES)
+        self._inputs.vary(seed + 1)
+        self._flush.zero_()
+        start.record(stream)
+        result = call(self.inputs)
+        flatten(result)  # a container that computes when it is looked at computes here
+        end.record(stream)
+        end.synchronize()
+        ended = _now()
+        _synchronize()
+        straggling_ms = (_now() - ended) * 1e3
+        self._note(turn, result, kept)
+        late = straggling_ms if straggling_ms > _STRAGGLER_MS else 0.0
+        return float(start.elapsed_time(end)) + late, late
+
+    def _note(self, turn: Turn, result: Any, kept: int | None) -> None:
+        """Outside of the timed part."""
+        self._inspect(result)
+        if len(turn.digests) == kept:
+            turn.kept = map_tensors(result, torch.clone)
+        turn.digests.append([digest_of(tensor) for tensor in flatten(result).tensors])
+
+
+def _new_event() -> Any:
+    assert _event is not None
+    return _event(enable_timing=True)

@@ -1,0 +1,48 @@
+"""A candidate under the stopwatch. Its process holds the watch, so all it says here is checked elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tilesmith.worker.candidate.runner import Built, Runner, refuse_lazy
+from tilesmith.worker.tensors import exchange
+from tilesmith.worker.timing.stopwatch import Stopwatch
+from tilesmith.worker.timing.timing_inputs import TimingInputs
+
+_WARM_UP_CALLS = 3
+
+
+class TimedCandidate:
+    def __init__(self, runner: Runner, built: Built, inputs: TimingInputs) -> None:
+        self._runner, self._model = runner, built.model
+        self._stopwatch = Stopwatch(inputs, refuse_lazy)
+        self._kept: Any = None
+        with runner.candidate_code(), torch.no_grad():
+            for _ in range(_WARM_UP_CALLS):
+                self._call(inputs.current)
+        torch.cuda.synchronize()
+
+    def time(self, seeds: list[int], kept: int) -> dict[str, Any]:
+        self._runner.forget_launches()
+        with self._runner.candidate_code(), torch.no_grad():
+            turn = self._stopwatch.time(self._call, seeds, kept)
+        self._kept = turn.kept
+        return {
+            "samples": turn.samples,
+            "digests": turn.digests,
+            "straggling_ms": turn.straggling_ms,
+            "launches": len(self._runner.launched()),
+        }
+
+    def write_kept(self, output: str) -> None:
+        """What one of the last timed calls returned; nobody knew then that it would be asked for."""
+        exchange.write_outputs(output, self._kept)
+
+    def run_through(self, seed: int, calls: int) -> None:
+        with self._runner.candidate_code(), torch.no_grad():
+            self._stopwatch.run_through(self._call, seed, calls)
+
+    def _call(self, inputs: list[Any]) -> Any:
+        return self._model(*inputs)

@@ -1,0 +1,1 @@
+"""The right answer and the distance to it: float64 truth, draws, comparison, known cheats."""

@@ -1,0 +1,201 @@
+"""How far outputs are from float64 truth. Runs only in the process that never loaded a candidate.
+
+All sums run over chunks, so that comparing a tensor of gigabytes needs little memory beside it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from tilesmith.worker.tensors.exchange import Flat
+from tilesmith.worker.truth.arg_reductions import ArgReduction, same_choice
+
+_CHUNK = 1 << 24
+_WORST = 3
+_ASSUMED_ULPS = 64
+
+
+def layout_problem(candidate: Flat, eager: Flat) -> str | None:
+    """Why the outputs are not even of the right form, or None."""
+    if candidate.layout != eager.layout:
+        return f"returned {_form(candidate.layout)}, expected {_form(eager.layout)}"
+    if len(candidate.tensors) != len(eager.tensors):
+        return f"returned {len(candidate.tensors)} tensors, expected {len(eager.tensors)}"
+    for position, (got, want) in enumerate(zip(candidate.tensors, eager.tensors, strict=True)):
+        if got.shape != want.shape:
+            return f"output {position} has shape {tuple(got.shape)}, expected {tuple(want.shape)}"
+        if got.dtype != want.dtype:
+            return f"output {position} has dtype {_name(got.dtype)}, expected {_name(want.dtype)}"
+    return None
+
+
+def measure(
+    candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None = None
+) -> dict[str, Any]:
+    """Statistics of one output, as plain numbers; the judge decides what they mean."""
+    if eager.is_complex():
+        candidate, truth, eager = (torch.view_as_real(t.resolve_conj()) for t in (candidate, truth, eager))
+    if not eager.is_floating_point():
+        return _measure_exact(candidate, eager, picks)
+    return _measure_floats(candidate, truth, eager)
+
+
+def without_truth(stats: dict[str, Any]) -> dict[str, Any]:
+    """Where PyTorch's own result stands in for truth, its error is unknown: allow what a long sum may lose."""
+    if stats["kind"] != "float":
+        return stats
+    assumed = _ASSUMED_ULPS * torch.finfo(getattr(torch, stats["dtype"])).eps
+    return stats | {"eager_relative": assumed, "eager_max_relative": assumed, "effective": 1e9}
+
+
+def same_to_rounding(first: Flat, second: Flat) -> bool:
+    """Two runs of one kernel agree when only the order of additions can explain the difference."""
+    if layout_problem(first, second):
+        return False
+    return all(_close(a, b) for a, b in zip(first.tensors, second.tensors, strict=True))
+
+
+def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
+    if a.is_complex():
+        a, b = (torch.view_as_real(t.resolve_conj()) for t in (a, b))
+    if not a.is_floating_point():
+        return torch.equal(a, b)
+    if not bool(((a.isfinite() & b.isfinite()) | _same_nonfinite(a, b)).all()):
+        return False
+    wide_a, wide_b = a.double().nan_to_num(0, 0, 0), b.double().nan_to_num(0, 0, 0)
+    scale = max(float(wide_a.abs().max()), float(wide_b.abs().max())) if a.numel() else 0.0
+    return not a.numel() or float((wide_a - wide_b).abs().max()) <= 64 * torch.finfo(a.dtype).eps * scale
+
+
+def _measure_exact(candidate: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None) -> dict[str, Any]:
+    wrong = candidate != eager
+    if picks is not None and bool(wrong.any()):
+        wrong = wrong & ~same_choice(picks, candidate, eager)
+    count = int(wrong.sum())
+    places = wrong.flatten().nonzero().flatten()[:_WORST].tolist() if count else []
+    worst = [_place(candidate, eager, place) for place in places]
+    return {
+        "kind": "exact",
+        "dtype": _name(eager.dtype),
+        "numel": eager.numel(),
+        "mismatches": count,
+        "worst": worst,
+    }
+
+
+def _measure_floats(candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor) -> dict[str, Any]:
+    tally = _Tally()
+    for start, c, t, e in _chunks(candidate, truth, eager):
+        tally.add(start, c, t, e)
+    norm = math.sqrt(tally.truth2)
+    return {
+        "kind": "float",
+        "dtype": _name(eager.dtype),
+        "numel": eager.numel(),
+        "misplaced": tally.misplaced,
+        "relative": _share(math.sqrt(tally.error2), norm),
+        "max_relative": _share(tally.error_peak, tally.truth_peak),
+        "eager_relative": _share(math.sqrt(tally.eager2), norm),
+        "eager_max_relative": _share(tally.eager_peak, tally.truth_peak),
+        "max_abs": tally.error_peak,
+        "mean_abs": tally.error1 / max(tally.compared, 1),
+        "effective": tally.eager2**2 / tally.eager4 if tally.eager4 else 0.0,
+        "worst": [_place(candidate, truth, place) for place in tally.worst_places()],
+    }
+
+
+@dataclass
+class _Tally:
+    """Sums of powers, largest elements and places, over the chunks of one output."""
+
+    truth2: float = 0.0
+    error1: float = 0.0
+    error2: float = 0.0
+    eager2: float = 0.0
+    eager4: float = 0.0
+    truth_peak: float = 0.0
+    error_peak: float = 0.0
+    eager_peak: float = 0.0
+    misplaced: int = 0
+    compared: int = 0
+    misplaced_at: list[int] = field(default_factory=list)
+    largest: list[tuple[float, int]] = field(default_factory=list)
+
+    def add(self, start: int, candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor) -> None:
+        finite = eager.isfinite() & truth.isfinite()
+        excused = _same_nonfinite(candidate, eager) | _same_nonfinite(candidate, truth)
+        bad = torch.where(finite, ~candidate.isfinite(), ~excused)
+        self.misplaced += int(bad.sum())
+        self.misplaced_at += (bad.nonzero().flatten()[:_WORST] + start).tolist()
+        compared = finite & candidate.isfinite()
+        self.compared += int(compared.sum())
+        nothing = torch.zeros((), dtype=torch.float64, device=candidate.device)
+        self._add_error(start, torch.where(compared, candidate - truth, nothing).abs())
+        self._add_yardstick(torch.where(finite, truth, nothing), torch.where(finite, eager - truth, nothing).abs())
+
+    def _add_error(self, start: int, error: torch.Tensor) -> None:
+        self.error1 += float(error.sum())
+        self.error2 += float(error.square().sum())
+        self.error_peak = max(self.error_peak, float(error.max()))
+        top = error.topk(min(_WORST, error.numel()))
+        self.largest += zip(top.values.tolist(), (top.indices + start).tolist(), strict=True)
+
+    def _add_yardstick(self, truth: torch.Tensor, eager_error: torch.Tensor) -> None:
+        squared = eager_error.square()
+        self.truth2 += float(truth.square().sum())
+        self.eager2 += float(squared.sum())
+        self.eager4 += float(squared.square().sum())
+        self.truth_peak = max(self.truth_peak, float(truth.abs().max()))
+        self.eager_peak = max(self.eager_peak, float(eager_error.max()))
+
+    def worst_places(self) -> list[int]:
+        by_size = [place for size, place in sorted(self.largest, reverse=True) if size > 0]
+        return (self.misplaced_at or by_size)[:_WORST]
+
+
+def _chunks(*tensors: torch.Tensor) -> Iterator[tuple[int, torch.Tensor, torch.Tensor, torch.Tensor]]:
+    flat = [tensor.reshape(-1) for tensor in tensors]
+    for start in range(0, flat[0].numel(), _CHUNK):
+        c, t, e = (part[start : start + _CHUNK].double() for part in flat)
+        yield start, c, t, e
+
+
+def _same_nonfinite(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a.isnan() & b.isnan()) | (a.isinf() & (a == b))
+
+
+def _share(part: float, whole: float) -> float:
+    """part / whole where nothing of nothing is nothing, and something of nothing is beyond any bound."""
+    if part == 0:
+        return 0.0
+    return part / max(whole, 1e-30)
+
+
+def _place(candidate: torch.Tensor, expected: torch.Tensor, flat_index: int) -> dict[str, Any]:
+    index = [int(i) for i in torch.unravel_index(torch.tensor(flat_index), expected.shape)]
+    return {
+        "index": index,
+        "expected": str(expected.reshape(-1)[flat_index].item()),
+        "got": str(candidate.reshape(-1)[flat_index].item()),
+    }
+
+
+def _form(layout: Any) -> str:
+    if layout == "tensor":
+        return "a tensor"
+    if isinstance(layout, list):
+        return f"{len(layout)} outputs"
+    if isinstance(layout, dict) and set(layout) == {"value"}:
+        return f"the value {layout['value']!r}"
+    if isinstance(layout, dict):
+        return f"a dictionary with keys {', '.join(layout)}"
+    return repr(layout)[:80]
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")

@@ -1,0 +1,89 @@
+"""Candidate code runs under a watch: tripwires armed, doors closed, the judge out of sight, an inventory after."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from tilesmith.process.channel import Channel
+from tilesmith.records import Verdict
+from tilesmith.worker.watch import audit_hook, blocked_functions, forked_copy, inventory
+from tilesmith.worker.watch.allowed_paths import AllowedPaths
+from tilesmith.worker.watch.cheating_detected import CheatingDetected
+from tilesmith.worker.watch.global_switches import flipped, switches
+from tilesmith.worker.watch.inventory import Changes
+
+_OWN_MODULES = "tilesmith."
+
+
+def report_and_exit(channel: Channel, reason: str) -> NoReturn:
+    """The last this process says; nothing that runs after it can take it back."""
+    if forked_copy.is_copy():
+        forked_copy.tell_original({"caught": reason})
+    channel.answer({"fault": {"verdict": str(Verdict.CHEATING), "message": reason}})
+    os._exit(0)
+
+
+class Watch:
+    """One per process that runs a candidate. Made after our own stand-ins are installed, before its code is."""
+
+    def __init__(self, territory: AllowedPaths, report: Callable[[str], None]) -> None:
+        """`report` tells the parent and ends the process."""
+        self._report = report
+        self._inventory = inventory.taken()
+        self._threads = set(sys._current_frames())
+        self._handlers = _handlers()
+        audit_hook.arm(territory, report)
+
+    @contextmanager
+    def over_candidate_code(self) -> Iterator[None]:
+        """Raises CheatingDetected when the code has changed what is not its own. Errors of the code itself pass through."""
+        before = switches()
+        with blocked_functions.closed(self._report) as stand_ins:
+            meant = self._inventory.departures() | stand_ins
+            try:
+                with _out_of_sight():
+                    yield
+            except Exception:
+                self._refuse_replacements(meant)  # or what it left behind would be taken for ours next time
+                raise
+            self._inspect(meant, before)
+
+    def _refuse_replacements(self, meant: Changes) -> None:
+        name = self._inventory.replaced(meant)
+        if name is not None:
+            raise CheatingDetected(f"it replaced {name}, on which the judge relies")
+
+    def _inspect(self, meant: Changes, before: dict[str, Any]) -> None:
+        switch = flipped(before, switches())
+        if switch is not None:
+            raise CheatingDetected(
+                f"it switches {switch} for the whole process; ask for precision inside its own kernels"
+            )
+        self._refuse_replacements(meant)
+        if set(sys._current_frames()) - self._threads:
+            raise CheatingDetected("it left a thread running when forward had returned")
+        if _handlers() != self._handlers:
+            raise CheatingDetected("it took over signals or the garbage collector of the process that judges it")
+
+
+@contextmanager
+def _out_of_sight() -> Iterator[None]:
+    """Our modules cannot be found by name; an import of them is an audit event, and a tripwire."""
+    ours = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(_OWN_MODULES)}
+    for name in ours:
+        del sys.modules[name]
+    try:
+        yield
+    finally:
+        sys.modules.update(ours)
+
+
+def _handlers() -> list[Any]:
+    signals = [signal.getsignal(number) for number in signal.valid_signals()]
+    return [*signals, list(gc.callbacks), gc.get_threshold(), gc.isenabled()]

@@ -1,0 +1,51 @@
+"""What the first call launches must not depend on whether its kernels are interpreted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tilesmith.judge.decisions.cheat_checks import refuse_different_launches
+from tilesmith.judge.sessions import Failed
+from tilesmith.records import Verdict
+
+ARGUMENTS = {"x_ptr": "a tensor torch.float32 (8,)", "n": "8", "BLOCK": "1024"}
+
+
+def call(*launches: Any, complete: bool = True) -> dict[str, Any]:
+    return {"launches": list(launches), "complete": complete}
+
+
+def launch(kernel: str = "k", grid: tuple[int, ...] = (4, 1, 1), **arguments: str) -> list[Any]:
+    return [kernel, list(grid), ARGUMENTS | arguments]
+
+
+@pytest.mark.parametrize(
+    ("compiled", "named"),
+    [
+        (call(launch("other")), "other instead of k"),
+        (call(launch(grid=(2, 1, 1))), r"a grid of \(2, 1, 1\) instead of \(4, 1, 1\)"),
+        (call(launch(n="4")), "n = 4 instead of 8"),
+        (call(), "0 kernels instead of 1"),
+        (call(launch(), launch()), "2 kernels instead of 1"),
+    ],
+    ids=["kernel", "grid", "argument", "fewer", "more"],
+)
+def test_a_difference_is_named(compiled: dict[str, Any], named: str) -> None:
+    with pytest.raises(Failed, match=named) as caught:
+        refuse_different_launches(call(launch()), compiled)
+    assert caught.value.verdict is Verdict.CHEATING
+
+
+@pytest.mark.parametrize(
+    "compiled",
+    [None, call(launch()), call(complete=False), call(["k", [4, 1, 1], None])],
+    ids=["nothing to compare", "the same", "failed on the way", "compiled before its launch"],
+)
+def test_no_difference(compiled: dict[str, Any] | None) -> None:
+    refuse_different_launches(call(launch()), compiled)
+
+
+def test_without_an_interpreted_call_nothing_is_said() -> None:
+    refuse_different_launches(None, call(launch()))

@@ -1,0 +1,133 @@
+"""Messages over a real socket pair: whole, in order, and never more than a bad frame when they are not."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tilesmith.process.channel import MAX_FRAME_BYTES, BadFrame, Channel, ChannelClosed, ChannelTimeout
+
+Ends = tuple[Channel, socket.socket]
+
+
+@pytest.fixture
+def ends() -> Iterator[Ends]:
+    """Our end as a channel, the other as the bare socket that a hostile child has."""
+    here, there = socket.socketpair()
+    with here, there:
+        yield Channel(here), there
+
+
+def framed(payload: bytes) -> bytes:
+    return struct.pack("!I", len(payload)) + payload
+
+
+def test_messages_arrive_whole_and_in_order(ends: Ends) -> None:
+    ours, theirs = ends
+    messages = [{"n": 1}, {}, {"text": "ü\n\0", "nested": [{"a": None}, 1.5, True]}, {"long": "x" * 3_000_000}]
+
+    def send_all() -> None:
+        other = Channel(theirs)
+        for message in messages:
+            other.send(message)
+
+    sender = threading.Thread(target=send_all)
+    sender.start()
+    assert [ours.receive(5) for _ in messages] == messages
+    sender.join()
+
+
+def test_a_reply_answers_the_question_that_was_asked(ends: Ends) -> None:
+    ours, theirs = ends
+
+    def reply() -> None:
+        other = Channel(theirs)
+        request = other.next_request()
+        other.answer({"ok": request["n"] + 1})
+
+    answering = threading.Thread(target=reply)
+    answering.start()
+    assert ours.ask({"n": 1}, 5) == {"ok": 2}
+    answering.join()
+
+
+@pytest.mark.parametrize("forged", [b'{"ok": {}}', b'{"ok": {}, "word": "0123456789abcdef"}'])
+def test_a_forged_reply_is_a_bad_frame_now_and_for_the_next_question(ends: Ends, forged: bytes) -> None:
+    ours, theirs = ends
+    theirs.sendall(framed(forged) * 2)
+    for _ in range(2):
+        with pytest.raises(BadFrame):
+            ours.ask({"n": 1}, 5)
+
+
+def test_a_message_may_arrive_byte_by_byte(ends: Ends) -> None:
+    ours, theirs = ends
+
+    def drip() -> None:
+        for byte in framed(b'{"slow": 1}'):
+            theirs.send(bytes([byte]))
+
+    threading.Thread(target=drip).start()
+    assert ours.receive(5) == {"slow": 1}
+
+
+@pytest.mark.parametrize(
+    "payload", [b"", b"[1]", b"1", b"null", b"not json", b"\xff", b"{", b'{"a": 1} x', b"[" * 1_000_000]
+)
+def test_what_is_no_message_is_a_bad_frame(ends: Ends, payload: bytes) -> None:
+    ours, theirs = ends
+    threading.Thread(target=lambda: theirs.sendall(framed(payload))).start()
+    with pytest.raises(BadFrame):
+        ours.receive(5)
+
+
+def test_a_frame_too_large_is_refused_before_it_is_read(ends: Ends) -> None:
+    ours, theirs = ends
+    theirs.sendall(struct.pack("!I", MAX_FRAME_BYTES + 1))
+    with pytest.raises(BadFrame, match=str(MAX_FRAME_BYTES + 1)):
+        ours.receive(5)
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0", framed(b'{"whole": 1}')[:-3]])
+def test_silence_is_a_timeout_however_much_came_before(ends: Ends, sent: bytes) -> None:
+    ours, theirs = ends
+    theirs.sendall(sent)
+    began = time.monotonic()
+    with pytest.raises(ChannelTimeout):
+        ours.receive(0.2)
+    assert 0.15 < time.monotonic() - began < 1
+
+
+def test_dripping_does_not_extend_the_deadline(ends: Ends) -> None:
+    ours, theirs = ends
+    stop = threading.Event()
+
+    def drip() -> None:
+        theirs.sendall(struct.pack("!I", 10_000))
+        while not stop.wait(0.02):
+            theirs.send(b"x")
+
+    dripping = threading.Thread(target=drip)
+    dripping.start()
+    began = time.monotonic()
+    with pytest.raises(ChannelTimeout):
+        ours.receive(0.3)
+    assert time.monotonic() - began < 1
+    stop.set()
+    dripping.join()
+
+
+@pytest.mark.parametrize("sent", [b"", b"\0\0", framed(b'{"whole": 1}')[:-3]])
+def test_the_other_side_is_gone(ends: Ends, sent: bytes) -> None:
+    ours, theirs = ends
+    theirs.sendall(sent)
+    theirs.close()
+    with pytest.raises(ChannelClosed):
+        ours.receive(5)
+    with pytest.raises(ChannelClosed):
+        ours.send({"anyone": "there?"})

@@ -1,0 +1,44 @@
+"""Child process: installs the interpreter, loads one file of checks, prints what each returned."""
+
+import importlib.util
+import json
+import os
+import sys
+import warnings
+
+os.environ["TRITON_INTERPRET"] = "1"
+import torch
+import triton  # noqa: F401
+
+from tilesmith.worker.engines import interpreter
+
+warnings.simplefilter("ignore")
+torch.set_num_threads(1)
+interpreter = interpreter.install()
+
+
+def outcome(check):
+    """A check's value, or the fault that ended it."""
+    torch.manual_seed(0)
+    interpreter.reschedule(0)
+    interpreter.forget()
+    try:
+        return check(interpreter)
+    except Exception as error:
+        return {
+            "fault": type(error).__name__,
+            "verdict": getattr(error, "verdict", None),
+            "line": getattr(error, "line", None),
+            "message": interpreter.explain(error),
+        }
+
+
+def main(path):
+    spec = importlib.util.spec_from_file_location("candidate", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    checks = {name: check for name, check in vars(module).items() if name.startswith("check_")}
+    print("\n" + json.dumps({name.removeprefix("check_"): outcome(check) for name, check in checks.items()}))
+
+
+main(sys.argv[1])

@@ -1,0 +1,103 @@
+"""The draws a candidate is checked on, and the variations a timed call gets."""
+
+from __future__ import annotations
+
+import random
+from collections import namedtuple
+
+import numpy as np
+import pytest
+import torch
+
+from tilesmith.worker.truth.draws import DRAWS, draw_inputs
+
+VARIED = [draw for draw in DRAWS if not draw.startswith("own")]
+Pair = namedtuple("Pair", "left right")
+
+
+def uniform():
+    return [torch.rand(64, 8)]
+
+
+def one(kind, seed=0, make=uniform):
+    return draw_inputs(make, kind, seed)[0]
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+def test_the_same_seed_gives_the_same_draw(kind):
+    assert torch.equal(one(kind, 3), one(kind, 3))
+    assert not torch.equal(one(kind, 3), one(kind, 4))
+
+
+def test_every_kind_is_different():
+    drawn = [one(kind) for kind in DRAWS]
+    assert all(not torch.equal(a, b) for i, a in enumerate(drawn) for b in drawn[:i])
+
+
+def test_seeds_reach_numpy_and_random_too():
+    def make():
+        return [torch.from_numpy(np.random.rand(4)), torch.tensor(random.random())]
+
+    assert torch.equal(one("own", 1, make), one("own", 1, make))
+    assert draw_inputs(make, "own", 1)[1] == draw_inputs(make, "own", 1)[1]
+
+
+def test_the_tasks_own_inputs_are_left_as_they_are():
+    drawn = one("own")
+    torch.manual_seed(0)
+    assert torch.equal(drawn, uniform()[0])
+
+
+def test_variations_show_what_numbers_between_zero_and_one_hide():
+    assert one("scaled").max() > 2
+    assert bool((one("wild") < 0).any())
+    assert one("wild").abs().max() > 3
+    assert one("shifted").mean() > 1
+    assert bool((one("sparse") == 0).any())
+    assert bool((one("sparse") < 0).any())
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: [torch.arange(6)],
+        lambda: [torch.tensor([True, False])],
+        lambda: [torch.tril(torch.ones(4, 4))],
+        lambda: [torch.tensor([0.0, 1.0, 1.0]).half()],
+    ],
+    ids=["integers", "booleans", "a mask", "a mask in half"],
+)
+def test_integers_and_masks_keep_their_meaning(kind, make):
+    assert torch.equal(one(kind, make=make), make()[0])
+
+
+@pytest.mark.parametrize("kind", VARIED)
+def test_infinities_of_a_mask_stay_where_they_are(kind):
+    mask = torch.zeros(4, 4).masked_fill(torch.ones(4, 4).triu(1).bool(), -torch.inf)
+    varied = one(kind, make=lambda: [mask])
+    assert torch.equal(varied.isinf(), mask.isinf())
+
+
+@pytest.mark.parametrize("kind", DRAWS)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_types_shapes_and_finiteness_survive(kind, dtype):
+    for shape in ((), (1,), (5, 3)):
+        drawn = one(kind, make=lambda shape=shape: [torch.rand(shape).to(dtype)])
+        assert (drawn.dtype, drawn.shape) == (dtype, torch.Size(shape))
+        assert bool(drawn.isfinite().all())
+
+
+@pytest.mark.parametrize("kind", VARIED)
+def test_nested_inputs_are_varied_inside(kind):
+    def make():
+        return [{"x": torch.rand(9)}, (torch.rand(9), [torch.rand(9)]), Pair(torch.rand(9), 3), 2.5, None]
+
+    drawn = draw_inputs(make, kind, 0)
+    torch.manual_seed(7919 * DRAWS.index(kind))
+    own = make()
+    assert not torch.equal(drawn[0]["x"], own[0]["x"])
+    assert not torch.equal(drawn[1][1][0], own[1][1][0])
+    assert isinstance(drawn[2], Pair)
+    assert drawn[2].right == 3
+    assert drawn[3:] == [2.5, None]

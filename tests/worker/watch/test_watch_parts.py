@@ -1,0 +1,214 @@
+"""The parts that need no candidate: inventory, settings, returned values, first touch, digests."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict, namedtuple
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import nn
+
+from tilesmith.worker.timing.digests import digest_of
+from tilesmith.worker.watch.code_origin import Origin, origin_of
+from tilesmith.worker.watch.global_switches import flipped, switches
+from tilesmith.worker.watch.inventory import Inventory
+from tilesmith.worker.watch.provenance import Provenance, is_blank
+from tilesmith.worker.watch.returned_values import unplain
+
+Pair = namedtuple("Pair", "left right")
+
+
+@dataclass
+class Result:
+    values: torch.Tensor
+
+
+class LazyTensor(torch.Tensor):
+    pass
+
+
+class LazyList(list):
+    pass
+
+
+class LazyResult(Result):
+    def __getattribute__(self, name: str) -> object:
+        return super().__getattribute__(name)
+
+
+class Pretender:
+    __class__ = torch.Tensor  # type: ignore[assignment]
+
+
+def test_nothing_is_replaced_by_ordinary_work() -> None:
+    inventory = Inventory()
+    nn.Linear(3, 3)(torch.rand(2, 3)).sum().backward()
+    torch.softmax(torch.rand(4), 0)
+    assert inventory.replaced({}) is None
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (time, "perf_counter"),
+        (torch, "equal"),
+        (torch.Tensor, "copy_"),
+        (torch.cuda.Event, "record"),
+        (nn.Module, "to"),
+    ],
+    ids=str,
+)
+def test_a_replaced_function_is_named(owner: object, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    inventory = Inventory()
+    monkeypatch.setattr(owner, name, lambda *_, **__: None)
+    found = inventory.replaced({})
+    assert found is not None
+    assert found.endswith(f".{name}")
+    assert inventory.replaced(inventory.departures()) is None, "what is meant is no finding"
+
+
+def test_a_replacement_cannot_claim_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Agreeable:
+        def __eq__(self, other: object) -> bool:
+            return True
+
+        def __hash__(self) -> int:
+            return 0
+
+    inventory = Inventory()
+    monkeypatch.setattr(time, "perf_counter", Agreeable())
+    assert inventory.replaced({}) == "time.perf_counter"
+
+
+def test_a_flipped_switch_is_named() -> None:
+    before = switches()
+    torch.backends.cuda.matmul.allow_tf32 = not before["torch.backends.cuda.matmul.allow_tf32"]
+    try:
+        assert "tf32" in str(flipped(before, switches()))
+    finally:
+        torch.backends.cuda.matmul.allow_tf32 = before["torch.backends.cuda.matmul.allow_tf32"]
+    assert flipped(before, switches()) is None
+
+
+def test_plain_results_are_plain() -> None:
+    x = torch.ones(2)
+    for value in (x, nn.Parameter(x), [x, (x, None)], {"a": x}, OrderedDict(a=x), Pair(x, 3), Result(x), 1.5):
+        assert unplain(value) is None
+
+
+def test_what_may_compute_later_is_named() -> None:
+    x = torch.ones(2)
+    for value in (x.as_subclass(LazyTensor), LazyList([x]), [LazyList([x])], {"a": x.as_subclass(LazyTensor)}):
+        assert unplain(value) in ("LazyTensor", "LazyList")
+    assert unplain(Pretender()) == "Pretender"
+    assert unplain([LazyResult(x)]) == "LazyResult"
+
+
+def held_by(provenance: Provenance, output: torch.Tensor) -> list[torch.Tensor]:
+    return provenance.resembling([output])[0]
+
+
+def test_what_torch_makes_alone_is_kept() -> None:
+    given = torch.rand(4)
+    provenance = Provenance([given], None)
+    with provenance:
+        answer = torch.softmax(given, 0)
+    assert any(torch.equal(one, answer) for one in held_by(provenance, answer))
+
+
+def test_what_a_launch_has_changed_is_not_torchs_nor_what_is_made_of_it() -> None:
+    given, scratch = torch.rand(4), torch.zeros(4)
+    provenance = Provenance([given], None)
+    with provenance:
+        provenance.before_launch([given, scratch, 3, None])
+        scratch.copy_(given + 1)  # what a kernel would do
+        provenance.after_launch([given, scratch, 3, None])
+        result = scratch * 2
+    assert not any(torch.equal(one, result) for one in held_by(provenance, result))
+
+
+def test_a_launch_that_changes_nothing_hides_nothing() -> None:
+    given = torch.rand(4)
+    provenance = Provenance([given], None)
+    with provenance:
+        copy = given.clone()
+        provenance.before_launch([copy])
+        provenance.after_launch([copy])
+        answer = torch.softmax(copy, 0)
+    assert any(torch.equal(one, answer) for one in held_by(provenance, answer))
+
+
+def test_memory_that_is_given_back_hides_nothing() -> None:
+    given = torch.rand(1000)
+    provenance = Provenance([given], None)
+    with provenance:
+        for _ in range(3):
+            scratch = torch.empty(1000)
+            provenance.before_launch([scratch])
+            scratch.fill_(1.5)
+            provenance.after_launch([scratch])
+            del scratch
+        answer = torch.softmax(given, 0)
+    assert any(torch.equal(one, answer) for one in held_by(provenance, answer))
+
+
+def test_fresh_memory_is_nobodys_answer_until_somebody_writes_there() -> None:
+    provenance = Provenance([], None)
+    with provenance:
+        fresh = torch.empty(1000)
+        fresh.detach().view(-1)
+    left_over = fresh.normal_()
+    assert held_by(provenance, left_over) == []
+    with provenance:
+        fresh.mul_(2)
+    assert any(torch.equal(one, fresh) for one in held_by(provenance, fresh))
+
+
+def test_what_a_launch_writes_over_is_nobodys_answer() -> None:
+    """Memory that an operator of the candidate's own made, unseen, may hold anything."""
+    unseen = torch.rand(4)
+    left_over, provenance = unseen.clone(), Provenance([], None)
+    provenance.before_launch([unseen])
+    unseen.add_(1)
+    provenance.after_launch([unseen])
+    assert held_by(provenance, left_over) == []
+
+
+def test_integers_may_hold_the_bits_of_an_answer() -> None:
+    answer = torch.rand(4)
+    provenance = Provenance([], None)
+    bits = answer.view(torch.int32)
+    provenance.before_launch([bits])
+    provenance.after_launch([bits])
+    assert torch.equal(held_by(provenance, torch.rand(4))[0], answer)
+
+
+def test_blank_memory() -> None:
+    assert is_blank(torch.full((3,), float("nan")))
+    assert is_blank(torch.zeros(3, dtype=torch.int64))
+    assert not is_blank(torch.tensor([0.0, float("nan")]))
+
+
+def test_digests_tell_answers_apart_and_forgive_rounding() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(300, 77)
+    projection, norm = digest_of(x)
+    near = digest_of(x.bfloat16())
+    assert abs(near[0] - projection) < 0.01 * max(norm, abs(projection))
+    other = digest_of(torch.randn(300, 77))
+    assert abs(other[0] - projection) > 0.03 * max(norm, abs(projection))
+    half = x.clone()
+    half[150:] = 0
+    assert abs(digest_of(half)[1] - norm) > 0.03 * norm
+    assert digest_of(torch.tensor([float("nan"), float("inf")])) == [0.0, 0.0]
+    assert digest_of(torch.zeros(0)) == [0.0, 0.0]
+
+
+def test_whose_code_a_file_is() -> None:
+    assert origin_of(torch.__file__) is Origin.LIBRARY
+    assert origin_of(os.__file__) is Origin.PYTHON
+    assert origin_of("<frozen importlib._bootstrap>") is Origin.NOBODY
+    assert origin_of("/somewhere/kernel.py") is Origin.CANDIDATE
