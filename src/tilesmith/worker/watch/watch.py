@@ -42,7 +42,7 @@ class Watch:
 
     @contextmanager
     def over_candidate_code(self) -> Iterator[None]:
-        """Raises CheatingDetected when the code has changed what is not its own. Errors of the code itself pass through."""
+        """Raises CheatingDetected when the code has changed what is not its own; its own errors pass through."""
         before = switches()
         with blocked_functions.closed(self._report) as stand_ins:
             meant = self._inventory.departures() | stand_ins
