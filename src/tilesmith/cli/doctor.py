@@ -21,7 +21,10 @@ def doctor(as_json: bool = typer.Option(False, "--json", help="One JSON document
 
     found = diagnose()
     if as_json:
-        print(json.dumps(to_json(found), indent=2))
+        document = to_json(found)
+        if found.gpu is not None:
+            document["gpu"] |= {"gpu": True, "works": found.gpu_problem is None}
+        print(json.dumps(document, indent=2))
     else:
         print("\n".join(_lines(found)))
     raise typer.Exit(0 if found.can_check else 2)
@@ -47,8 +50,8 @@ def _gpu(found: Diagnosis) -> str:
         return found.gpu_problem
     if not found.gpu:
         return "none: values are checked in Triton's interpreter, speed is not measured"
-    memory = found.gpu["memory_bytes"] / 2**30
-    return f"{found.gpu['device']}, {found.gpu['capability']}, {memory:.0f} GiB, CUDA {found.gpu['cuda']}"
+    gpu, memory = found.gpu, (found.gpu.memory_bytes or 0) / 2**30
+    return f"{gpu.device}, {gpu.capability}, {memory:.0f} GiB, CUDA {gpu.cuda}"
 
 
 def _counters(found: Diagnosis) -> str:

@@ -8,8 +8,10 @@ A judge keeps its fork servers and the references of its tasks warm, and may be 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -17,19 +19,26 @@ from types import TracebackType
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.certificates.certification import certificate_of
-from tilesmith.judge.examination import Examination, Progress
-from tilesmith.judge.gates.cpu import examine_on_cpu
-from tilesmith.judge.gates.gpu import examine_on_gpu
+from tilesmith.judge.examination import Examination, Findings, begin, summarize
+from tilesmith.judge.gates.compilation import CompilationJob
+from tilesmith.judge.gates.cpu import CPU_GATES
+from tilesmith.judge.gates.gate import Conclusion, GateClock, Progress, go_through
+from tilesmith.judge.gates.gpu import GPU_GATES
+from tilesmith.judge.gates.values import Values
+from tilesmith.judge.kernel_file import KernelFile, read_kernel_file, refuse_certain_faults
 from tilesmith.judge.machine.devices import choose_device, require_interpreter
+from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.machine.kernel_imports import grants_for
 from tilesmith.judge.machine.limits import candidate_limits, reference_limits, roomy_folder
-from tilesmith.judge.reference.references import References
+from tilesmith.judge.reference.references import References, is_large
 from tilesmith.judge.reference.survey import survey_of
-from tilesmith.judge.sessions import Failed, ReferenceSession
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
+from tilesmith.process.protocol.candidate import LoadKernel
+from tilesmith.process.protocol.reference import DescribeTask, MakeVariants, OpenTask, ReleaseMemory
 from tilesmith.process.sandbox import NO_GRANTS, Grants, lacking
-from tilesmith.records import Certificate, Evaluation, Survey
+from tilesmith.records import Certificate, Evaluation, Survey, Verdict
 from tilesmith.tasks.source import TaskSource, read_task
 
 
@@ -60,20 +69,75 @@ class Judge:
 
     def check(self, task: Path, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
         """One verdict. Raises TilesmithError only for what is not the kernel's fault."""
-        exam = Examination(self.config, self.device, read_task(task), kernel, progress)
+        source, clock = read_task(task), GateClock(progress)
+        found = Findings().knowing(precision=self.config.precision, k=self.config.k, seed=self.config.seed)
         try:
-            with exam.gate("read"):
-                exam.read_kernel()
-            with exam.waiting("reference"), self._references.of(exam.task) as reference:
-                exam.environment |= reference.environment
-                with exam.gate("certificate"):
-                    exam.certificate = certificate_of(exam.task, reference, self.config, self.device)
-                    exam.notes += exam.certificate.notes
-                examine = examine_on_cpu if self.device == "cpu" else examine_on_gpu
-                examine(exam, reference, self._spawn_for(exam, reference))
+            with clock.gate("read"):
+                read = read_kernel_file(kernel, source)
+                found = found.reading(read.report)
+                refuse_certain_faults(read)
         except Failed as failed:
-            return exam.failed(failed)
-        return exam.passed()
+            return found.evaluation(failed.verdict, failed.reason, clock.timings)
+        with clock.waiting("reference"), self._references.of(source) as reference:
+            with clock.gate("certificate"):
+                certificate = certificate_of(source, reference, self.config, self.device)
+            found = replace(found, certificate=certificate).knowing(**reference.facts).noting(*certificate.notes)
+            found, failure = self._go_through_gates(source, read, reference, clock, found)
+        if failure is None:
+            return found.evaluation(Verdict.PASSED, summarize(found, self.device), clock.timings)
+        found = replace(found, errors=failure.errors or found.errors)
+        return found.evaluation(failure.verdict, failure.reason, clock.timings)
+
+    def _go_through_gates(
+        self, task: TaskSource, kernel: KernelFile, reference: ReferenceSession, clock: GateClock, found: Findings
+    ) -> Conclusion:
+        """On a GPU, out of memory is retried once with the reference's memory given back: only then is it the
+        candidate's fault."""
+        gates = CPU_GATES if self.device == "cpu" else GPU_GATES
+        with self._examination(task, kernel, reference, found) as exam:
+            conclusion = go_through(gates, exam, clock)
+        if (
+            self.device == "cpu"
+            or conclusion.failure is None
+            or conclusion.failure.verdict is not Verdict.OUT_OF_MEMORY
+        ):
+            return conclusion
+        reference.ask(ReleaseMemory())
+        with self._examination(task, kernel, reference, found) as exam:
+            return go_through(gates, exam, clock)
+
+    @contextlib.contextmanager
+    def _examination(
+        self, task: TaskSource, kernel: KernelFile, reference: ReferenceSession, findings: Findings
+    ) -> Iterator[Examination]:
+        """A kernel in its own processes, which end with it."""
+        config, device, lock = self.config, self.device, GpuLock()
+        spawn = self._spawn_for(kernel, reference)
+        load = LoadKernel(
+            path=str(kernel.path.resolve()),
+            text=kernel.text,
+            device=device,
+            target=reference.environment.capability or config.target,
+            precision=config.precision,
+            task=str(task.path.resolve()),
+        )
+        flavor = "interpret" if device == "cpu" else "native"
+        job = CompilationJob(load, reference, spawn, config.timeout_s) if device == "cpu" else None
+        try:
+            candidate = CandidateSession(spawn(flavor, "candidate"), config.timeout_s)
+            try:
+                findings = begin(findings, reference, config, device).knowing(**candidate.sandbox)
+                explains = device == "cpu" or not is_large(reference)
+                gpu = lock.shared if device == "cuda" else contextlib.nullcontext
+                values = Values(candidate, reference, config, device, gpu, explains)
+                yield Examination(
+                    config, device, task, kernel, load, reference, spawn, candidate, values, lock, findings, job
+                )
+            finally:
+                candidate.close()
+        finally:
+            if job is not None:
+                job.cancel()
 
     def survey(self, task: Path | TaskSource) -> Survey:
         """The task before anything is written for it. Raises TilesmithError where it cannot be used."""
@@ -106,9 +170,9 @@ class Judge:
         limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
         return self._fork_servers[flavor].spawn(role, limits, grants)
 
-    def _spawn_for(self, exam: Examination, reference: ReferenceSession) -> Spawn:
+    def _spawn_for(self, kernel: KernelFile, reference: ReferenceSession) -> Spawn:
         """Children that see one kernel, what it imports from its folder, and what the reference hands over."""
-        beside = grants_for(exam.kernel, exam.text)
+        beside = grants_for(kernel.path, kernel.text)
         grants = replace(beside, readable=(*beside.readable, str(reference.folder)))
         return lambda flavor, role: self._walled(self._spawn(flavor, role, grants))
 
@@ -126,19 +190,19 @@ class Judge:
     def _open(self, task: TaskSource, folder: Path) -> ReferenceSession:
         session = ReferenceSession(lambda: self._spawn("native", "reference"), task.name, folder)
         try:
-            opened = session.set_up(
-                "open",
-                path=str(task.path),
-                text=task.text,
-                device=self.device,
-                precision=self.config.precision,
-                seed=self.config.seed,
-                folder=os.getcwd(),
+            session.environment = session.set_up(
+                OpenTask(
+                    path=str(task.path),
+                    text=task.text,
+                    device=self.device,
+                    precision=self.config.precision,
+                    seed=self.config.seed,
+                    folder=os.getcwd(),
+                )
             )
-            session.environment = opened["environment"]
-            variants = session.set_up("variants", odd=1)
-            session.plans, session.shapes = variants["plans"], variants["shapes"]
-            session.profile = session.ask("describe")
+            variants = session.set_up(MakeVariants(odd=1))
+            session.plans, session.shapes = variants.plans, variants.shapes
+            session.profile = session.ask(DescribeTask())
         except BaseException:
             session.close()
             raise

@@ -11,17 +11,28 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError, NotJudgedHere, TaskError
-from tilesmith.judge.replies import is_genuine
 from tilesmith.process.fork_server_client import Child, ChildGone
+from tilesmith.process.protocol.codec import Malformed, R, Request, RequestFailed, RequestFailure
+from tilesmith.process.protocol.reference import (
+    AlignShape,
+    Environment,
+    MoveParameters,
+    WriteBlueprint,
+    WriteConstruction,
+    WriteInputs,
+)
 from tilesmith.process.sandbox import level
 from tilesmith.records import Certificate, OutputErrors, Verdict
+from tilesmith.tasks.roofline import TaskProfile
 
 _REFERENCE_S = 300.0
 _MOST_CHARACTERS = 2000
+FORGED_REPLY = "the candidate's process answered in place of the judge's code"
 
 
 class Failed(Exception):
@@ -30,6 +41,13 @@ class Failed(Exception):
     def __init__(self, verdict: Verdict, reason: str, errors: OutputErrors | None = None) -> None:
         super().__init__(reason)
         self.verdict, self.reason, self.errors = verdict, reason, errors
+
+
+class UnreadableOutputs(Failed):
+    """A candidate's process left no outputs, or none that can be read."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(Verdict.CHEATING, f"the candidate's process did not leave its outputs: {problem}")
 
 
 class ReferenceSession:
@@ -42,67 +60,84 @@ class ReferenceSession:
         self._child = start()
         self._lock = threading.RLock()
         self._files: dict[tuple[str, str], str | None] = {}
-        self._setup: list[dict[str, Any]] = []
+        self._setup: list[Request[Any]] = []
         self._aligned: list[str | None] = []
         self.broken = False
         """Its process is gone: do not use it again."""
-        self.environment: dict[str, Any] = {}
+        self.environment: Environment
         self.plans: dict[str, str] = {}
         self.shapes: dict[str, str] = {}
-        self.profile: dict[str, Any] = {}
+        self.profile = TaskProfile()
         self.certificate: Certificate | None = None
         self.certifying = threading.Lock()
         """Held by whoever makes the certificate: checks of one task wait for it instead of making their own."""
         self._strong_parameters = False
         folder.mkdir(parents=True, exist_ok=True)
 
-    def set_up(self, op: str, **arguments: Any) -> dict[str, Any]:
+    def set_up(self, request: Request[R]) -> R:
         """A request that a restarted reference must hear again."""
-        reply = self.ask(op, **arguments)
-        self._setup.append({"op": op, **arguments})
+        reply = self.ask(request)
+        self._setup.append(request)
         return reply
 
-    def ask(self, op: str, timeout_s: float = _REFERENCE_S, **arguments: Any) -> dict[str, Any]:
+    def ask(self, request: Request[R], timeout_s: float = _REFERENCE_S) -> R:
+        """Raises TaskError or MachineError, and UnreadableOutputs where a candidate left none."""
+        name = type(request).__name__
         with self._lock:
             try:
-                reply = self._child.ask(op, timeout_s, **arguments)
+                return self._child.ask(request, timeout_s)
             except ChildGone as gone:
                 self.broken = True
-                raise MachineError(self._blame(gone, op)) from None
-        if "task_error" in reply:
-            raise TaskError(reply["task_error"])
-        if "machine_error" in reply:
-            raise MachineError(reply["machine_error"])
-        if "internal" in reply:
-            raise MachineError(_own_failure(self._task_name, op, reply["internal"]))
-        return dict(reply["ok"])
+                raise MachineError(self._blame(gone, name)) from None
+            except RequestFailed as failed:
+                raise self._as_error(failed.failure, name) from None
+            except Malformed as error:
+                raise MachineError(
+                    f"the reference of {self._task_name} gave no answer to {name}: {error}"
+                ) from None
+
+    def _as_error(self, failure: RequestFailure, request: str) -> Exception:
+        if failure.kind == "task":
+            return TaskError(failure.message)
+        if failure.kind == "unreadable":
+            return UnreadableOutputs(failure.message)
+        if failure.kind == "internal":
+            last = (failure.message.strip().splitlines() or ["no message"])[-1][:300]
+            return MachineError(f"the reference of {self._task_name} failed during {request}: {last}")
+        return MachineError(failure.message)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The environment as JSON, for the record."""
+        return {name: value for name, value in asdict(self.environment).items() if value is not None}
 
     def construction(self, variant: str) -> str:
         """A file with all a candidate needs to be built like the reference."""
+
+        def write(path: str) -> bool:
+            self.ask(WriteConstruction(variant, path))
+            return True
+
         with self._lock:
-            return str(
-                self._once(variant, "construction", lambda path: self.ask("construct", variant=variant, path=path))
-            )
+            return str(self._once(variant, "construction", write))
 
     def blueprint(self) -> str | None:
         """A file with the exact shapes and no data, or None where they cannot be had without the data."""
         with self._lock:
-            return self._once("exact", "blueprint", lambda path: self.ask("blueprint", path=path))
+            return self._once("exact", "blueprint", lambda path: self.ask(WriteBlueprint(path)).usable)
 
     def aligned(self) -> str | None:
         """How the shape that divides as the task's own does was made; None where there is none."""
         with self._lock:
             if not self._aligned:
-                self._aligned.append(self.set_up("align")["plan"])
+                self._aligned.append(self.set_up(AlignShape()).plan)
             return self._aligned[0]
 
     def inputs(self, variant: str, draw: str) -> str | None:
         """A file with the inputs of one draw, or None where the reference itself cannot take them."""
         with self._lock:
             try:
-                return self._once(
-                    variant, draw, lambda path: self.ask("draw", variant=variant, draw=draw, path=path)
-                )
+                return self._once(variant, draw, lambda path: self.ask(WriteInputs(variant, draw, path)).usable)
             except MachineError:
                 if draw == "own":
                     raise
@@ -114,7 +149,7 @@ class ReferenceSession:
         """Perturb the parameters more than usual, or as usual again: what was written for candidates is void."""
         with self._lock:
             if self._strong_parameters != strongly:
-                self.set_up("move_parameters", strongly=strongly)
+                self.set_up(MoveParameters(strongly))
                 self._strong_parameters = strongly
                 self._files.clear()
 
@@ -125,27 +160,27 @@ class ReferenceSession:
             self._child = self._start()
             self.broken = False
             for request in self._setup:
-                self.ask(**request)
+                self.ask(request)
 
     def close(self) -> None:
         self._child.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _once(self, variant: str, name: str, make: Any) -> str | None:
+    def _once(self, variant: str, name: str, make: Callable[[str], bool]) -> str | None:
         key = (variant, name)
         if key not in self._files:
             path = str(self._folder / f"{variant}-{name}.data".replace(" ", "_"))
-            self._files[key] = path if make(path).get("usable", True) else None
+            self._files[key] = path if make(path) else None
         return self._files[key]
 
-    def _blame(self, gone: ChildGone, op: str) -> str:
+    def _blame(self, gone: ChildGone, request: str) -> str:
         how = {
             "timeout": f"did not answer within {_REFERENCE_S:.0f} s",
             "memory": "ran out of memory",
             "signal:9": "was killed (out of memory?)",
         }.get(gone.how, f"ended ({gone.how})")
         cure = _last_words(gone.log) or ": make the task smaller or free memory"
-        return f"the reference of {self._task_name} {how} during '{op}'{cure}"
+        return f"the reference of {self._task_name} {how} during {request}{cure}"
 
 
 class CandidateSession:
@@ -158,25 +193,23 @@ class CandidateSession:
         self.sandbox = {"sandbox": list(child.walls), "sandbox_level": level(child.walls)}
         """For the record of a verdict."""
 
-    def ask(self, op: str, timeout_s: float | None = None, **arguments: Any) -> dict[str, Any]:
+    def ask(self, request: Request[R], timeout_s: float | None = None) -> R:
         limit = timeout_s or self._timeout_s
         try:
-            reply = self._child.ask(op, limit, **arguments)
+            return self._child.ask(request, limit)
         except ChildGone as gone:
             raise _as_verdict(gone, limit) from None
-        if "machine_error" in reply:
-            raise MachineError(_printable(reply["machine_error"]))
-        if "unsupported" in reply:
-            raise NotJudgedHere(f"{_printable(reply['unsupported'])}: this kernel can only be checked on a GPU")
-        if "fault" in reply:
-            raise _as_failure(reply["fault"])
-        ok = reply.get("ok")
-        if not is_genuine(op, ok):
-            raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
-        return dict(reply["ok"])
+        except RequestFailed as failed:
+            raise _as_error(failed.failure) from None
+        except Malformed:
+            raise Failed(Verdict.CHEATING, FORGED_REPLY) from None
 
     def output_file(self) -> str:
         return str(self._child.outbox / f"output-{next(self._numbers)}.tensors")
+
+    def kill(self) -> None:
+        """Stop it while another thread waits for its answer."""
+        self._child.kill()
 
     def end(self) -> None:
         """Its processes, not its folders."""
@@ -186,12 +219,16 @@ class CandidateSession:
         self._child.close()
 
 
-def _as_failure(fault: Any) -> Failed:
-    """A fault is never a pass, whoever wrote it onto the channel."""
-    verdict = fault.get("verdict") if isinstance(fault, dict) else None
-    if not isinstance(verdict, str) or verdict not in set(Verdict) - {Verdict.PASSED}:
-        return Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
-    return Failed(Verdict(verdict), _printable(fault.get("message", "")))
+def _as_error(failure: RequestFailure) -> Exception:
+    """A kernel's fault is never a pass, whoever wrote it onto the channel."""
+    message = _printable(failure.message)
+    if failure.kind == "machine":
+        return MachineError(message)
+    if failure.kind == "unsupported":
+        return NotJudgedHere(f"{message}: this kernel can only be checked on a GPU")
+    if failure.kind != "kernel" or failure.verdict not in set(Verdict) - {Verdict.PASSED}:
+        return Failed(Verdict.CHEATING, FORGED_REPLY)
+    return Failed(Verdict(failure.verdict), message)
 
 
 def _as_verdict(gone: ChildGone, limit_s: float) -> Failed:
@@ -233,8 +270,3 @@ def _printable(text: Any) -> str:
 def _last_words(log: str) -> str:
     lines = [line for line in _printable(log.strip()[-_MOST_CHARACTERS:]).splitlines() if line.strip()]
     return f"; it last printed: {lines[-1][:200]}" if lines else ""
-
-
-def _own_failure(task: str, op: str, trace: str) -> str:
-    last = trace.strip().splitlines()[-1][:300] if trace.strip() else "no message"
-    return f"the reference of {task} failed during '{op}': {last}"

@@ -21,10 +21,11 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from tilesmith.process import folders, sandbox
 from tilesmith.process.channel import Channel
+from tilesmith.process.protocol.codec import decode
+from tilesmith.process.protocol.machine import SpawnChild
 from tilesmith.process.supervisor import supervise
 
 ROLES = {
@@ -61,7 +62,7 @@ def _serve(listener: socket.socket) -> None:
         with contextlib.suppress(OSError):  # no room for another process: its judge sees the sockets close
             if os.fork() == 0:
                 listener.close()
-                _serve_one(json.loads(data), channel_fd, control_fd)
+                _serve_one(decode(SpawnChild, json.loads(data)), channel_fd, control_fd)
         os.close(channel_fd)
         os.close(control_fd)
 
@@ -93,7 +94,7 @@ def _warm_triton() -> None:
             importlib.import_module("triton.runtime.cache").triton_key()
 
 
-def _serve_one(request: dict[str, Any], channel_fd: int, control_fd: int) -> None:
+def _serve_one(request: SpawnChild, channel_fd: int, control_fd: int) -> None:
     """Become the supervisor of one child; never returns."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     status = 1
@@ -101,33 +102,28 @@ def _serve_one(request: dict[str, Any], channel_fd: int, control_fd: int) -> Non
         sandbox.die_with_parent()
         channel_socket = socket.socket(fileno=channel_fd)
         control = socket.socket(fileno=control_fd)
-        limits = sandbox.Limits(**request["limits"])
-        supervise(control, channel_socket, limits, _work(request, channel_socket), _grants(request))
+        supervise(control, channel_socket, request.limits, _work(request, channel_socket), _grants(request))
         status = 0
     finally:
         os._exit(status)
 
 
-def _grants(request: dict[str, Any]) -> sandbox.Grants | None:
+def _grants(request: SpawnChild) -> sandbox.Grants | None:
     """What a child that is not trusted may use: a role nobody thought of is not."""
-    if request["role"] in TRUSTED_ROLES:
+    if request.role in TRUSTED_ROLES:
         return None
-    return sandbox.Grants(
-        readable=tuple(request["readable"]),
-        listable=tuple(request["listable"]),
-        writable=tuple(request["writable"]),
-        tracing=request["role"] in TRACING_ROLES,
-    )
+    tracing = request.role in TRACING_ROLES
+    return sandbox.Grants(request.readable, request.listable, request.writable, tracing)
 
 
-def _work(request: dict[str, Any], channel_socket: socket.socket) -> Callable[[], None]:
+def _work(request: SpawnChild, channel_socket: socket.socket) -> Callable[[], None]:
     def work() -> None:
-        if request["role"] not in TRUSTED_ROLES:
+        if request.role not in TRUSTED_ROLES:
             del sys.path[0]  # where this server was started: it cannot be read, and is not the kernel's folder
-        os.chdir(request["folder"])
-        os.environ.update(request["environment"])
+        os.chdir(request.folder)
+        os.environ.update(request.environment)
         tempfile.tempdir = None  # remembered since the imports
-        serve = importlib.import_module(ROLES.get(request["role"], request["role"])).serve
+        serve = importlib.import_module(ROLES.get(request.role, request.role)).serve
         serve(Channel(channel_socket))
 
     return work

@@ -17,13 +17,23 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError
 from tilesmith.process import folders
 from tilesmith.process.channel import BadFrame, Channel, ChannelClosed, ChannelTimeout
+from tilesmith.process.protocol.codec import (
+    Malformed,
+    R,
+    Request,
+    RequestFailed,
+    RequestFailure,
+    decode,
+    encode,
+    reply_type,
+)
+from tilesmith.process.protocol.machine import ChildEnded, ChildStarted, SpawnChild, WarmCache
 from tilesmith.process.sandbox import NO_GRANTS, Grants, Limits
 
 _START_S = 180.0
@@ -48,17 +58,24 @@ class Child:
         self._channel, self._control = channel, control
         self.folder, self.outbox = folder, outbox
         self._gone: ChildGone | None = None
-        started = self._hear(_START_S)
-        if "walls" not in started:
+        started = self._hear(ChildStarted, _START_S)
+        if started is None:
             raise MachineError("a worker process could not be started: too many processes, or too little memory")
-        self.walls: tuple[str, ...] = tuple(started["walls"])
+        self.walls = started.walls
 
-    def ask(self, op: str, timeout_s: float, **arguments: Any) -> dict[str, Any]:
-        """The whole reply; raises ChildGone when there is none. A child that is gone stays gone."""
+    def ask(self, request: Request[R], timeout_s: float) -> R:
+        """The reply. Raises RequestFailed where the child says why there is none, Malformed where it is not one of
+        ours, and ChildGone when the child ended; a child that is gone stays gone."""
+        reply = self._reply(request, timeout_s)
+        if "failure" in reply:
+            raise RequestFailed(decode(RequestFailure, reply["failure"]))
+        return decode(reply_type(type(request)), reply.get("reply"))
+
+    def _reply(self, request: Request[Any], timeout_s: float) -> dict[str, Any]:
         if self._gone:
             raise self._gone
         try:
-            return self._channel.ask({"op": op, **arguments}, timeout_s)
+            return self._channel.ask({"request": type(request).__name__, "fields": encode(request)}, timeout_s)
         except ChannelTimeout:
             self._gone = self._end("timeout")
         except BadFrame:
@@ -66,6 +83,11 @@ class Child:
         except ChannelClosed:
             self._gone = self._end(None)
         raise self._gone
+
+    def kill(self) -> None:
+        """Stop it while another thread waits for its answer; that thread sees it gone."""
+        with contextlib.suppress(ChannelClosed):
+            self._control.send({"kill": True})
 
     def end(self) -> None:
         """Stop it with all it started; what it wrote stays until it is closed."""
@@ -79,22 +101,22 @@ class Child:
 
     def _end(self, how: str | None) -> ChildGone:
         if how is not None:
-            with contextlib.suppress(ChannelClosed):
-                self._control.send({"kill": True})
-        report = self._hear(_ENDING_S if how else _HANG_UP_S)
-        if not report and how is None:  # it closed its end and lives on
-            with contextlib.suppress(ChannelClosed):
-                self._control.send({"kill": True})
-            report = self._hear()
+            self.kill()
+        report = self._hear(ChildEnded, _ENDING_S if how else _HANG_UP_S)
+        if report is None and how is None:  # it closed its end and lives on
+            self.kill()
+            report = self._hear(ChildEnded)
         self._channel.close()
         self._control.close()
-        return ChildGone(how or str(report.get("ending", "signal:9")), str(report.get("log", "")))
+        ended = report or ChildEnded("signal:9", "")
+        return ChildGone(how or ended.ending, ended.log)
 
-    def _hear(self, within_s: float = _ENDING_S) -> dict[str, Any]:
+    def _hear(self, kind: type[R], within_s: float = _ENDING_S) -> R | None:
+        """What the supervisor says next."""
         try:
-            return self._control.receive(within_s)
-        except (ChannelClosed, ChannelTimeout, BadFrame):
-            return {}
+            return decode(kind, self._control.receive(within_s))
+        except (ChannelClosed, ChannelTimeout, BadFrame, Malformed):
+            return None
 
 
 Spawn = Callable[[str, str], Child]
@@ -137,20 +159,15 @@ class ForkServerClient:
         variables = {"HOME": str(folder), "TMPDIR": str(folder), "TRITON_CACHE_DIR": str(folder / "triton")}
         if self._stubs.exists():
             shutil.copytree(self._stubs, folder / "triton")
-        request = {
-            "role": role,
-            "limits": asdict(limits),
-            "folder": str(folder),
-            "environment": variables,
-            "readable": grants.readable,
-            "listable": grants.listable,
-            "writable": [str(folder), str(outbox), *grants.writable],
-        }
+        writable = (str(folder), str(outbox), *grants.writable)
+        request = SpawnChild(role, limits, str(folder), variables, grants.readable, grants.listable, writable)
         fds = array.array("i", [there.fileno(), far_control.fileno()])
         with self._lock:
             self._await_ready()
             try:
-                self._socket.sendmsg([json.dumps(request).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+                self._socket.sendmsg(
+                    [json.dumps(encode(request)).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)]
+                )
             except OSError:
                 raise MachineError(self._obituary()) from None
         there.close()
@@ -161,9 +178,9 @@ class ForkServerClient:
         """What Triton compiles once per cache before its first launch: built by trusted code, copied to all."""
         child = self.spawn("probe", limits)
         try:
-            child.ask("warm_cache", _START_S)
-        except ChildGone as gone:
-            raise MachineError(f"the GPU cannot be used ({gone.how}): run `tilesmith doctor`") from None
+            child.ask(WarmCache(), _START_S)
+        except (ChildGone, RequestFailed) as failed:
+            raise MachineError(f"the GPU cannot be used ({failed}): run `tilesmith doctor`") from None
         cache = child.folder / "triton"
         if cache.exists():
             shutil.copytree(cache, self._stubs)

@@ -19,6 +19,8 @@ from collections.abc import Callable
 
 from tilesmith.process import sandbox
 from tilesmith.process.channel import Channel, ChannelClosed
+from tilesmith.process.protocol.codec import encode
+from tilesmith.process.protocol.machine import ChildEnded, ChildStarted
 from tilesmith.process.sandbox import disk
 
 _PATROL_S = 0.1
@@ -54,12 +56,12 @@ def supervise(
     private.close()
     channel = Channel(control)
     with contextlib.suppress(ChannelClosed):
-        channel.send({"walls": _reported_walls(walls_read)})
+        channel.send(encode(ChildStarted(_reported_walls(walls_read))))
     log = _Tail(log_read)
     ending = _watch(pid, control, log, limits, grants.writable if grants else ())
     _end_family(pid)
     with contextlib.suppress(ChannelClosed):
-        channel.send({"ending": ending, "log": log.text()})
+        channel.send(encode(ChildEnded(ending, log.text())))
 
 
 def _become_child(
@@ -85,14 +87,14 @@ def _become_child(
         os._exit(status)
 
 
-def _reported_walls(fd: int) -> list[str]:
+def _reported_walls(fd: int) -> tuple[str, ...]:
     """None where the child died on the way: how it did shows in its log and its end."""
     with open(fd) as report:
         text = report.read()
     try:
-        return [str(wall) for wall in json.loads(text)]
+        return tuple(str(wall) for wall in json.loads(text))
     except ValueError:
-        return []
+        return ()
 
 
 def _watch(pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits, folders: tuple[str, ...]) -> str:

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tilesmith.records.numbers import Count
+
 FORMAT_VERSION = 1
 
 
@@ -98,12 +100,12 @@ class KernelResources:
 
     kernel: str
     target: str
-    registers: int | None
-    spills: int | None
-    shared_bytes: int | None
+    registers: Count | None
+    spills: Count | None
+    shared_bytes: Count | None
     tensor_core: bool | None
-    num_warps: int | None = None
-    num_stages: int | None = None
+    num_warps: Count | None = None
+    num_stages: Count | None = None
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,10 @@ def certificate_key(task: TaskSource, reference: ReferenceSession, config: Check
     depends_on: dict[str, Any] = {
         "format": CERTIFICATE_VERSION,
         "text": task.text,
-        "profile": reference.profile,
+        "profile": asdict(reference.profile),
         "plans": reference.plans,
-        "device": [device, environment.get("device")],
-        "versions": [environment.get("tilesmith"), environment.get("torch")],
+        "device": [device, environment.device],
+        "versions": [environment.tilesmith, environment.torch],
         "config": [config.k, config.precision, config.seed],
     }
     return hashlib.sha256(json.dumps(depends_on, sort_keys=True, default=str).encode()).hexdigest()[:24]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from tilesmith.errors import MachineError
 from tilesmith.judge.decisions.error_budget import allowance
-from tilesmith.judge.gates.values import judged
+from tilesmith.judge.gates.values import judge_comparison
 from tilesmith.judge.sessions import Failed, ReferenceSession
+from tilesmith.process.protocol.comparison import (
+    CheatResult,
+    Comparison,
+    ExactStatistics,
+    FloatStatistics,
+    OutputStatistics,
+)
+from tilesmith.process.protocol.reference import ListCheats, TryCheats
 from tilesmith.records import Outcome, Trial, Verdict
 
 _PATIENCE_S = 120.0
@@ -31,19 +38,20 @@ class _CheatOnTrial:
     """Its error was on all of them within the plain budget, not widened for want of elements or truth."""
     last: str = ""
 
-    def judge(self, result: dict[str, Any], k: float, draw: str) -> Trial | None:
+    def judge(self, result: CheatResult, k: float, draw: str) -> Trial | None:
         """The trial if this draw ends it."""
-        if not result:
+        if result.inapplicable is not None:
+            return Trial(self.name, Outcome.INAPPLICABLE, None, result.inapplicable)
+        if result.comparison is None:
             return None
-        if "inapplicable" in result:
-            return Trial(self.name, Outcome.INAPPLICABLE, None, result["inapplicable"])
-        complaint = _complaint(result, k, draw)
+        complaint = _complaint(result.comparison, k, draw)
         if complaint is not None:
             return Trial(self.name, Outcome.KILLED, draw, complaint)
+        outputs = result.comparison.outputs
         self.faced.append(draw)
-        self.identical &= result["identical"]
-        self.within &= "truth" not in result and all(_is_within(stats, k) for stats in result["outputs"])
-        self.last = _closest(result["outputs"], k)
+        self.identical &= result.identical
+        self.within &= result.comparison.truth_note is None and all(_is_within(stats, k) for stats in outputs)
+        self.last = _closest(outputs, k)
         return None
 
     @property
@@ -70,7 +78,7 @@ class CheatTrials:
         self._reference, self._k, self._shape = reference, k, shape
         self._copies = {"echo", "parameters"} if strong_parameters else {"echo"}
         self._deadline = time.monotonic() + _PATIENCE_S
-        kinds = reference.ask("cheats", variant=shape)["kinds"]
+        kinds = reference.ask(ListCheats(shape)).kinds
         self._names = tuple(kinds)
         self._on_trial = {name: _CheatOnTrial(name, kind) for name, kind in kinds.items()}
         self._closed: dict[str, Trial] = {}
@@ -100,20 +108,19 @@ class CheatTrials:
                 self._close(trial)
         return any(trial.by == draw for trial in list(self._closed.values())[before:])
 
-    def _results(self, draw: str, names: list[str]) -> dict[str, Any]:
+    def _results(self, draw: str, names: list[str]) -> dict[str, CheatResult]:
         """All at once; where that brings the reference down, one by one, to find who does."""
         if time.monotonic() > self._deadline:
             self._give_up(names, "the time for the certificate was up")
             return {}
         try:
-            reply = self._reference.ask("try_cheats", variant=self._shape, draw=draw, names=names)
+            return self._reference.ask(TryCheats(self._shape, draw, tuple(names))).results
         except MachineError as error:
             self._reference.restart()
             if len(names) > 1:
                 return {n: result for name in names for n, result in self._results(draw, [name]).items()}
             self._give_up(names, str(error))
             return {}
-        return dict(reply["results"])
 
     def _give_up(self, names: list[str], why: str) -> None:
         for name in names:
@@ -124,10 +131,10 @@ class CheatTrials:
         del self._on_trial[trial.cheat]
 
 
-def _complaint(result: dict[str, Any], k: float, draw: str) -> str | None:
+def _complaint(compared: Comparison, k: float, draw: str) -> str | None:
     """What a candidate with these outputs would be told, in one line; None if it would pass."""
     try:
-        judgment = judged(result, k, draw)
+        judgment = judge_comparison(compared, k, draw)
     except Failed as failed:
         return failed.reason
     if judgment.verdict is Verdict.PASSED:
@@ -136,21 +143,21 @@ def _complaint(result: dict[str, Any], k: float, draw: str) -> str | None:
     return told.replace(f" on the {draw} inputs", "").removeprefix("the output: ")
 
 
-def _is_within(stats: dict[str, Any], k: float) -> bool:
+def _is_within(stats: OutputStatistics, k: float) -> bool:
     """Whether the budget would hold without being widened because few elements carry PyTorch's error."""
-    if stats["kind"] == "exact":
+    if isinstance(stats, ExactStatistics):
         return True
-    norm, peak = allowance(stats | {"effective": math.inf}, k)
-    return bool(stats["relative"] <= norm and stats["max_relative"] <= peak)
+    norm, peak = allowance(replace(stats, effective=math.inf), k)
+    return stats.relative <= norm and stats.max_relative <= peak
 
 
-def _closest(outputs: list[dict[str, Any]], k: float) -> str:
+def _closest(outputs: tuple[OutputStatistics, ...], k: float) -> str:
     """The numbers of the output that came nearest to being caught."""
-    floats = [stats for stats in outputs if stats["kind"] == "float"]
+    floats = [stats for stats in outputs if isinstance(stats, FloatStatistics)]
     if not floats:
         return "no integer differs"
-    worst = max(floats, key=lambda stats: stats["relative"] / allowance(stats, k)[0])
-    return f"relative error {worst['relative']:.2g}, allowed is {allowance(worst, k)[0]:.2g}"
+    worst = max(floats, key=lambda stats: stats.relative / allowance(stats, k)[0])
+    return f"relative error {worst.relative:.2g}, allowed is {allowance(worst, k)[0]:.2g}"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.error_budget import judge_outputs
 from tilesmith.judge.draws import DRAWS
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession, UnreadableOutputs
+from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint, ReplayWithoutLaunches
+from tilesmith.process.protocol.reference import CompareOutputs, StepCoverage
 from tilesmith.records import Verdict
-from tilesmith.worker.candidate.launch_fingerprint import FirstCall
 
 REPLAY_DRAWS = ("own", "wild", "large")
 _LEAST_DRAWS = 2
@@ -50,13 +51,13 @@ def refuse_decoy(shares: Sequence[float]) -> None:
         )
 
 
-def refuse_torch_doing_everything(torch_does_all: bool, steps: Sequence[str], where: str = "") -> None:
-    """`steps`: the operators of the task. A kernel may take some of them over, or all; not none."""
-    if torch_does_all:
+def refuse_torch_doing_everything(coverage: StepCoverage, where: str = "") -> None:
+    """A kernel may take some of the task's operators over, or all; not none."""
+    if coverage.torch_does_all:
         raise Failed(
             Verdict.CHEATING,
-            f"{where}PyTorch takes every step of the task itself ({', '.join(steps[:4])}): the Triton kernels "
-            "beside it are decoys",
+            f"{where}PyTorch takes every step of the task itself ({', '.join(coverage.steps[:4])}): "
+            "the Triton kernels beside it are decoys",
         )
 
 
@@ -103,24 +104,21 @@ def answer_without_launches(
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
     Raises where the code is caught at something that only a cheat does.
     """
-    usable = [draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.inputs(variant, draw) is not None]
+    wanted = dict.fromkeys((*draws, *DRAWS))
+    usable = {draw: path for draw in wanted if (path := reference.inputs(variant, draw)) is not None}
     if len(usable) < _LEAST_DRAWS:
         return AnswerWithoutLaunches()
     fills = _FILLS
     first_call: FirstCall | None = None
-    for draw in usable[: max(_LEAST_DRAWS, len(draws))]:
+    for draw, inputs in islice(usable.items(), max(_LEAST_DRAWS, len(draws))):
         outputs = {fill: candidate.output_file() for fill in fills}
-        inputs = reference.inputs(variant, draw)
         with gpu():
-            seen = candidate.ask(
-                "replay", variant=variant, inputs=inputs, outputs=outputs, calls=calls, limit_s=_CALLS_S
-            )
-            if seen["stops"] or seen["changes"]:
-                return AnswerWithoutLaunches(
-                    Failed(Verdict.CHEATING, _STOPS if seen["stops"] else _CHANGES.format(seen["changes"]))
-                )
-            calls, first_call = 0, first_call or seen["first_call"]
-            answered = [fill for fill in fills if fill in seen["answered"]]
+            seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
+            if seen.stops or seen.changes:
+                accusation = _STOPS if seen.stops else _CHANGES.format(seen.changes)
+                return AnswerWithoutLaunches(Failed(Verdict.CHEATING, accusation))
+            calls, first_call = 0, first_call or seen.first_call
+            answered = [fill for fill in fills if fill in seen.answered]
             fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))
         if not fills:
             return AnswerWithoutLaunches(first_call=first_call)
@@ -134,9 +132,9 @@ def refuse_different_launches(interpreted: FirstCall | None, compiled: FirstCall
     """
     if interpreted is None or compiled is None:
         return
-    here, there = interpreted["launches"], compiled["launches"]
+    here, there = interpreted.launches, compiled.launches
     differences = [difference for pair in zip(here, there, strict=False) for difference in _between(*pair)]
-    if len(here) != len(there) and interpreted["complete"] and compiled["complete"]:
+    if len(here) != len(there) and interpreted.complete and compiled.complete:
         differences.append(f"{len(there)} kernels instead of {len(here)}")
     if differences:
         raise Failed(
@@ -146,19 +144,23 @@ def refuse_different_launches(interpreted: FirstCall | None, compiled: FirstCall
         )
 
 
-def _between(here: Sequence[Any], there: Sequence[Any]) -> Iterator[str]:
-    (kernel, grid, arguments), (other_kernel, other_grid, other_arguments) = here, there
-    if kernel != other_kernel:
-        yield f"{other_kernel} instead of {kernel}"
+def _between(here: LaunchFingerprint, there: LaunchFingerprint) -> Iterator[str]:
+    if here.kernel != there.kernel:
+        yield f"{there.kernel} instead of {here.kernel}"
         return
-    if list(grid) != list(other_grid):
-        yield f"{kernel} on a grid of {tuple(other_grid)} instead of {tuple(grid)}"
-    if arguments is not None and other_arguments is not None:
-        for name in arguments.keys() & other_arguments.keys():
-            if arguments[name] != other_arguments[name]:
-                yield f"{kernel} with {name} = {other_arguments[name]} instead of {arguments[name]}"
+    if here.grid != there.grid:
+        yield f"{here.kernel} on a grid of {there.grid} instead of {here.grid}"
+    if here.arguments is not None and there.arguments is not None:
+        for name in here.arguments.keys() & there.arguments.keys():
+            if here.arguments[name] != there.arguments[name]:
+                yield f"{here.kernel} with {name} = {there.arguments[name]} instead of {here.arguments[name]}"
 
 
 def _is_right(reference: ReferenceSession, config: CheckConfig, variant: str, draw: str, output: str) -> bool:
-    result = reference.ask("compare", variant=variant, draw=draw, path=output)
-    return "outputs" in result and judge_outputs(result["outputs"], config.k, draw).verdict is Verdict.PASSED
+    try:
+        compared = reference.ask(CompareOutputs(variant, draw, output))
+    except UnreadableOutputs:
+        return False
+    if compared.layout_problem is not None:
+        return False
+    return judge_outputs(compared.outputs, config.k, draw).verdict is Verdict.PASSED

@@ -3,68 +3,71 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import median
-from typing import Any
 
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, Failed, ReferenceSession
+from tilesmith.process.protocol.candidate import RunThrough
+from tilesmith.process.protocol.reference import RunIdle
 from tilesmith.records import Verdict
 
 _TOLERANCE = 0.03
 """How far the digest of an honest answer may lie from PyTorch's, as a share of its size."""
-_MOST_STRANGERS = 0.04
-_STRAGGLING_SHARE = 0.2
-_STRAGGLING_MS = 0.05
+_MOST_UNKNOWN = 0.04
+_LATE_SHARE = 0.2
+_LATE_MS = 0.05
 _OUTSIDE_MS = 60.0
 _OUTSIDE_CALLS = (8, 400)
 _OUTSIDE_FACTOR = 1.5
 _OUTSIDE_SLACK_MS = 0.1
 _OUTSIDE_ATTEMPTS = 3
 
-Digests = list[list[list[float]]]
+CallDigests = tuple[tuple[float, float], ...]
+"""Of each output of one call: a projection and the norm."""
+Digests = Sequence[CallDigests]
 
 
 class DigestLog:
     """What every timed call returned, in a few numbers, beside those of PyTorch on the same inputs."""
 
     def __init__(self) -> None:
-        self._truth: dict[int, list[list[float]]] = {}
-        self._claims: dict[int, list[list[float]]] = {}
+        self._truth: dict[int, CallDigests] = {}
+        self._claims: dict[int, CallDigests] = {}
 
     def add_truth(self, seeds: Sequence[int], digests: Digests) -> None:
         self._truth |= _by_seed(seeds, digests)
 
     def add_claim(self, seeds: Sequence[int], digests: Digests) -> None:
         if len(digests) != 2 * len(seeds):
-            raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
+            raise Failed(Verdict.CHEATING, FORGED_REPLY)
         self._claims |= _by_seed(seeds, digests)
 
     def refuse_unknown_digests(self) -> None:
         """A timed call that returned something else did not do the work it was timed for."""
         known = [seed for seed in self._claims if seed in self._truth]
-        strangers = [seed for seed in known if not _alike(self._claims[seed], self._truth[seed])]
-        if len(strangers) > max(1.0, _MOST_STRANGERS * len(known)):
+        unknown = [seed for seed in known if not _alike(self._claims[seed], self._truth[seed])]
+        if len(unknown) > max(1.0, _MOST_UNKNOWN * len(known)):
             raise Failed(
                 Verdict.CHEATING,
-                f"{len(strangers)} of {len(known)} timed calls returned something else than on the same inputs "
+                f"{len(unknown)} of {len(known)} timed calls returned something else than on the same inputs "
                 "PyTorch does: they do not do the work they are timed for",
             )
 
 
-def _by_seed(seeds: Sequence[int], digests: Digests) -> dict[int, list[list[float]]]:
+def _by_seed(seeds: Sequence[int], digests: Digests) -> dict[int, CallDigests]:
     """The call for device time sees the inputs of the next number."""
     return {seed + 1: digests[2 * i] for i, seed in enumerate(seeds)} | {
         seed: digests[2 * i + 1] for i, seed in enumerate(seeds)
     }
 
 
-def _alike(claim: list[list[float]], truth: list[list[float]]) -> bool:
+def _alike(claim: CallDigests, truth: CallDigests) -> bool:
     if len(claim) != len(truth):
         return False
     return all(_close(c, t) for c, t in zip(claim, truth, strict=True))
 
 
-def _close(claim: list[float], truth: list[float]) -> bool:
+def _close(claim: tuple[float, float], truth: tuple[float, float]) -> bool:
     size = max(abs(truth[0]), abs(truth[1]))
     return all(c == t or abs(c - t) <= _TOLERANCE * size for c, t in zip(claim, truth, strict=True))
 
@@ -76,9 +79,9 @@ def refuse_empty_calls(launches: int, calls: int) -> None:
         )
 
 
-def refuse_late_work(straggling_ms: Sequence[float], median_ms: float) -> None:
-    usual = median(straggling_ms) if straggling_ms else 0.0
-    if usual > _STRAGGLING_MS + _STRAGGLING_SHARE * median_ms:
+def refuse_late_work(late_ms: Sequence[float], median_ms: float) -> None:
+    usual = median(late_ms) if late_ms else 0.0
+    if usual > _LATE_MS + _LATE_SHARE * median_ms:
         raise Failed(
             Verdict.CHEATING,
             f"{usual:.2f} ms of its work goes on after the caller's stream is done: it is left on a side stream",
@@ -92,9 +95,9 @@ def refuse_other_clock(
     fewest, most = _OUTSIDE_CALLS
     calls = max(fewest, min(most, int(_OUTSIDE_MS / max(claimed_ms, 0.01))))
     most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
-    around_ms = _wall_ms(reference.ask, "idle", seed, calls)
+    around_ms = _wall_ms(reference, RunIdle(seed, calls))
     for attempt in range(_OUTSIDE_ATTEMPTS):  # one stall of a busy machine accuses nobody
-        seen_ms = (_wall_ms(candidate.ask, "run_through", seed + attempt, calls) - around_ms) / calls
+        seen_ms = (_wall_ms(candidate, RunThrough(seed + attempt, calls)) - around_ms) / calls
         if seen_ms <= most_ms:
             return
     raise Failed(
@@ -103,7 +106,7 @@ def refuse_other_clock(
     )
 
 
-def _wall_ms(ask: Callable[..., dict[str, Any]], op: str, seed: int, calls: int) -> float:
+def _wall_ms(session: CandidateSession | ReferenceSession, request: RunThrough | RunIdle) -> float:
     began = time.monotonic()
-    ask(op, seed=seed, calls=calls)
+    session.ask(request)
     return (time.monotonic() - began) * 1e3

@@ -8,9 +8,10 @@ Pure arithmetic on the numbers that the reference child measured.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from tilesmith.process.protocol.comparison import ExactStatistics, FloatStatistics, OutputStatistics
 from tilesmith.records import OutputErrors, Verdict
 
 _FLOORS = {"float64": 1e-12, "float32": 1e-6, "float16": 5e-4, "bfloat16": 4e-3}
@@ -34,7 +35,7 @@ class Judgment:
     errors: OutputErrors | None
 
 
-def judge_outputs(outputs: list[dict[str, Any]], k: float, draw: str) -> Judgment:
+def judge_outputs(outputs: Sequence[OutputStatistics], k: float, draw: str) -> Judgment:
     """The first output beyond its budget decides; otherwise the largest error of the draw is reported."""
     worst: OutputErrors | None = None
     for position, stats in enumerate(outputs):
@@ -49,53 +50,53 @@ def judge_outputs(outputs: list[dict[str, Any]], k: float, draw: str) -> Judgmen
     return Judgment(Verdict.PASSED, "", worst)
 
 
-def allowance(stats: dict[str, Any], k: float) -> tuple[float, float]:
+def allowance(stats: FloatStatistics, k: float) -> tuple[float, float]:
     """How large the relative error may be: of the norm, and of the largest element."""
-    effective = max(float(stats["effective"]), 1.0)
+    effective = max(stats.effective, 1.0)
     factor = k * math.exp(_CONFIDENCE_Z / math.sqrt(effective) + 2 / effective)
-    floor = _FLOORS.get(stats["dtype"], _COARSE_FLOOR)
-    return factor * stats["eager_relative"] + floor, factor * stats["eager_max_relative"] + _PEAK * floor
+    floor = _FLOORS.get(stats.dtype, _COARSE_FLOOR)
+    return factor * stats.eager_relative + floor, factor * stats.eager_max_relative + _PEAK * floor
 
 
-def _problem(stats: dict[str, Any], k: float) -> tuple[Verdict, str] | None:
-    if stats["kind"] == "exact":
-        if stats["mismatches"] == 0:
+def _problem(stats: OutputStatistics, k: float) -> tuple[Verdict, str] | None:
+    if isinstance(stats, ExactStatistics):
+        if stats.mismatches == 0:
             return None
-        return Verdict.WRONG_VALUES, f"{stats['mismatches']} of {stats['numel']} integers differ"
-    if stats["misplaced"]:
+        return Verdict.WRONG_VALUES, f"{stats.mismatches} of {stats.numel} integers differ"
+    if stats.misplaced:
         return (
             Verdict.WRONG_VALUES,
-            f"{stats['misplaced']} of {stats['numel']} elements are wrongly NaN or infinite",
+            f"{stats.misplaced} of {stats.numel} elements are wrongly NaN or infinite",
         )
     norm, peak = allowance(stats, k)
-    if stats["relative"] <= norm and stats["max_relative"] <= peak:
+    if stats.relative <= norm and stats.max_relative <= peak:
         return None
-    roughly = stats["relative"] <= _ROUGHLY_RIGHT and stats["max_relative"] <= 5 * _ROUGHLY_RIGHT
+    roughly = stats.relative <= _ROUGHLY_RIGHT and stats.max_relative <= 5 * _ROUGHLY_RIGHT
     verdict = Verdict.INACCURATE if roughly else Verdict.WRONG_VALUES
     return verdict, _numbers(stats, norm, peak)
 
 
-def _numbers(stats: dict[str, Any], norm: float, peak: float) -> str:
-    if stats["relative"] > norm:
+def _numbers(stats: FloatStatistics, norm: float, peak: float) -> str:
+    if stats.relative > norm:
         return (
-            f"relative error {stats['relative']:.2g} against float64; PyTorch has "
-            f"{stats['eager_relative']:.2g}, allowed is {norm:.2g}"
+            f"relative error {stats.relative:.2g} against float64; PyTorch has "
+            f"{stats.eager_relative:.2g}, allowed is {norm:.2g}"
         )
     return (
-        f"largest error is {stats['max_relative']:.2g} of the largest value; PyTorch has "
-        f"{stats['eager_max_relative']:.2g}, allowed is {peak:.2g}"
+        f"largest error is {stats.max_relative:.2g} of the largest value; PyTorch has "
+        f"{stats.eager_max_relative:.2g}, allowed is {peak:.2g}"
     )
 
 
-def _errors(stats: dict[str, Any]) -> OutputErrors:
-    if stats["kind"] == "exact":
-        share = stats["mismatches"] / max(stats["numel"], 1)
+def _errors(stats: OutputStatistics) -> OutputErrors:
+    if isinstance(stats, ExactStatistics):
+        share = stats.mismatches / max(stats.numel, 1)
         return OutputErrors(share, share, share, 0.0, None)
-    eager = stats["eager_relative"]
-    ratio = stats["relative"] / eager if eager > 0 else None
-    return OutputErrors(stats["max_abs"], stats["mean_abs"], stats["relative"], eager, ratio)
+    eager = stats.eager_relative
+    ratio = stats.relative / eager if eager > 0 else None
+    return OutputErrors(stats.max_abs, stats.mean_abs, stats.relative, eager, ratio)
 
 
-def _listed(stats: dict[str, Any]) -> str:
-    lines = [f"\n  at {tuple(w['index'])}: expected {w['expected']}, got {w['got']}" for w in stats["worst"]]
+def _listed(stats: OutputStatistics) -> str:
+    lines = [f"\n  at {w.index}: expected {w.expected}, got {w.got}" for w in stats.worst]
     return "".join(lines)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from tilesmith.tasks.gpus import GPUS, DriverProperties, Gpu, find_gpu, gpu_from_properties
+from tilesmith.process.protocol.reference import Environment
+from tilesmith.tasks.gpus import GPUS, Gpu, find_gpu, gpu_from_properties
 from tilesmith.tasks.roofline import TaskProfile, roofline
 
 _TYPICAL = {"sm_80": "A100 80GB", "sm_86": "RTX 3090", "sm_89": "RTX 4090", "sm_90": "H200", "gfx942": "MI300X"}
@@ -16,17 +17,17 @@ def gpu_for_target(target: str) -> Gpu | None:
     return next((gpu for gpu in GPUS if gpu.name == _TYPICAL.get(target)), None)
 
 
-def gpu_at_hand(environment: dict[str, Any]) -> Gpu | None:
+def gpu_at_hand(environment: Environment) -> Gpu | None:
     """From the table, else from what the driver told the reference child."""
-    known = find_gpu(str(environment.get("device", "")))
-    properties = environment.get("driver")
-    if known is not None or not properties or not properties["memory_clock_khz"]:
+    known, driver = find_gpu(environment.device), environment.driver
+    if known is not None or driver is None or not driver.memory_clock_khz:
         return known
-    return gpu_from_properties(DriverProperties(**properties | {"capability": tuple(properties["capability"])}))
+    return gpu_from_properties(driver)
 
 
-def floor_on(profile: dict[str, Any], gpu: Gpu | None) -> dict[str, Any] | None:
-    found = roofline(TaskProfile(**profile), gpu) if gpu is not None and profile else None
+def floor_on(profile: TaskProfile, gpu: Gpu | None) -> dict[str, Any] | None:
+    """The roofline as JSON, for the record."""
+    found = roofline(profile, gpu) if gpu is not None else None
     if gpu is None or found is None:
         return None
-    return asdict(found) | {"gpu": gpu.name, "bytes_moved": profile["bytes_moved"], "flops": profile["flops"]}
+    return asdict(found) | {"gpu": gpu.name, "bytes_moved": profile.bytes_moved, "flops": profile.flops}

@@ -2,130 +2,135 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 from tilesmith.errors import MachineError
-from tilesmith.judge.decisions.cheat_checks import answer_without_launches, refuse_idle, refuse_unjoined_streams
-from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
+from tilesmith.judge.decisions.cheat_checks import (
+    AnswerWithoutLaunches,
+    answer_without_launches,
+    refuse_unjoined_streams,
+)
+from tilesmith.judge.decisions.task_roofline import gpu_at_hand
 from tilesmith.judge.draws import DRAWS, FEW_DRAWS
-from tilesmith.judge.examination import Examination
-from tilesmith.judge.gates.other_shapes import generality
+from tilesmith.judge.examination import Examination, Findings
+from tilesmith.judge.gates.gate import Gate
+from tilesmith.judge.gates.other_shapes import check_other_shapes
 from tilesmith.judge.gates.sanitizer import sanitize
+from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.judge.gates.timing import TimingRounds
-from tilesmith.judge.gates.values import Values
-from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.reference.references import is_large
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import CandidateSession, Failed
 from tilesmith.process import folders
-from tilesmith.process.fork_server_client import Spawn
-from tilesmith.records import KernelResources, Verdict
+from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels
+from tilesmith.process.protocol.reference import MeasureMinimumTraffic
+from tilesmith.records import Verdict
 
 _VALUES_S = 120.0
 _BELIEVABLE = 0.7
 """A median below this share of the memory-bound floor is not believed."""
 
 
-def examine_on_gpu(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
-    """Out of memory is retried once with the reference's memory given back: only then is it the candidate's."""
-    try:
-        _examine(exam, reference, spawn)
-    except Failed as failed:
-        if failed.verdict is not Verdict.OUT_OF_MEMORY:
-            raise
-        reference.ask("release")
-        _examine(exam, reference, spawn)
-
-
-def _examine(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
-    lock = GpuLock()
-    exam.roofline = floor_on(reference.profile, gpu_at_hand(exam.environment))
-    candidate = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
-    exam.environment |= candidate.sandbox
-    large = is_large(reference)
-    values = Values(candidate, reference, exam.config, "cuda", lock.shared, explains=not large)
-    try:
-        with exam.gate("compile"):
-            ghost = _compile_ahead(exam, reference, spawn, candidate.folder, lock)
-        with exam.gate("load"):
-            candidate.ask("load", **exam.load_request())
-            values.construct("exact")
-        with exam.gate("values"):
-            report = values.check(
-                "exact", _VALUES_S, exam.with_extra(FEW_DRAWS if large else DRAWS), watched=not large
-            )
-            exam.errors = report.errors
-            exam.notes += report.notes
-            refuse_idle(report.launches)
-            if ghost is not None:
-                raise ghost
-        with exam.gate("determinism"):
-            exam.launches = len(values.check_again("exact"))
-        with exam.gate("resources"), lock.shared():
-            _inspect(exam, reference, candidate)
-        if exam.config.sanitize:
-            with exam.gate("sanitizer"), lock.shared():
-                sanitize(exam, reference, spawn)
-        if exam.config.timing:
-            with exam.gate("timing"):
-                _time(exam, reference, candidate, lock)
-        with exam.gate("other shapes"):  # last: a crash there must not cost what is known by now
-            exam.generality = generality(exam, reference, values, _VALUES_S, watched=large)
-    finally:
-        candidate.close()
-
-
-def _compile_ahead(
-    exam: Examination, reference: ReferenceSession, spawn: Spawn, folder: Path, lock: GpuLock
-) -> Failed | None:
+def compile_ahead(exam: Examination) -> Findings:
     """Compile in a throwaway child, without the lock, and hand its cache over: launches are left out there, so
     whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run.
 
-    The same child then answers as a ghost, without any launch; returned is what to say if that is right.
+    The same child then answers without any launch; an accusation waits until the values are known to be right.
     """
-    ahead = CandidateSession(spawn("native", "candidate"), exam.config.timeout_s)
+    ahead = CandidateSession(exam.spawn("native", "candidate"), exam.config.timeout_s)
+    replayed = AnswerWithoutLaunches()
     try:
-        ahead.ask("load", **exam.load_request())
-        ahead.ask("construct", variant="exact", construction=reference.construction("exact"))
-        ahead.ask("compile_ahead", variant="exact", inputs=reference.inputs("exact", "own"))
-        return answer_without_launches(
-            ahead, reference, exam.config, "exact", exam.with_extra(FEW_DRAWS), lock.shared
-        ).accusation
+        ahead.ask(exam.load)
+        ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
+        ahead.ask(CompileAhead("exact", _own_inputs(exam)))
+        draws = exam.with_extra(FEW_DRAWS)
+        replayed = answer_without_launches(ahead, exam.reference, exam.config, "exact", draws, exam.lock.shared)
     except (Failed, MachineError) as error:
-        return error if isinstance(error, Failed) and error.verdict is Verdict.CHEATING else None
+        if isinstance(error, Failed) and error.verdict is Verdict.CHEATING:
+            replayed = AnswerWithoutLaunches(error)
     finally:
         ahead.end()
-        folders.copy_plain_files(ahead.folder / "triton", folder / "triton")
+        folders.copy_plain_files(ahead.folder / "triton", exam.candidate.folder / "triton")
         ahead.close()
+    return replace(exam.findings, replayed=replayed)
 
 
-def _inspect(exam: Examination, reference: ReferenceSession, candidate: CandidateSession) -> None:
-    seen = candidate.ask("inspect", variant="exact", inputs=reference.inputs("exact", "own"))
-    exam.resources = tuple(KernelResources(**one) for one in seen["resources"])
-    exam.triton_time_share = seen["triton_time_share"]
-    refuse_unjoined_streams(seen["unjoined"])
+def load_kernel(exam: Examination) -> Findings:
+    exam.candidate.ask(exam.load)
+    exam.values.construct("exact")
+    return exam.findings
 
 
-def _time(exam: Examination, reference: ReferenceSession, candidate: CandidateSession, lock: GpuLock) -> None:
-    race = TimingRounds(candidate, reference, exam.config)
-    race.build_baselines()
-    with lock.shared():
-        race.warm_up()
-    with lock.alone():
-        timing = race.run(str(exam.environment["device"]))
-    with lock.shared():
-        race.check_timed_outputs()
-        _refuse_impossible(timing.candidate_ms.p50, reference, exam.environment)
-    exam.timing = timing
-    exam.notes += timing.notes
+def check_values(exam: Examination) -> Findings:
+    large = is_large(exam.reference)
+    draws = exam.with_extra(FEW_DRAWS if large else DRAWS)
+    report = exam.values.check("exact", _VALUES_S, draws, watched=not large)
+    return replace(exam.findings, errors=report.errors, kernels=report.launches).noting(*report.notes)
 
 
-def _refuse_impossible(median_ms: float, reference: ReferenceSession, environment: dict[str, Any]) -> None:
+def check_again(exam: Examination) -> Findings:
+    return replace(exam.findings, launches=len(exam.values.check_again("exact")))
+
+
+def inspect_kernels(exam: Examination) -> Findings:
+    with exam.lock.shared():
+        seen = exam.candidate.ask(InspectKernels("exact", _own_inputs(exam)))
+    return replace(
+        exam.findings,
+        resources=seen.resources,
+        triton_time_share=seen.triton_time_share,
+        unjoined=seen.unjoined,
+    )
+
+
+def refuse_side_streams(exam: Examination) -> Findings:
+    refuse_unjoined_streams(exam.findings.unjoined)
+    return exam.findings
+
+
+def time_kernel(exam: Examination) -> Findings:
+    rounds = TimingRounds(exam.candidate, exam.reference, exam.config)
+    rounds.build_baselines()
+    with exam.lock.shared():
+        rounds.warm_up()
+    with exam.lock.alone():
+        timing = rounds.run(exam.reference.environment.device)
+    with exam.lock.shared():
+        rounds.check_timed_outputs()
+        _refuse_impossible(exam, timing.candidate_ms.p50)
+    return replace(exam.findings, timing=timing).noting(*timing.notes)
+
+
+def check_ragged_shapes(exam: Examination) -> Findings:
+    return check_other_shapes(exam, _VALUES_S, watched=is_large(exam.reference))
+
+
+GPU_GATES = (
+    Gate("compile", compile_ahead),
+    Gate("load", load_kernel),
+    Gate("values", check_values),
+    Gate("values", refuse_needless_kernels),
+    Gate("determinism", check_again),
+    Gate("resources", inspect_kernels),
+    Gate("resources", refuse_side_streams),
+    Gate("sanitizer", sanitize, when=lambda exam: exam.config.sanitize),
+    Gate("timing", time_kernel, when=lambda exam: exam.config.timing),
+    Gate("other shapes", check_ragged_shapes),  # last: a crash there must not cost what is known by now
+)
+
+
+def _own_inputs(exam: Examination) -> str:
+    inputs = exam.reference.inputs("exact", "own")
+    assert inputs is not None  # a task that cannot take its own inputs is refused before
+    return inputs
+
+
+def _refuse_impossible(exam: Examination, median_ms: float) -> None:
     """Nobody reads the inputs and writes the outputs faster than the memory allows."""
+    environment = exam.reference.environment
     gpu = gpu_at_hand(environment)
     if gpu is None:
         return
-    moved = reference.ask("floor")["bytes"] - int(environment.get("l2_bytes") or 0)
+    moved = exam.reference.ask(MeasureMinimumTraffic()).bytes - (environment.l2_bytes or 0)
     floor_ms = moved / (gpu.memory_gb_per_s * 1e9) * 1e3
     if median_ms < _BELIEVABLE * floor_ms:
         raise Failed(

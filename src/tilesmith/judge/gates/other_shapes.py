@@ -2,33 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilesmith.errors import MachineError
-from tilesmith.judge.examination import Examination
-from tilesmith.judge.gates.values import Values
-from tilesmith.judge.sessions import Failed, ReferenceSession
+from tilesmith.judge.examination import Examination, Findings
+from tilesmith.judge.sessions import Failed
 from tilesmith.records import Verdict
 
 GENERAL = "general"
 EXACT_ONLY = "exact shape only"
 
 
-def generality(
-    exam: Examination, reference: ReferenceSession, values: Values, budget_s: float, watched: bool = False
-) -> str | None:
-    """Recorded; a failure only when asked for, or when it is cheating. None where there is no other shape."""
-    others = [name for name in reference.plans if name.startswith("odd")]
+def check_other_shapes(exam: Examination, budget_s: float, watched: bool = False) -> Findings:
+    """Recorded; a failure only when asked for, or when it is cheating. Null where there is no other shape."""
+    others = [name for name in exam.reference.plans if name.startswith("odd")]
     if not others:
-        return None
+        return exam.findings
     try:
         for name in others:
-            values.construct(name)
-            values.check(name, budget_s, watched=watched)
+            exam.values.construct(name)
+            exam.values.check(name, budget_s, watched=watched)
     except MachineError as error:
-        exam.notes.append(f"other shapes were not checked: {error}")
-        return None
+        return exam.findings.noting(f"other shapes were not checked: {error}")
     except Failed as failed:
         if exam.config.require_general or failed.verdict is Verdict.CHEATING:
             raise
-        exam.notes.append(f"on other shapes: {failed.verdict}: {failed.reason}")
-        return EXACT_ONLY
-    return GENERAL
+        found = replace(exam.findings, generality=EXACT_ONLY)
+        return found.noting(f"on other shapes: {failed.verdict}: {failed.reason}")
+    return replace(exam.findings, generality=GENERAL)

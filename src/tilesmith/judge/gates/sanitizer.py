@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import shutil
 
-from tilesmith.judge.examination import Examination
-from tilesmith.judge.sessions import Failed, ReferenceSession
-from tilesmith.process.fork_server_client import ChildGone, Spawn
+from tilesmith.judge.examination import Examination, Findings
+from tilesmith.judge.sessions import Failed
+from tilesmith.process.fork_server_client import ChildGone
+from tilesmith.process.protocol.codec import Malformed, RequestFailed
+from tilesmith.process.protocol.machine import SanitizeKernel, SanitizerReport
 from tilesmith.records import Verdict
 
 TOOLS = {"memcheck": Verdict.UNSAFE_MEMORY, "racecheck": Verdict.NONDETERMINISTIC}
 _TOOL_S = 180.0
 
 
-def sanitize(exam: Examination, reference: ReferenceSession, spawn: Spawn) -> None:
+def sanitize(exam: Examination) -> Findings:
+    found = exam.findings
     if shutil.which("compute-sanitizer") is None:
-        exam.notes.append("not sanitized: compute-sanitizer is not installed here")
-        return
-    variant = "shrunk" if reference.plans else "exact"
-    request = {
-        "load": exam.load_request(),
-        "construction": reference.construction(variant),
-        "inputs": reference.inputs(variant, "own"),
-    }
+        return found.noting("not sanitized: compute-sanitizer is not installed here")
     for tool, verdict in TOOLS.items():
-        child = spawn("native", "sanitizer")
-        try:
-            reply = child.ask("sanitize", _TOOL_S + 20, tool=tool, request=request, limit_s=_TOOL_S)
-        except ChildGone as gone:
-            reply = {"ok": {"errors": None, "report": f"compute-sanitizer {tool} ended: {gone.how}"}}
-        finally:
-            child.close()
-        found = reply.get("ok", {"errors": None, "report": str(reply)[:200]})
-        if found["errors"]:
-            raise Failed(verdict, f"compute-sanitizer {tool}: {found['errors']} errors: {found['report']}")
-        if found["errors"] is None:
-            exam.notes.append(f"not sanitized: {found['report']}")
+        seen = _run(exam, tool)
+        if seen.errors:
+            raise Failed(verdict, f"compute-sanitizer {tool}: {seen.errors} errors: {seen.report}")
+        if seen.errors is None:
+            found = found.noting(f"not sanitized: {seen.report}")
+    return found
+
+
+def _run(exam: Examination, tool: str) -> SanitizerReport:
+    variant = "shrunk" if exam.reference.plans else "exact"
+    inputs = exam.reference.inputs(variant, "own")
+    assert inputs is not None
+    child = exam.spawn("native", "sanitizer")
+    try:
+        with exam.lock.shared():
+            request = SanitizeKernel(tool, exam.load, exam.reference.construction(variant), inputs, _TOOL_S)
+            return child.ask(request, _TOOL_S + 20)
+    except ChildGone as gone:
+        return SanitizerReport(None, f"compute-sanitizer {tool} ended: {gone.how}")
+    except (RequestFailed, Malformed) as error:
+        return SanitizerReport(None, f"compute-sanitizer {tool} failed: {str(error)[:200]}")
+    finally:
+        child.close()

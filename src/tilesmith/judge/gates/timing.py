@@ -20,8 +20,10 @@ from tilesmith.judge.decisions.clock_checks import (
     refuse_other_clock,
 )
 from tilesmith.judge.decisions.statistics import quantiles, speedup
-from tilesmith.judge.gates.values import judged
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.gates.values import judge_comparison
+from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, Failed, ReferenceSession
+from tilesmith.process.protocol.candidate import PrepareTiming, TimeCalls, WriteTimedOutput
+from tilesmith.process.protocol.reference import BuildBaseline, CompareTimedOutputs, TimeBaseline
 from tilesmith.records import Speedup, Timing, Verdict
 
 BASELINES = ("eager", "graph", "compile")
@@ -32,16 +34,20 @@ _TIGHT = 0.03
 _COMPILE_S = 240.0
 
 
+Samples = tuple[tuple[float, float], ...]
+"""Device ms and call ms of the calls of one turn."""
+
+
 @dataclass
 class _Samples:
-    """Rounds of [device ms, call ms] of one contestant."""
+    """Device ms and call ms of one contestant, round by round."""
 
     device: list[list[float]] = field(default_factory=list)
     call: list[list[float]] = field(default_factory=list)
 
-    def add(self, samples: list[list[float]]) -> None:
-        self.device.append([max(float(device), 1e-6) for device, _ in samples])
-        self.call.append([float(call) for _, call in samples])
+    def add(self, samples: Samples) -> None:
+        self.device.append([max(device, 1e-6) for device, _ in samples])
+        self.call.append([call for _, call in samples])
 
 
 @dataclass(frozen=True)
@@ -61,7 +67,7 @@ class TimingRounds:
         self._notes: list[str] = []
         self._samples: dict[str, _Samples] = {}
         self._digests = DigestLog()
-        self._straggling_ms: list[float] = []
+        self._late_ms: list[float] = []
         self._kept_seed = 0
         self._kept: list[_Kept] = []
 
@@ -76,7 +82,8 @@ class TimingRounds:
     def warm_up(self) -> None:
         inputs = self._reference.inputs("exact", "own")
         second = self._reference.inputs("exact", "own again")
-        self._candidate.ask("prepare_timing", variant="exact", inputs=inputs, second=second)
+        assert inputs is not None
+        self._candidate.ask(PrepareTiming("exact", inputs, second))
 
     def run(self, device: str) -> Timing:
         """Rounds until the intervals are tight or the time is up. The caller holds the GPU alone."""
@@ -97,7 +104,7 @@ class TimingRounds:
                     break
         self._keep()
         timing = self._timing(device, speedups, rounds)
-        refuse_late_work(self._straggling_ms, timing.candidate_ms.p50)
+        refuse_late_work(self._late_ms, timing.candidate_ms.p50)
         self._digests.refuse_unknown_digests()
         refuse_other_clock(self._candidate, self._reference, timing.call_ms["candidate"].p50, self._seed())
         return timing
@@ -105,20 +112,20 @@ class TimingRounds:
     def check_timed_outputs(self) -> None:
         """What timed calls returned must be as right as what a checked call returned."""
         for kept in self._kept:
-            result = self._reference.ask("compare_timed", seed=kept.seed, path=kept.output)
-            judgment = judged(result, self._config.k, "timed")
+            compared = self._reference.ask(CompareTimedOutputs(kept.seed, kept.output))
+            judgment = judge_comparison(compared, self._config.k, "timed")
             if judgment.verdict is not Verdict.PASSED:
                 raise Failed(judgment.verdict, judgment.message, judgment.errors)
 
     def _keep(self) -> None:
         """The one call of the last turn whose outputs were kept."""
         output = self._candidate.output_file()
-        self._candidate.ask("timed_output", output=output)
+        self._candidate.ask(WriteTimedOutput(output))
         self._kept.append(_Kept(output, self._kept_seed))
 
     def _built(self, kind: str) -> bool:
         try:
-            reason = self._reference.ask("baseline", timeout_s=_COMPILE_S, kind=kind)["reason"]
+            reason = self._reference.ask(BuildBaseline(kind), timeout_s=_COMPILE_S).reason
         except MachineError as error:
             self._reference.restart()
             reason = str(error)
@@ -128,8 +135,8 @@ class TimingRounds:
 
     def _calls_per_round(self) -> int:
         """Short calls are repeated more often within a round."""
-        samples = self._turn("candidate", [self._seed() for _ in range(3)])
-        slowest = self._turn("eager", [self._seed() for _ in range(2)])
+        samples = self._turn("candidate", self._seeds(3))
+        slowest = self._turn("eager", self._seeds(2))
         longest = max(call for _, call in samples + slowest)
         return max(2, min(12, int(40 / max(longest, 0.1))))
 
@@ -137,28 +144,31 @@ class TimingRounds:
         """All contestants see the same inputs."""
         names = list(self._samples)
         self._chance.shuffle(names)
-        seeds = [self._seed() for _ in range(calls)]
+        seeds = self._seeds(calls)
         for name in names:
             self._samples[name].add(self._turn(name, seeds))
+
+    def _seeds(self, count: int) -> tuple[int, ...]:
+        return tuple(self._seed() for _ in range(count))
 
     def _seed(self) -> int:
         return self._chance.randrange(1 << 30)
 
-    def _turn(self, name: str, seeds: list[int]) -> list[list[float]]:
+    def _turn(self, name: str, seeds: tuple[int, ...]) -> Samples:
         if name != "candidate":
-            reply = self._reference.ask("time", kind=name, seeds=seeds)
+            timed = self._reference.ask(TimeBaseline(name, seeds))
             if name == "eager":
-                self._digests.add_truth(seeds, reply["digests"])
-            return list(reply["samples"])
+                self._digests.add_truth(seeds, timed.digests)
+            return timed.samples
         kept = self._chance.randrange(2 * len(seeds))
-        reply = self._candidate.ask("time", seeds=seeds, kept=kept)
-        if len(reply["samples"]) != len(seeds):
-            raise Failed(Verdict.CHEATING, "the candidate's process answered in place of the judge's code")
+        calls = self._candidate.ask(TimeCalls(seeds, kept))
+        if len(calls.samples) != len(seeds):
+            raise Failed(Verdict.CHEATING, FORGED_REPLY)
         self._kept_seed = seeds[kept // 2] + (1 if kept % 2 == 0 else 0)
-        refuse_empty_calls(reply["launches"], 2 * len(seeds))
-        self._straggling_ms += reply["straggling_ms"]
-        self._digests.add_claim(seeds, reply["digests"])
-        return list(reply["samples"])
+        refuse_empty_calls(calls.launches, 2 * len(seeds))
+        self._late_ms += calls.late_ms
+        self._digests.add_claim(seeds, calls.digests)
+        return calls.samples
 
     def _speedups(self, clock: Callable[[_Samples], list[list[float]]]) -> dict[str, Speedup]:
         mine = clock(self._samples["candidate"])

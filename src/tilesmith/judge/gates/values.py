@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.cheat_checks import (
@@ -19,7 +18,10 @@ from tilesmith.judge.decisions.cheat_checks import (
 )
 from tilesmith.judge.decisions.error_budget import Judgment, judge_outputs
 from tilesmith.judge.draws import DRAWS
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession, UnreadableOutputs
+from tilesmith.process.protocol.candidate import ConstructModel, ForwardReport, InspectKernels, RunForward
+from tilesmith.process.protocol.comparison import Comparison
+from tilesmith.process.protocol.reference import CompareOutputs, CompareRuns, MeasureTorchShare, TorchStep
 from tilesmith.records import OutputErrors, Verdict
 
 _WATCHED_DRAWS = ("own again", "scaled", "wild")
@@ -33,17 +35,14 @@ _SLOW_S = 3.0
 
 
 @dataclass(frozen=True)
-class Run:
+class CheckedRun:
     """One forward of the candidate: where its outputs are, and what was seen on the way."""
 
     output: str
-    launches: tuple[str, ...]
-    autotuned: int
+    report: ForwardReport
     seconds: float
-    torchs_own: str | None = None
+    torch_output: str | None = None
     """A file with what torch had made without a kernel, where that was asked for."""
-    torchs_steps: tuple[tuple[str, int], ...] = ()
-    """What torch computed, then: kinds of operators and the sizes of their results."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Values:
         self._candidate, self._reference, self._config = candidate, reference, config
         self._device, self._gpu = device, gpu
         self._pads = "nan" if device == "cuda" else None
-        self._stale: list[str] = []
+        self._stale: tuple[str, ...] = ()
         self._truth_note: str | None = None
         self.kernels: set[str] = set()
         """Every kernel that was launched in a run so far."""
@@ -90,7 +89,7 @@ class Values:
     def construct(self, variant: str) -> None:
         path = self._reference.construction(variant)
         with self._gpu():
-            self._stale = self._candidate.ask("construct", variant=variant, construction=path)["stale"]
+            self._stale = self._candidate.ask(ConstructModel(variant, path)).stale
 
     def check(
         self, variant: str, budget_s: float, draws: tuple[str, ...] = DRAWS, watched: bool = False
@@ -115,12 +114,12 @@ class Values:
             watching = watched and draw in _WATCHED_DRAWS
             run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             if launches:
-                refuse_idle(run.launches, f"on the {draw} inputs, unlike on others, ")
-            kept = kept or _heavy_steps(run.torchs_steps)
-            if run.torchs_own:
-                shares.append(self._torchs_share(variant, draw, run))
+                refuse_idle(run.report.launches, f"on the {draw} inputs, unlike on others, ")
+            kept = kept or _heavy_steps(run.report.torch_steps)
+            if run.torch_output:
+                shares.append(self._torch_share(variant, draw, run))
             used.append(draw)
-            launches = launches or run.launches
+            launches = launches or run.report.launches
             errors = judgment.errors if draw == "own" else errors
         if kept:
             notes.append(f"a hybrid: PyTorch computes {', '.join(kept)}")
@@ -134,7 +133,7 @@ class Values:
         """On inputs beyond the usual, where a clamp or a small correction has something to do."""
         draws = [draw for draw in _FARTHER_DRAWS if self._reference.inputs(variant, draw) is not None]
         runs = [(draw, self._judged_run(variant, draw, watched=True)[0]) for draw in draws]
-        return [self._torchs_share(variant, draw, run) for draw, run in runs]
+        return [self._torch_share(variant, draw, run) for draw, run in runs]
 
     def check_again(self, variant: str) -> tuple[str, ...]:
         """The same inputs once more: the launches of a call after autotuning has settled."""
@@ -143,7 +142,7 @@ class Values:
         else:
             self._pads = "large"
             self._judged_run(variant, "own", when="on a repeated call")
-            launches = self._run(variant, "own").launches
+            launches = self._run(variant, "own").report.launches
         refuse_idle(launches, "on inputs that it has seen before, ")
         return launches
 
@@ -152,14 +151,14 @@ class Values:
         when = "with the programs in another order"
         first, _ = self._judged_run(variant, "own", schedule=1, when=when)
         if first.seconds > _SLOW_S:
-            return first.launches
+            return first.report.launches
         began = time.monotonic()
-        for choice in range(1, first.autotuned):
+        for choice in range(1, first.report.autotuned):
             if choice >= _LEAST_CONFIGS and time.monotonic() - began > _CONFIGS_S:
                 break
             self._judged_run(variant, "own", choice=choice, when=f"with autotune config {choice}")
         self._judged_run(variant, "own", schedule=2, when=when)
-        return first.launches
+        return first.report.launches
 
     def _judged_run(
         self,
@@ -170,14 +169,14 @@ class Values:
         when: str = "",
         in_place: bool = False,
         watched: bool = False,
-    ) -> tuple[Run, Judgment]:
+    ) -> tuple[CheckedRun, Judgment]:
         run = self._run(variant, draw, schedule, choice, in_place=in_place, watched=watched)
         with self._gpu():
-            result = self._reference.ask("compare", variant=variant, draw=draw, path=run.output)
-        self._truth_note = result.get("truth")
-        judgment = judged(result, self._config.k, draw)
+            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+        self._truth_note = compared.truth_note
+        judgment = judge_comparison(compared, self._config.k, draw)
         if judgment.verdict is not Verdict.PASSED:
-            refuse_copied_answers(draw, result.get("remembered"))
+            refuse_copied_answers(draw, compared.copied_from)
             raise self._explained(variant, draw, judgment, when, choice)
         return run, judgment
 
@@ -190,52 +189,44 @@ class Values:
         pads: str | None = None,
         in_place: bool = False,
         watched: bool = False,
-    ) -> Run:
-        output = self._candidate.output_file()
-        torchs_own = self._candidate.output_file() if watched else None
+    ) -> CheckedRun:
         inputs = self._reference.inputs(variant, draw)
+        assert inputs is not None  # whoever asks has seen that this draw can be used
+        request = RunForward(
+            variant=variant,
+            inputs=inputs,
+            output=self._candidate.output_file(),
+            pads=pads or self._pads,
+            schedule=schedule,
+            choice=choice,
+            limit_s=self._time_limit_s,
+            in_place=in_place,
+            torch_output=self._candidate.output_file() if watched else None,
+        )
         began = time.monotonic()
         with self._gpu():
-            reply = self._candidate.ask(
-                "run",
-                variant=variant,
-                inputs=inputs,
-                output=output,
-                pads=pads or self._pads,
-                schedule=schedule,
-                choice=choice,
-                limit_s=self._time_limit_s,
-                in_place=in_place,
-                torchs_own=torchs_own,
-            )
-        self._refuse_side_effects(reply)
-        refuse_unjoined_streams(reply.get("unjoined", ()))
-        launches = tuple(str(name) for name in reply.get("launches", ()))
-        self.kernels.update(launches)
-        steps = tuple((str(kind), int(size)) for kind, size in reply.get("torchs_steps", ()))
-        seconds = time.monotonic() - began
-        return Run(output, launches, int(reply.get("autotuned", 0)), seconds, torchs_own, steps)
+            report = self._candidate.ask(request)
+        self._refuse_side_effects(report)
+        refuse_unjoined_streams(report.unjoined)
+        self.kernels.update(report.launches)
+        return CheckedRun(request.output, report, time.monotonic() - began, request.torch_output)
 
-    def _torchs_share(self, variant: str, draw: str, run: Run) -> float:
-        path, steps = run.torchs_own, run.torchs_steps
+    def _torch_share(self, variant: str, draw: str, run: CheckedRun) -> float:
+        assert run.torch_output is not None
         with self._gpu():
-            reply = self._reference.ask("torchs_share", variant=variant, draw=draw, path=path, steps=steps)
-        if "unreadable" in reply:
-            raise Failed(
-                Verdict.CHEATING, f"the candidate's process did not leave its outputs: {reply['unreadable']}"
-            )
-        refuse_torch_doing_everything(reply["does_all"], reply["steps"])
-        return float(reply["share"])
+            seen = self._reference.ask(MeasureTorchShare(variant, draw, run.torch_output, run.report.torch_steps))
+        refuse_torch_doing_everything(seen.coverage)
+        return seen.share
 
-    def _refuse_side_effects(self, reply: dict[str, Any]) -> None:
-        if reply.get("damage"):
-            raise Failed(Verdict.UNSAFE_MEMORY, f"{reply['damage']}: mask the store or fix its offsets")
-        if reply.get("changed_inputs"):
-            which = ", ".join(f"input {i}" for i in reply["changed_inputs"])
+    def _refuse_side_effects(self, report: ForwardReport) -> None:
+        if report.damage:
+            raise Failed(Verdict.UNSAFE_MEMORY, f"{report.damage}: mask the store or fix its offsets")
+        if report.changed_inputs:
+            which = ", ".join(f"input {i}" for i in report.changed_inputs)
             raise Failed(Verdict.WRONG_VALUES, f"forward changed {which} in place; write to a tensor of its own")
-        strangers = [d for d in reply.get("devices", ()) if d != self._device]
-        if strangers:
-            raise Failed(Verdict.WRONG_SHAPE, f"an output is on {strangers[0]}, expected {self._device}")
+        elsewhere = [d for d in report.devices if d != self._device]
+        if elsewhere:
+            raise Failed(Verdict.WRONG_SHAPE, f"an output is on {elsewhere[0]}, expected {self._device}")
 
     def _explained(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> Failed:
         """A wrong result has three possible natures: it is wrong, it is random, or it depends on foreign memory."""
@@ -268,25 +259,26 @@ class Values:
         if self._device == "cuda":
             with self._gpu():
                 inputs = self._reference.inputs(variant, draw)
-                seen = self._candidate.ask("inspect", variant=variant, inputs=inputs)
-            refuse_unjoined_streams(seen["unjoined"])
+                assert inputs is not None
+                seen = self._candidate.ask(InspectKernels(variant, inputs))
+            refuse_unjoined_streams(seen.unjoined)
 
     def _agree(self, first: str, second: str) -> bool:
         with self._gpu():
-            reply = self._reference.ask("agree", first=first, second=second)
-        return bool(reply.get("agree"))
+            try:
+                return self._reference.ask(CompareRuns(first, second)).agree
+            except UnreadableOutputs:
+                return False
 
 
-def _heavy_steps(steps: tuple[tuple[str, int], ...]) -> tuple[str, ...]:
+def _heavy_steps(steps: tuple[TorchStep, ...]) -> tuple[str, ...]:
     """The kinds of operators that work on much data, in the order in which they come."""
     most = max((size for _, size in steps), default=0)
     return tuple(dict.fromkeys(kind for kind, size in steps if size >= max(_HEAVY * most, _FEW_ELEMENTS)))[:4]
 
 
-def judged(result: dict[str, Any], k: float, draw: str) -> Judgment:
+def judge_comparison(compared: Comparison, k: float, draw: str) -> Judgment:
     """What the reference's comparison of one file of outputs means."""
-    if "unreadable" in result:
-        raise Failed(Verdict.CHEATING, f"the candidate's process did not leave its outputs: {result['unreadable']}")
-    if "problem" in result:
-        raise Failed(Verdict.WRONG_SHAPE, result["problem"])
-    return judge_outputs(result["outputs"], k, draw)
+    if compared.layout_problem is not None:
+        raise Failed(Verdict.WRONG_SHAPE, compared.layout_problem)
+    return judge_outputs(compared.outputs, k, draw)

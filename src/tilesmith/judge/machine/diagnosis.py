@@ -9,13 +9,15 @@ import tempfile
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.judge.machine.limits import candidate_limits, reference_limits
-from tilesmith.process.fork_server_client import ChildGone, ForkServerClient
+from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient
+from tilesmith.process.protocol.codec import Malformed, RequestFailed
+from tilesmith.process.protocol.machine import DescribeMachine, ListTargets
+from tilesmith.process.protocol.reference import Environment
 from tilesmith.process.sandbox import level
 from tilesmith.process.sandbox.remedies import cures_for
 
@@ -31,7 +33,7 @@ class Diagnosis:
     python: str
     platform: str
     packages: dict[str, str | None]
-    gpu: dict[str, Any] | None
+    gpu: Environment | None
     gpu_problem: str | None
     counters_allowed: bool | None
     compilers: dict[str, str | None]
@@ -72,7 +74,7 @@ def diagnose() -> Diagnosis:
 
 @dataclass(frozen=True)
 class _Probed:
-    gpu: dict[str, Any] | None
+    gpu: Environment | None
     problem: str | None
     targets: tuple[str, ...]
     walls: tuple[str, ...]
@@ -85,11 +87,11 @@ def _probe() -> _Probed:
         try:
             walls = _walls_of_a_candidate(fork_server)
             child = fork_server.spawn("probe", reference_limits())
-            targets = tuple(child.ask("targets", _PROBE_S)["ok"]["targets"])
-            gpu, problem = _asked_gpu(child.ask("describe", _PROBE_S))
+            targets = child.ask(ListTargets(), _PROBE_S).targets
+            gpu, problem = _asked_gpu(child)
             child.close()
             return _Probed(gpu, problem, targets, walls)
-        except (ChildGone, MachineError, KeyError) as error:
+        except (ChildGone, MachineError, Malformed, RequestFailed) as error:
             return _Probed(None, f"the worker process failed: {error}", (), ())
         finally:
             fork_server.close()
@@ -101,12 +103,13 @@ def _walls_of_a_candidate(fork_server: ForkServerClient) -> tuple[str, ...]:
     return child.walls
 
 
-def _asked_gpu(reply: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
-    if "ok" not in reply:
-        return None, str(reply.get("internal", "no answer")).strip().splitlines()[-1]
-    known = reply["ok"]
-    if known["gpu"]:
-        return known, None if known.get("works") else "a first sum on the GPU came out wrong"
+def _asked_gpu(child: Child) -> tuple[Environment | None, str | None]:
+    try:
+        known = child.ask(DescribeMachine(), _PROBE_S)
+    except RequestFailed as failed:
+        return None, (str(failed).strip().splitlines() or ["no message"])[-1]
+    if known.gpu:
+        return known.environment, None if known.works else "a first sum on the GPU came out wrong"
     if gpu_present():
         return None, "there is a GPU device but torch cannot use it: install a CUDA build of torch"
     return None, None

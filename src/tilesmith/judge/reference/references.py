@@ -55,7 +55,7 @@ class References:
                 if entry.session.broken:
                     entry.session.restart()
             session = entry.session
-            with self._room.taken(peak_bytes(session), int(session.environment.get("memory_bytes") or 0)):
+            with self._room.taken(peak_bytes(session), session.environment.memory_bytes or 0):
                 yield session
         finally:
             self._leave(key, entry)
@@ -108,8 +108,8 @@ class MemoryRoom:
 
 
 def is_large(session: ReferenceSession) -> bool:
-    return int(session.profile.get("bytes_moved") or 0) > LARGE_BYTES
+    return (session.profile.bytes_moved or 0) > LARGE_BYTES
 
 
 def peak_bytes(session: ReferenceSession) -> int:
-    return _PEAK_FACTOR * int(session.profile.get("bytes_moved") or 0) + 2**30
+    return _PEAK_FACTOR * (session.profile.bytes_moved or 0) + 2**30

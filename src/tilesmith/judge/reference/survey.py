@@ -7,6 +7,7 @@ from dataclasses import asdict
 from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand, gpu_for_target
 from tilesmith.judge.sessions import ReferenceSession
+from tilesmith.process.protocol.reference import TraceTask
 from tilesmith.records import Survey
 from tilesmith.tasks.source import TaskSource
 
@@ -14,17 +15,17 @@ from tilesmith.tasks.source import TaskSource
 def survey_of(task: TaskSource, reference: ReferenceSession, device: str, config: CheckConfig) -> Survey:
     """Operators, bytes, FLOPs and the floor of a task, on the GPU here or on the one compiled for."""
     gpu = gpu_at_hand(reference.environment) if device == "cuda" else gpu_for_target(config.target)
-    traced = reference.ask("trace")
-    environment = reference.environment | {"precision": config.precision}
-    if traced["reason"]:
-        environment["untraced"] = traced["reason"]
+    traced = reference.ask(TraceTask())
+    environment = reference.facts | {"precision": config.precision}
+    if traced.reason:
+        environment["untraced"] = traced.reason
     return Survey(
         task=task.name,
         source=task.text,
         device=device,
-        profile=reference.profile,
+        profile=asdict(reference.profile),
         gpu=asdict(gpu) if gpu is not None else None,
         roofline=floor_on(reference.profile, gpu),
-        graph=traced["graph"],
+        graph=traced.graph,
         environment=environment,
     )

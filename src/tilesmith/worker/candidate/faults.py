@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import traceback
-from typing import Any
 
 import torch
 from triton.runtime.errors import OutOfResources
 
+from tilesmith.process.protocol.codec import RequestFailure
 from tilesmith.records import Verdict
 from tilesmith.worker.compile import CompileFailure, explain_on_gpu
 from tilesmith.worker.engines.interpreter import KernelFault, NotInterpretable, explain
@@ -20,17 +20,17 @@ _OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "Cannot allocate mem
 _BAD_ADDRESS = ("illegal memory access", "misaligned address", "invalid address space")
 
 
-def explain_fault(error: BaseException, path: str) -> dict[str, Any]:
-    """{"fault": {verdict, message}}, or {"unsupported": message} when it is this machine that cannot."""
+def explain_fault(error: BaseException, path: str) -> RequestFailure:
+    """A verdict and a message, unless it is this machine that cannot."""
     if isinstance(error, CheatingDetected):
-        return {"fault": {"verdict": str(Verdict.CHEATING), "message": str(error)[:_MOST_CHARACTERS]}}
+        return RequestFailure("kernel", str(error)[:_MOST_CHARACTERS], Verdict.CHEATING)
     for cause in _causes(error):
         if isinstance(cause, NoRoom):
-            return {"machine_error": str(cause)}
+            return RequestFailure("machine", str(cause))
         if isinstance(cause, NotInterpretable | NotOnThisMachine):
-            return {"unsupported": str(cause)}
+            return RequestFailure("unsupported", str(cause))
     verdict, message = _read(error, path)
-    return {"fault": {"verdict": str(verdict), "message": message[:_MOST_CHARACTERS]}}
+    return RequestFailure("kernel", message[:_MOST_CHARACTERS], verdict)
 
 
 def _read(error: BaseException, path: str) -> tuple[Verdict, str]:

@@ -6,19 +6,16 @@ Two processes that run the same host code on the same values must write the same
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice, pairwise
 from types import CodeType
 from typing import Any
+
+from tilesmith.process.protocol.candidate import LaunchFingerprint
 
 _MOST_LAUNCHES = 64
 _STEADY_CALLS = 8
 _CODE = "its code"
-
-LaunchFingerprint = tuple[str, tuple[int, ...], dict[str, str] | None]
-"""Kernel, grid, and arguments by name; null for a kernel that was compiled before its launch."""
-FirstCall = dict[str, Any]
-"""`launches`: the outlines. `complete` is false where the call failed on the way."""
 
 
 def arguments_in_words(function: Any, arguments: Mapping[str, Any]) -> dict[str, str]:
@@ -26,25 +23,23 @@ def arguments_in_words(function: Any, arguments: Mapping[str, Any]) -> dict[str,
     return {_CODE: _digest(function)} | {name: _in_words(value) for name, value in arguments.items()}
 
 
-def fingerprints_of(launches: Iterable[Any]) -> list[LaunchFingerprint]:
+def fingerprints_of(launches: Iterable[Any]) -> tuple[LaunchFingerprint, ...]:
     """Each launch has `kernel`, `grid` and `arguments`."""
-    return [(launch.kernel, tuple(launch.grid), launch.arguments) for launch in launches][:_MOST_LAUNCHES]
+    some = islice(launches, _MOST_LAUNCHES)
+    return tuple(LaunchFingerprint(one.kernel, tuple(one.grid), one.arguments) for one in some)
 
 
-def first_call(launches: Iterable[Any], complete: bool) -> FirstCall:
-    return {"launches": fingerprints_of(launches), "complete": complete}
-
-
-def changed_launches(first: list[LaunchFingerprint], later: list[list[LaunchFingerprint]]) -> str | None:
+def changed_launches(
+    first: Sequence[LaunchFingerprint], later: Sequence[Sequence[LaunchFingerprint]]
+) -> str | None:
     """How later calls on the same inputs launch something else than the first, which may launch more.
 
-    A number that is another in every call, a counter perhaps, is no change of mind.
+    A number that is another in every call, a counter perhaps, is no change.
     """
-    known = {(kernel, grid) for kernel, grid, _ in first}
-    for call in later:
-        for kernel, grid, _ in call:
-            if (kernel, grid) not in known:
-                return f"{kernel} on a grid of {grid}, which the first call on the same inputs did not"
+    known = {(launch.kernel, launch.grid) for launch in first}
+    for launch in chain.from_iterable(later):
+        if (launch.kernel, launch.grid) not in known:
+            return f"{launch.kernel} on a grid of {launch.grid}, which the first call on the same inputs did not"
     steady = 0
     for number, (before, now) in enumerate(pairwise(later), 1):
         if now != before and steady >= _STEADY_CALLS:

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from tilesmith.process.channel import Channel
-from tilesmith.worker.candidate.launch_fingerprint import FirstCall, first_call
+from tilesmith.process.protocol.candidate import FirstCall, LoadKernel
+from tilesmith.worker.candidate.launch_fingerprint import fingerprints_of
 from tilesmith.worker.candidate.loading import adopt_sizes
 from tilesmith.worker.compile import install_fake_driver
 from tilesmith.worker.engines.gpu import LaunchLog
@@ -40,15 +41,17 @@ class Built:
 class Runner:
     """One kernel file on one device. Made before its code is loaded."""
 
-    def __init__(self, path: str, task: str, device: str, target: str, channel: Channel) -> None:
-        self.device, self.target = device, target
-        if device == "cuda":
+    def __init__(self, kernel: LoadKernel, channel: Channel) -> None:
+        self.device, self.target = kernel.device, kernel.target
+        if self.device == "cuda":
             torch.cuda.init()
             self.launches: Any = LaunchLog()
         else:
             self.launches = install_interpreter()
-            install_fake_driver(target)
-        self._watch = Watch(AllowedPaths.around(path, task), lambda reason: report_and_exit(channel, reason))
+            install_fake_driver(self.target)
+        self._watch = Watch(
+            AllowedPaths.around(kernel.path, kernel.task), lambda reason: report_and_exit(channel, reason)
+        )
 
     @contextmanager
     def candidate_code(self) -> Iterator[None]:
@@ -97,7 +100,7 @@ class Runner:
 
     def first_call(self, complete: bool) -> FirstCall | None:
         """In the interpreter, with launches muted: what a call would have launched."""
-        return None if self.device == "cuda" else first_call(self.launches.launches, complete)
+        return None if self.device == "cuda" else FirstCall(fingerprints_of(self.launches.launches), complete)
 
 
 def as_returned(outputs: Any) -> Any:

@@ -12,6 +12,8 @@ from triton.compiler import CompiledKernel
 from triton.runtime.autotuner import Autotuner
 from triton.runtime.jit import JITFunction
 
+from tilesmith.records import KernelResources
+
 _sleep = torch.cuda._sleep
 _SLEEP_KERNEL = "spin_kernel"
 _LONG_SLEEP_CYCLES = 4_000_000
@@ -102,7 +104,7 @@ class LaunchLog:
         self.names.clear()
         self._compiled.clear()
 
-    def resources(self, target: str) -> list[dict[str, Any]]:
+    def resources(self, target: str) -> list[KernelResources]:
         return [_resources(compiled, target) for compiled in self._compiled.values()]
 
     def kernel_names(self) -> set[str]:
@@ -157,20 +159,20 @@ def _outside(work: list[tuple[float, float, str]], begin: float, end: float) -> 
     )
 
 
-def _resources(compiled: Any, target: str) -> dict[str, Any]:
+def _resources(compiled: Any, target: str) -> KernelResources:
     metadata = compiled.metadata
     assembly = str(getattr(compiled, "asm", {}).get("ptx", ""))
     spills = getattr(compiled, "n_spills", None)
-    return {
-        "kernel": _name(compiled),
-        "target": target,
-        "registers": getattr(compiled, "n_regs", None),
-        "spills": None if spills is None else spills * 4,
-        "shared_bytes": getattr(metadata, "shared", None),
-        "tensor_core": any(mark in assembly for mark in _TENSOR_CORE_PTX) if assembly else None,
-        "num_warps": getattr(metadata, "num_warps", None),
-        "num_stages": getattr(metadata, "num_stages", None),
-    }
+    return KernelResources(
+        kernel=_name(compiled),
+        target=target,
+        registers=getattr(compiled, "n_regs", None),
+        spills=None if spills is None else spills * 4,
+        shared_bytes=getattr(metadata, "shared", None),
+        tensor_core=any(mark in assembly for mark in _TENSOR_CORE_PTX) if assembly else None,
+        num_warps=getattr(metadata, "num_warps", None),
+        num_stages=getattr(metadata, "num_stages", None),
+    )
 
 
 def _name(compiled: Any) -> str:

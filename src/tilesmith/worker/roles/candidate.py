@@ -12,13 +12,16 @@ from typing import Any
 import torch
 
 from tilesmith.process.channel import Channel
-from tilesmith.worker.candidate import input_placement, replay_without_launches
+from tilesmith.process.protocol import candidate as protocol
+from tilesmith.process.protocol.codec import Done
+from tilesmith.worker.candidate import input_placement
 from tilesmith.worker.candidate.faults import explain_fault
 from tilesmith.worker.candidate.loading import construct, execute
+from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import Built, Runner
 from tilesmith.worker.engines.gpu import observe
 from tilesmith.worker.fake_cuda.streams import unjoined
-from tilesmith.worker.roles.request_loop import Operation, answer_requests
+from tilesmith.worker.roles.request_loop import answer_requests
 from tilesmith.worker.task.torch_steps import MOST_STEPS, Step
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.tensor_file import write_tensors
@@ -30,23 +33,11 @@ from tilesmith.worker.watch.provenance import Provenance
 
 
 def serve(channel: Channel) -> None:
-    candidate = Candidate(channel)
-    operations: dict[str, Operation] = {
-        "load": candidate.load,
-        "construct": candidate.construct,
-        "compile_ahead": candidate.compile_ahead,
-        "replay": candidate.replay,
-        "run": candidate.run,
-        "inspect": candidate.inspect,
-        "prepare_timing": candidate.prepare_timing,
-        "time": candidate.time,
-        "timed_output": candidate.timed_output,
-        "run_through": candidate.run_through,
-    }
-    answer_requests(channel, operations, lambda error: explain_fault(error, candidate.path))
+    role = CandidateRole(channel)
+    answer_requests(channel, role, lambda error: explain_fault(error, role.path))
 
 
-class Candidate:
+class CandidateRole:
     """One kernel file in one process; each public method answers one request."""
 
     path = ""
@@ -58,76 +49,53 @@ class Candidate:
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
 
-    def load(self, path: str, text: str, device: str, target: str, precision: str, task: str) -> dict[str, Any]:
-        self.path = path
-        set_precision(precision)
-        self._runner = Runner(path, task, device, target, self._channel)
+    def load(self, request: protocol.LoadKernel) -> Done:
+        self.path = request.path
+        set_precision(request.precision)
+        self._runner = Runner(request, self._channel)
         with self._runner.candidate_code():
-            self._class = execute(path, text)
-        return {}
+            self._class = execute(request.path, request.text)
+        return Done()
 
-    def construct(self, variant: str, construction: str) -> dict[str, Any]:
-        """Build ModelNew for one shape of the task, and fill it with the reference's state."""
-        plan = exchange.read_trusted(construction)
+    def construct(self, request: protocol.ConstructModel) -> protocol.ModelConstructed:
+        plan = exchange.read_trusted(request.construction)
         with self._runner.candidate_code():
             model, transfer = construct(self._class, plan, self._runner.device)
-        self._models[variant] = Built(model, transfer, plan)
-        return {"stale": [f"{copy} is a copy of {source}" for copy, source in transfer.stale.items()]}
+        self._models[request.variant] = Built(model, transfer, plan)
+        stale = tuple(f"{copy} is a copy of {source}" for copy, source in transfer.stale.items())
+        return protocol.ModelConstructed(stale)
 
-    def compile_ahead(self, variant: str, inputs: str) -> dict[str, Any]:
-        """Compile what one forward launches without launching it, so that the GPU stays free for others.
-
-        Best effort: whatever fails here fails again, and is judged, in the first real run.
-        """
+    def compile_ahead(self, request: protocol.CompileAhead) -> Done:
+        """Best effort: whatever fails here fails again, and is judged, in the first real run."""
         with self._runner.launches.compiling_only(), contextlib.suppress(Exception):
-            self._runner.forward(self._models[variant], self._read(inputs))
-        return {}
+            self._runner.forward(self._models[request.variant], self._read(request.inputs))
+        return Done()
 
-    def replay(
-        self, variant: str, inputs: str, outputs: dict[str, str], calls: int, limit_s: float
-    ) -> dict[str, Any]:
-        return replay_without_launches.replay(
-            self._runner, self._models[variant], self._read(inputs), outputs, calls, limit_s
-        )
+    def replay(self, request: protocol.ReplayWithoutLaunches) -> protocol.ReplayReport:
+        return replay(self._runner, self._models[request.variant], self._read(request.inputs), request)
 
-    def run(
-        self,
-        variant: str,
-        inputs: str,
-        output: str,
-        pads: str | None = None,
-        schedule: int = 0,
-        choice: int = 0,
-        limit_s: float | None = None,
-        in_place: bool = False,
-        torchs_own: str | None = None,
-    ) -> dict[str, Any]:
-        """One forward on the inputs in a file, from the given state, into poisoned memory.
-
-        `in_place` puts the inputs where those of the last run lie, without a trace for who keeps addresses.
-        `torchs_own` is a file for what torch made without a kernel.
-        """
-        values, on_gpu = self._read(inputs), self._runner.device == "cuda"
+    def run(self, request: protocol.RunForward) -> protocol.ForwardReport:
+        values, on_gpu = self._read(request.inputs), self._runner.device == "cuda"
         kept = exchange.map_tensors(values, torch.clone)
-        guard, guarded = self._inputs.lay_out(values, pads if on_gpu else None, in_place)
-        self._runner.forget_launches(schedule, choice, limit_s)
+        guard, guarded = self._inputs.lay_out(values, request.pads if on_gpu else None, request.in_place)
+        self._runner.forget_launches(request.schedule, request.choice, request.limit_s)
         steps: list[Step] = []
-        if torchs_own is None:
-            outputs = self._runner.forward(self._models[variant], guarded, guard)
+        if request.torch_output is None:
+            outputs = self._runner.forward(self._models[request.variant], guarded, guard)
         else:
-            outputs, steps = self._watched_forward(variant, guarded, guard, torchs_own)
+            outputs, steps = self._watched_forward(request.variant, guarded, guard, request.torch_output)
         tensors = exchange.tensors_in([outputs])
-        self._sizes[variant] = frozenset(tensor.numel() for tensor in tensors)
-        exchange.write_outputs(output, outputs)
-        return {
-            "launches": self._runner.launched(),
-            "torchs_steps": steps,
-            "changed_inputs": input_placement.changed(guarded, kept),
-            "devices": sorted({str(t.device.type) for t in tensors}),
-            "damage": guard.damage(),
-            "unjoined": [] if on_gpu else unjoined(),
-            "autotuned": 0 if on_gpu else self._runner.launches.autotuned,
-        }
+        self._sizes[request.variant] = frozenset(tensor.numel() for tensor in tensors)
+        exchange.write_outputs(request.output, outputs)
+        return protocol.ForwardReport(
+            launches=tuple(self._runner.launched()),
+            torch_steps=tuple(steps),
+            changed_inputs=tuple(input_placement.changed(guarded, kept)),
+            devices=tuple(sorted({str(t.device.type) for t in tensors})),
+            damage=guard.damage(),
+            unjoined=() if on_gpu else tuple(unjoined()),
+            autotuned=0 if on_gpu else self._runner.launches.autotuned,
+        )
 
     def _watched_forward(self, variant: str, inputs: list[Any], guard: Any, path: str) -> tuple[Any, list[Step]]:
         """Keeps what torch made without a kernel, for whoever knows the answer, and lists what it computed."""
@@ -140,32 +108,32 @@ class Candidate:
         write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
         return outputs, provenance.steps[:MOST_STEPS]
 
-    def inspect(self, variant: str, inputs: str) -> dict[str, Any]:
-        """After a settled call: what its kernels use, their share of the device's time, and stray streams."""
-        values, built = self._read(inputs), self._models[variant]
+    def inspect(self, request: protocol.InspectKernels) -> protocol.KernelInspection:
+        values, built = self._read(request.inputs), self._models[request.variant]
         self._runner.forget_launches()
         self._runner.forward(built, values)
         names = self._runner.launches.kernel_names()
         resources = self._runner.launches.resources(self._runner.target)
         with self._runner.candidate_code(), torch.no_grad():
             seen = observe(lambda: built.model(*values), names)
-        return {"resources": resources, "triton_time_share": seen.share, "unjoined": list(seen.unjoined)}
+        return protocol.KernelInspection(tuple(resources), seen.share, tuple(seen.unjoined))
 
-    def prepare_timing(self, variant: str, inputs: str, second: str | None) -> dict[str, Any]:
-        values = TimingInputs(self._read(inputs), self._read(second) if second else None)
-        self._timed = TimedCandidate(self._runner, self._models[variant], values)
-        return {}
+    def prepare_timing(self, request: protocol.PrepareTiming) -> Done:
+        second = self._read(request.second) if request.second else None
+        values = TimingInputs(self._read(request.inputs), second)
+        self._timed = TimedCandidate(self._runner, self._models[request.variant], values)
+        return Done()
 
-    def time(self, seeds: list[int], kept: int) -> dict[str, Any]:
-        return self._timed.time(seeds, kept)
+    def time(self, request: protocol.TimeCalls) -> protocol.TimedCalls:
+        return self._timed.time(list(request.seeds), request.kept)
 
-    def timed_output(self, output: str) -> dict[str, Any]:
-        self._timed.write_kept(output)
-        return {}
+    def write_timed_output(self, request: protocol.WriteTimedOutput) -> Done:
+        self._timed.write_kept(request.output)
+        return Done()
 
-    def run_through(self, seed: int, calls: int) -> dict[str, Any]:
-        self._timed.run_through(seed, calls)
-        return {}
+    def run_through(self, request: protocol.RunThrough) -> Done:
+        self._timed.run_through(request.seed, request.calls)
+        return Done()
 
     def _read(self, path: str) -> list[Any]:
         return exchange.read_inputs(path, self._runner.device)

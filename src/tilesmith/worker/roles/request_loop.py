@@ -1,44 +1,54 @@
-"""The loop every child runs: one JSON request in, one JSON reply out, until the parent hangs up."""
+"""The loop every child runs: one request in, one reply out, until the parent hangs up."""
 
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, get_type_hints
 
 import torch
 
 from tilesmith.errors import MachineError, TaskError
 from tilesmith.process.channel import Channel, ChannelClosed
+from tilesmith.process.protocol.codec import Request, RequestFailure, decode, encode
 from tilesmith.worker.tensors.tensor_file import BadTensorFile, NoRoom
 
-Operation = Callable[..., dict[str, Any]]
-Explain = Callable[[BaseException], dict[str, Any]]
+Explain = Callable[[BaseException], RequestFailure]
 
 
-def answer_requests(channel: Channel, operations: Mapping[str, Operation], explain: Explain) -> None:
-    """Answer {"op": name, ...arguments} with {"ok": result} or with what `explain` makes of the exception."""
+def answer_requests(channel: Channel, role: object, explain: Explain) -> None:
+    """Answer each request by the public method of `role` that is annotated with it."""
+    handlers = dict(_handlers(role))
     while True:
         try:
-            request = channel.next_request()
+            message = channel.next_request()
         except ChannelClosed:
             return
-        operation = operations[request.pop("op")]
+        kind, handler = handlers[message["request"]]
         try:
-            reply: dict[str, Any] = {"ok": operation(**request)}
+            reply = {"reply": encode(handler(decode(kind, message["fields"])))}
         except BaseException as error:
-            reply = explain(error)
+            reply = {"failure": encode(explain(error))}
         channel.answer(reply)
 
 
-def explain_own_failure(error: BaseException) -> dict[str, Any]:
+def _handlers(role: object) -> Iterator[tuple[str, tuple[type[Request[Any]], Callable[[Any], Any]]]]:
+    for name in vars(type(role)):
+        method = getattr(role, name)
+        if not name.startswith("_") and callable(method):
+            kind = get_type_hints(method)["request"]
+            yield kind.__name__, (kind, method)
+
+
+def explain_own_failure(error: BaseException) -> RequestFailure:
     """For children that run only the user's task and our own code: nothing here is a candidate's fault."""
     if isinstance(error, TaskError):
-        return {"task_error": str(error)}
+        return RequestFailure("task", str(error))
     if isinstance(error, BadTensorFile):
-        return {"ok": {"unreadable": str(error)}}
+        return RequestFailure("unreadable", str(error))
     if isinstance(error, MachineError | NoRoom):
-        return {"machine_error": str(error)}
+        return RequestFailure("machine", str(error))
     if isinstance(error, torch.OutOfMemoryError):
-        return {"machine_error": f"the GPU ran out of memory in the reference: {str(error).splitlines()[0][:120]}"}
-    return {"internal": "".join(traceback.format_exception(error)[-12:])}
+        first = str(error).splitlines()[0][:120]
+        return RequestFailure("machine", f"the GPU ran out of memory in the reference: {first}")
+    return RequestFailure("internal", "".join(traceback.format_exception(error)[-12:]))

@@ -11,16 +11,19 @@ import sys
 from pathlib import Path
 
 from tilesmith.process.channel import Channel
-from tilesmith.worker.roles.candidate import Candidate
+from tilesmith.process.protocol.candidate import ConstructModel, RunForward
+from tilesmith.process.protocol.codec import decode
+from tilesmith.process.protocol.machine import SanitizeKernel
+from tilesmith.worker.roles.candidate import CandidateRole
 
 
 def main() -> None:
-    request = json.loads(Path(sys.argv[1]).read_text())
+    request = decode(SanitizeKernel, json.loads(Path(sys.argv[1]).read_text()))
     ours, _ = socket.socketpair()
-    candidate = Candidate(Channel(ours))
-    candidate.load(**request["load"])
-    candidate.construct("only", request["construction"])
-    candidate.run("only", request["inputs"], "solo-output.pt")
+    role = CandidateRole(Channel(ours))
+    role.load(request.load)
+    role.construct(ConstructModel("only", request.construction))
+    role.run(RunForward("only", request.inputs, "sanitized-output.tensors"))
 
 
 if __name__ == "__main__":

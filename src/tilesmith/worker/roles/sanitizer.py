@@ -12,23 +12,31 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 from tilesmith.process.channel import Channel
-from tilesmith.worker.roles.request_loop import Operation, answer_requests, explain_own_failure
+from tilesmith.process.protocol.codec import encode
+from tilesmith.process.protocol.machine import SanitizeKernel, SanitizerReport
+from tilesmith.worker.roles.request_loop import answer_requests, explain_own_failure
 
 _FINDING = re.compile(r"=========\s+((?:Invalid|Race|Potential|Error:|Misaligned|Barrier).*)")
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY:\s+(\d+)")
 
 
 def serve(channel: Channel) -> None:
-    operations: dict[str, Operation] = {"sanitize": sanitize}
-    answer_requests(channel, operations, explain_own_failure)
+    answer_requests(channel, SanitizerRole(), explain_own_failure)
 
 
-def sanitize(tool: str, request: dict[str, Any], limit_s: float) -> dict[str, Any]:
-    """{errors, report}: how many faults the tool saw and the first of them; null errors if it could not run."""
-    Path("request.json").write_text(json.dumps(request))
+class SanitizerRole:
+    """Its one public method answers the one request."""
+
+    def sanitize(self, request: SanitizeKernel) -> SanitizerReport:
+        return sanitize(request)
+
+
+def sanitize(request: SanitizeKernel) -> SanitizerReport:
+    """How many faults the tool saw, and the first of them."""
+    tool, limit_s = request.tool, request.limit_s
+    Path("request.json").write_text(json.dumps(encode(request)))
     command = ["compute-sanitizer", "--tool", tool, "--print-limit", "3"]
     command += [sys.executable, "-m", "tilesmith.worker.roles.sanitized_run", "request.json"]
     # Without torch's cache every tensor is an allocation of its own, and its edges are real ones.
@@ -38,11 +46,11 @@ def sanitize(tool: str, request: dict[str, Any], limit_s: float) -> dict[str, An
             command, capture_output=True, text=True, timeout=limit_s, env=environment, check=False
         )
     except subprocess.TimeoutExpired:
-        return {"errors": None, "report": f"compute-sanitizer {tool} took longer than {limit_s:.0f} s"}
+        return SanitizerReport(None, f"compute-sanitizer {tool} took longer than {limit_s:.0f} s")
     output = done.stdout + done.stderr
     summary = _SUMMARY.search(output)
     if summary is None:
         last = output.strip().splitlines()[-1:] or ["no output"]
-        return {"errors": None, "report": f"compute-sanitizer {tool} gave no summary: {last[0][:200]}"}
+        return SanitizerReport(None, f"compute-sanitizer {tool} gave no summary: {last[0][:200]}")
     found = [match.group(1).strip() for match in _FINDING.finditer(output)]
-    return {"errors": int(summary.group(1)), "report": "; ".join(found[:3])}
+    return SanitizerReport(int(summary.group(1)), "; ".join(found[:3]))

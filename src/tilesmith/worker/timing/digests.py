@@ -6,8 +6,8 @@ from functools import lru_cache
 
 import torch
 
-Digest = list[float]
-"""[a projection, the norm]."""
+Digest = tuple[float, float]
+"""A projection and the norm."""
 _COLUMNS = 4099
 """A prime, so that columns of the digest do not line up with those of the tensor."""
 _CHUNK = 4096 * _COLUMNS
@@ -25,7 +25,7 @@ def digest_of(tensor: torch.Tensor) -> Digest:
         whole = part.numel() // _COLUMNS * _COLUMNS
         folded += part[:whole].view(-1, _COLUMNS).sum(0)
         folded[: part.numel() - whole] += part[whole:]
-    return [float(folded @ _signs(str(flat.device))), float(square.sqrt())]
+    return float(folded @ _signs(str(flat.device))), float(square.sqrt())
 
 
 @lru_cache(maxsize=4)

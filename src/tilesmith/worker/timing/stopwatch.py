@@ -27,7 +27,7 @@ _synchronize, _sleep, _current_stream = torch.cuda.synchronize, torch.cuda._slee
 _FLUSH_BYTES = 256 * 2**20
 _SLEEP_CYCLES = 300_000
 """About 0.15 ms."""
-_STRAGGLER_MS = 0.05
+_LATE_MS = 0.05
 
 Call = Callable[[list[Any]], Any]
 
@@ -36,11 +36,11 @@ Call = Callable[[list[Any]], Any]
 class Turn:
     """What a few timed calls in a row gave; two calls per seed, for device time and for call time."""
 
-    samples: list[list[float]] = field(default_factory=list)
-    """[device ms, call ms] per seed."""
-    straggling_ms: list[float] = field(default_factory=list)
+    samples: list[tuple[float, float]] = field(default_factory=list)
+    """Device ms and call ms per seed."""
+    late_ms: list[float] = field(default_factory=list)
     """Per seed: work that went on when the caller's stream was done."""
-    digests: list[list[Digest]] = field(default_factory=list)
+    digests: list[tuple[Digest, ...]] = field(default_factory=list)
     """Per call, per output."""
     kept: Any = None
     """A copy of the outputs of the one call that was asked for."""
@@ -59,13 +59,13 @@ class Stopwatch:
         """`kept` counts calls: 2 i is the one for device time of seed i, 2 i + 1 the one for its call time."""
         turn = Turn()
         for seed in seeds:
-            device_ms, straggling_ms = self._device_ms(call, seed, turn, kept)
+            device_ms, late_ms = self._device_ms(call, seed, turn, kept)
             self._prepare(seed)
             began = _now()
             result = call(self.inputs)
             _synchronize()
-            turn.samples.append([device_ms, (_now() - began) * 1e3])
-            turn.straggling_ms.append(straggling_ms)
+            turn.samples.append((device_ms, (_now() - began) * 1e3))
+            turn.late_ms.append(late_ms)
             self._note(turn, result, kept)
         return turn
 
@@ -102,9 +102,9 @@ class Stopwatch:
         end.synchronize()
         ended = _now()
         _synchronize()
-        straggling_ms = (_now() - ended) * 1e3
+        late_ms = (_now() - ended) * 1e3
         self._note(turn, result, kept)
-        late = straggling_ms if straggling_ms > _STRAGGLER_MS else 0.0
+        late = late_ms if late_ms > _LATE_MS else 0.0
         return float(start.elapsed_time(end)) + late, late
 
     def _note(self, turn: Turn, result: Any, kept: int | None) -> None:
@@ -112,7 +112,7 @@ class Stopwatch:
         self._inspect(result)
         if len(turn.digests) == kept:
             turn.kept = map_tensors(result, torch.clone)
-        turn.digests.append([digest_of(tensor) for tensor in flatten(result).tensors])
+        turn.digests.append(tuple(digest_of(tensor) for tensor in flatten(result).tensors))
 
 
 def _new_event() -> Any:

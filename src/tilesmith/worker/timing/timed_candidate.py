@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.process.protocol.candidate import TimedCalls
 from tilesmith.worker.candidate.runner import Built, Runner, refuse_lazy
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.timing.stopwatch import Stopwatch
@@ -24,17 +25,13 @@ class TimedCandidate:
                 self._call(inputs.current)
         torch.cuda.synchronize()
 
-    def time(self, seeds: list[int], kept: int) -> dict[str, Any]:
+    def time(self, seeds: list[int], kept: int) -> TimedCalls:
         self._runner.forget_launches()
         with self._runner.candidate_code(), torch.no_grad():
             turn = self._stopwatch.time(self._call, seeds, kept)
         self._kept = turn.kept
-        return {
-            "samples": turn.samples,
-            "digests": turn.digests,
-            "straggling_ms": turn.straggling_ms,
-            "launches": len(self._runner.launched()),
-        }
+        launches = len(self._runner.launched())
+        return TimedCalls(tuple(turn.samples), tuple(turn.digests), tuple(turn.late_ms), launches)
 
     def write_kept(self, output: str) -> None:
         """What one of the last timed calls returned; nobody knew then that it would be asked for."""

@@ -7,11 +7,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
+from tilesmith.process.protocol.comparison import (
+    ExactStatistics,
+    FloatStatistics,
+    OutputStatistics,
+    WorstElement,
+)
 from tilesmith.worker.tensors.exchange import Flat
 from tilesmith.worker.truth.arg_reductions import ArgReduction, same_choice
 
@@ -36,7 +42,7 @@ def layout_problem(candidate: Flat, eager: Flat) -> str | None:
 
 def measure(
     candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None = None
-) -> dict[str, Any]:
+) -> OutputStatistics:
     """Statistics of one output, as plain numbers; the judge decides what they mean."""
     if eager.is_complex():
         candidate, truth, eager = (torch.view_as_real(t.resolve_conj()) for t in (candidate, truth, eager))
@@ -45,12 +51,12 @@ def measure(
     return _measure_floats(candidate, truth, eager)
 
 
-def without_truth(stats: dict[str, Any]) -> dict[str, Any]:
+def without_truth(stats: OutputStatistics) -> OutputStatistics:
     """Where PyTorch's own result stands in for truth, its error is unknown: allow what a long sum may lose."""
-    if stats["kind"] != "float":
+    if isinstance(stats, ExactStatistics):
         return stats
-    assumed = _ASSUMED_ULPS * torch.finfo(getattr(torch, stats["dtype"])).eps
-    return stats | {"eager_relative": assumed, "eager_max_relative": assumed, "effective": 1e9}
+    assumed = _ASSUMED_ULPS * torch.finfo(getattr(torch, stats.dtype)).eps
+    return replace(stats, eager_relative=assumed, eager_max_relative=assumed, effective=1e9)
 
 
 def same_to_rounding(first: Flat, second: Flat) -> bool:
@@ -72,41 +78,35 @@ def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
     return not a.numel() or float((wide_a - wide_b).abs().max()) <= 64 * torch.finfo(a.dtype).eps * scale
 
 
-def _measure_exact(candidate: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None) -> dict[str, Any]:
+def _measure_exact(candidate: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None) -> ExactStatistics:
     wrong = candidate != eager
     if picks is not None and bool(wrong.any()):
         wrong = wrong & ~same_choice(picks, candidate, eager)
     count = int(wrong.sum())
     places = wrong.flatten().nonzero().flatten()[:_WORST].tolist() if count else []
-    worst = [_place(candidate, eager, place) for place in places]
-    return {
-        "kind": "exact",
-        "dtype": _name(eager.dtype),
-        "numel": eager.numel(),
-        "mismatches": count,
-        "worst": worst,
-    }
+    worst = tuple(_place(candidate, eager, place) for place in places)
+    return ExactStatistics("exact", _name(eager.dtype), eager.numel(), count, worst)
 
 
-def _measure_floats(candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor) -> dict[str, Any]:
+def _measure_floats(candidate: torch.Tensor, truth: torch.Tensor, eager: torch.Tensor) -> FloatStatistics:
     tally = _Tally()
     for start, c, t, e in _chunks(candidate, truth, eager):
         tally.add(start, c, t, e)
     norm = math.sqrt(tally.truth2)
-    return {
-        "kind": "float",
-        "dtype": _name(eager.dtype),
-        "numel": eager.numel(),
-        "misplaced": tally.misplaced,
-        "relative": _share(math.sqrt(tally.error2), norm),
-        "max_relative": _share(tally.error_peak, tally.truth_peak),
-        "eager_relative": _share(math.sqrt(tally.eager2), norm),
-        "eager_max_relative": _share(tally.eager_peak, tally.truth_peak),
-        "max_abs": tally.error_peak,
-        "mean_abs": tally.error1 / max(tally.compared, 1),
-        "effective": tally.eager2**2 / tally.eager4 if tally.eager4 else 0.0,
-        "worst": [_place(candidate, truth, place) for place in tally.worst_places()],
-    }
+    return FloatStatistics(
+        kind="float",
+        dtype=_name(eager.dtype),
+        numel=eager.numel(),
+        misplaced=tally.misplaced,
+        relative=_share(math.sqrt(tally.error2), norm),
+        max_relative=_share(tally.error_peak, tally.truth_peak),
+        eager_relative=_share(math.sqrt(tally.eager2), norm),
+        eager_max_relative=_share(tally.eager_peak, tally.truth_peak),
+        max_abs=tally.error_peak,
+        mean_abs=tally.error1 / max(tally.compared, 1),
+        effective=tally.eager2**2 / tally.eager4 if tally.eager4 else 0.0,
+        worst=tuple(_place(candidate, truth, place) for place in tally.worst_places()),
+    )
 
 
 @dataclass
@@ -176,13 +176,10 @@ def _share(part: float, whole: float) -> float:
     return part / max(whole, 1e-30)
 
 
-def _place(candidate: torch.Tensor, expected: torch.Tensor, flat_index: int) -> dict[str, Any]:
-    index = [int(i) for i in torch.unravel_index(torch.tensor(flat_index), expected.shape)]
-    return {
-        "index": index,
-        "expected": str(expected.reshape(-1)[flat_index].item()),
-        "got": str(candidate.reshape(-1)[flat_index].item()),
-    }
+def _place(candidate: torch.Tensor, expected: torch.Tensor, flat_index: int) -> WorstElement:
+    index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat_index), expected.shape))
+    values = (str(tensor.reshape(-1)[flat_index].item()) for tensor in (expected, candidate))
+    return WorstElement(index, *values)
 
 
 def _form(layout: Any) -> str:

@@ -1,4 +1,4 @@
-"""Questions that only the process with the truth can answer: is this an old answer, was it there before?"""
+"""Copied answers: is this the answer to an earlier draw, and how much of it had torch made without a kernel?"""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FEWEST_TELLING = 0.01
 """Share of the elements that must differ from the inputs before their agreement says anything."""
 
 
-def remembered(variant: Variant, draw: str, outputs: Flat) -> str | None:
+def find_copied_draw(variant: Variant, draw: str, outputs: Flat) -> str | None:
     """The other draw whose answer this is, for outputs that are far from the answer of their own."""
     if (
         sum(t.numel() for t in outputs.tensors) < _FEWEST_ELEMENTS
@@ -34,7 +34,7 @@ def remembered(variant: Variant, draw: str, outputs: Flat) -> str | None:
     return None
 
 
-def torchs_share(variant: Variant, draw: str, held: list[torch.Tensor], positions: list[int]) -> float:
+def measure_torch_share(variant: Variant, draw: str, held: list[torch.Tensor], positions: list[int]) -> float:
     """How much of an output was among what torch had made without a kernel; of the output with the least of it."""
     truths = variant.answer(draw).truth.tensors
     if _is_the_same_everywhere(variant, draw):

@@ -6,15 +6,16 @@ matters is whether the comparison kills them, and that is the same comparison th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from tilesmith.process.protocol.comparison import CheatResult
 from tilesmith.worker.tensors.exchange import Flat, map_tensors, tensors_in
 from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NotHere
-from tilesmith.worker.truth.measurement import measured
+from tilesmith.worker.truth.measurement import compare_with_answer
 from tilesmith.worker.truth.rounding import coarser, halved, to_bfloat16
 from tilesmith.worker.truth.variant import Variant
 
@@ -34,37 +35,34 @@ class Cheat:
 
 def cheats_for(variant: Variant) -> list[Cheat]:
     echoes = [
-        Cheat(f"input {i} returned unchanged", lambda scene, i=i: _echo(scene, i), "echo")  # type: ignore[misc]
+        Cheat(f"input {i} returned unchanged", lambda context, i=i: _echo(context, i), "echo")  # type: ignore[misc]
         for i in range(min(len(tensors_in(variant.inputs("own"))), _MOST_ECHOES))
     ]
     return [*_CHEATS, *echoes]
 
 
-def try_cheats(variant: Variant, draw: str, names: list[str]) -> dict[str, dict[str, Any]]:
-    """What the comparison says of each; `identical` where it is PyTorch's own result bit for bit.
-
-    Empty where a cheat has nothing to show on this draw.
-    """
-    scene = CheatContext(variant, draw)
-    return {cheat.name: _tried(scene, cheat) for cheat in cheats_for(variant) if cheat.name in names}
+def try_cheats(variant: Variant, draw: str, names: Sequence[str]) -> dict[str, CheatResult]:
+    """What the comparison says of each."""
+    context = CheatContext(variant, draw)
+    return {cheat.name: _try_cheat(context, cheat) for cheat in cheats_for(variant) if cheat.name in names}
 
 
-def _tried(scene: CheatContext, cheat: Cheat) -> dict[str, Any]:
+def _try_cheat(context: CheatContext, cheat: Cheat) -> CheatResult:
     try:
-        outputs = cheat.make(scene)
+        outputs = cheat.make(context)
     except Inapplicable as why:
-        return {"inapplicable": str(why)}
+        return CheatResult(inapplicable=str(why))
     except NotHere:
-        return {}
-    eager = scene.answer.eager
+        return CheatResult()
+    eager = context.answer.eager
     same = outputs.layout == eager.layout and all(map(torch.equal, outputs.tensors, eager.tensors))
-    return measured(scene.variant, scene.answer, outputs) | {"identical": same}
+    return CheatResult(compare_with_answer(context.variant, context.answer, outputs), same)
 
 
-def _constant(scene: CheatContext) -> Flat:
+def _constant(context: CheatContext) -> Flat:
     """The likeliest number, learned from the task's own inputs."""
-    typical = iter([_typical(tensor) for tensor in scene.outputs_of("own").tensors])
-    return scene.outputs_changed(lambda tensor: torch.full_like(tensor, next(typical)))
+    typical = iter([_typical(tensor) for tensor in context.outputs_of("own").tensors])
+    return context.outputs_changed(lambda tensor: torch.full_like(tensor, next(typical)))
 
 
 def _typical(tensor: torch.Tensor) -> Any:
@@ -81,9 +79,9 @@ def _row_means(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.double().mean(-1, keepdim=True).expand_as(tensor).to(tensor.dtype)
 
 
-def _echo(scene: CheatContext, position: int) -> Flat:
-    source = tensors_in(scene.inputs)[position]
-    return scene.outputs_changed(lambda tensor: _shaped_like(tensor, source), "it fits no output")
+def _echo(context: CheatContext, position: int) -> Flat:
+    source = tensors_in(context.inputs)[position]
+    return context.outputs_changed(lambda tensor: _shaped_like(tensor, source), "it fits no output")
 
 
 def _shaped_like(output: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
@@ -98,10 +96,10 @@ def _shaped_like(output: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
         return output
 
 
-def _remembered(scene: CheatContext, draw: str) -> Flat:
-    if scene.draw == draw:
+def _remembered(context: CheatContext, draw: str) -> Flat:
+    if context.draw == draw:
         raise NotHere
-    return scene.outputs_of(draw)
+    return context.outputs_of(draw)
 
 
 def _without(tensor: torch.Tensor, places: slice) -> torch.Tensor:
@@ -126,46 +124,46 @@ def _half(tensor: torch.Tensor, again: bool) -> torch.Tensor:
     return torch.cat([first, rest if again else torch.zeros_like(rest)], -1)
 
 
-def _only_first_output(scene: CheatContext) -> Flat:
-    first = scene.answer.eager.tensors[0]
-    return scene.outputs_changed(lambda t: t if t is first else torch.zeros_like(t), "there is only one output")
+def _only_first_output(context: CheatContext) -> Flat:
+    first = context.answer.eager.tensors[0]
+    return context.outputs_changed(lambda t: t if t is first else torch.zeros_like(t), "there is only one output")
 
 
-def _blind_to_inputs(scene: CheatContext, keeps_first: bool) -> Flat:
-    given = tensors_in(scene.inputs)
+def _blind_to_inputs(context: CheatContext, keeps_first: bool) -> Flat:
+    given = tensors_in(context.inputs)
     if len(given) < 2:
         raise Inapplicable("the task has no second input")
 
     def seen(tensor: torch.Tensor) -> torch.Tensor:
         return tensor if (tensor is given[0]) == keeps_first else torch.zeros_like(tensor)
 
-    return scene.rerun(scene.inputs_changed(seen))
+    return context.rerun(context.inputs_changed(seen))
 
 
-def _computed_coarsely(scene: CheatContext) -> Flat:
-    inputs = [map_tensors(value, coarser) for value in scene.inputs]
-    return scene.rerun(inputs, {name: coarser(tensor) for name, tensor in scene.variant.state.items()})
+def _computed_coarsely(context: CheatContext) -> Flat:
+    inputs = [map_tensors(value, coarser) for value in context.inputs]
+    return context.rerun(inputs, {name: coarser(tensor) for name, tensor in context.variant.state.items()})
 
 
-def _with_initial_parameters(scene: CheatContext) -> Flat:
-    scene.state_changed(torch.clone)
-    return scene.rerun(state=scene.variant.seeded)
+def _with_initial_parameters(context: CheatContext) -> Flat:
+    context.state_changed(torch.clone)
+    return context.rerun(state=context.variant.seeded)
 
 
 _CHEATS = (
-    Cheat("zeros", lambda scene: scene.outputs_changed(torch.zeros_like)),
+    Cheat("zeros", lambda context: context.outputs_changed(torch.zeros_like)),
     Cheat("a constant", _constant),
-    Cheat("row means", lambda scene: scene.outputs_changed(_row_means)),
-    Cheat("yesterday's output", lambda scene: _remembered(scene, "own again")),
-    Cheat("the first call cached", lambda scene: _remembered(scene, "own")),
+    Cheat("row means", lambda context: context.outputs_changed(_row_means)),
+    Cheat("yesterday's output", lambda context: _remembered(context, "own again")),
+    Cheat("the first call cached", lambda context: _remembered(context, "own")),
     Cheat("second half left out", lambda s: s.outputs_changed(lambda t: _without(t, slice(t.numel() // 2, None)))),
     Cheat("last sixteenth left out", lambda s: s.outputs_changed(lambda t: _without(t, _last_sixteenth(t)))),
     Cheat("every second element left out", lambda s: s.outputs_changed(lambda t: _without(t, slice(1, None, 2)))),
     Cheat("half of each input row", lambda s: s.rerun(s.inputs_changed(lambda t: _half(t, again=False)))),
     Cheat("half of each input row, twice", lambda s: s.rerun(s.inputs_changed(lambda t: _half(t, again=True)))),
     Cheat("only the first output right", _only_first_output),
-    Cheat("only the first input used", lambda scene: _blind_to_inputs(scene, keeps_first=True)),
-    Cheat("the first input ignored", lambda scene: _blind_to_inputs(scene, keeps_first=False)),
+    Cheat("only the first input used", lambda context: _blind_to_inputs(context, keeps_first=True)),
+    Cheat("the first input ignored", lambda context: _blind_to_inputs(context, keeps_first=False)),
     Cheat("initial parameters", _with_initial_parameters, "parameters"),
     Cheat("parameters all zero", lambda s: s.rerun(state=s.state_changed(torch.zeros_like)), "parameters"),
     Cheat("parameters all one", lambda s: s.rerun(state=s.state_changed(torch.ones_like)), "parameters"),

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.worker.tensors.exchange import Flat
 from tilesmith.worker.truth.comparison import layout_problem, measure, without_truth
 from tilesmith.worker.truth.variant import Answer, Variant
 
 
-def measured(variant: Variant, answer: Answer, outputs: Flat) -> dict[str, Any]:
+def compare_with_answer(variant: Variant, answer: Answer, outputs: Flat) -> Comparison:
     """Plain numbers for the judge, or the reason why the outputs are not even of the right form."""
     problem = layout_problem(outputs, answer.eager)
     if problem:
-        return {"problem": problem}
-    stats = [
+        return Comparison(layout_problem=problem)
+    statistics = [
         measure(got, truth, eager, answer.log.behind(truth) if not truth.is_floating_point() else None)
         for got, truth, eager in zip(outputs.tensors, answer.truth.tensors, answer.eager.tensors, strict=True)
     ]
     if not answer.is_exact:
-        return {"outputs": [without_truth(one) for one in stats], "truth": answer.truth_is}
-    return {"outputs": [variant.steadied(one, i) for i, one in enumerate(stats)]}
+        return Comparison(tuple(map(without_truth, statistics)), truth_note=answer.truth_is)
+    return Comparison(tuple(variant.steadied(one, i) for i, one in enumerate(statistics)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,6 +12,7 @@ from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tilesmith.errors import TaskError
+from tilesmith.process.protocol.comparison import ExactStatistics, FloatStatistics, OutputStatistics
 from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.task import LoadedTask, build_model, seed_everything
 from tilesmith.worker.task.torch_steps import Step, Steps
@@ -43,6 +44,14 @@ class Answer:
         return self.truth_is.startswith("float64")
 
 
+@dataclass(frozen=True)
+class TypicalError:
+    """PyTorch's own relative errors on one output, over several seeds."""
+
+    relative: float
+    max_relative: float
+
+
 class Variant:
     """A loaded task on a device. Truth is computed only when a candidate's outputs are already there."""
 
@@ -58,7 +67,7 @@ class Variant:
         self.model = model.to(device)
         self._answers: dict[str, Answer] = {}
         self._steps: list[Step] | None = None
-        self._typical: list[dict[str, float]] | None = None
+        self._typical: list[TypicalError] | None = None
         self.training = self._settle_mode()
 
     def construction(self) -> dict[str, Any]:
@@ -179,15 +188,19 @@ class Variant:
             return False  # whoever asks for inputs or answers next will say what is wrong
         return not same_to_rounding(*runs)
 
-    def steadied(self, stats: dict[str, Any], position: int) -> dict[str, Any]:
+    def steadied(self, stats: OutputStatistics, position: int) -> OutputStatistics:
         """For outputs of a few elements, PyTorch's error over several seeds in place of a single lucky one."""
-        if stats["kind"] != "float" or stats["numel"] > _FEW_ELEMENTS:
+        if isinstance(stats, ExactStatistics) or stats.numel > _FEW_ELEMENTS:
             return stats
         typical = self.typical_error()[position]
-        steady = {name: max(stats[name], typical[name]) for name in typical}
-        return stats | steady | {"effective": max(stats["effective"], float(_TYPICAL_SEEDS * stats["numel"]))}
+        return replace(
+            stats,
+            eager_relative=max(stats.eager_relative, typical.relative),
+            eager_max_relative=max(stats.eager_max_relative, typical.max_relative),
+            effective=max(stats.effective, float(_TYPICAL_SEEDS * stats.numel)),
+        )
 
-    def typical_error(self) -> list[dict[str, float]]:
+    def typical_error(self) -> list[TypicalError]:
         """PyTorch's own error per output over several seeds: one number compared with one other tells little."""
         if self._typical is None:
             answers = [self.answer_on(self.inputs("own", self.seed + 100 + i)) for i in range(_TYPICAL_SEEDS)]
@@ -234,13 +247,17 @@ def _size(answer: Answer) -> int:
     return sum(t.numel() * t.element_size() for t in tensors)
 
 
-def _pooled(answers: list[Answer], position: int) -> dict[str, float]:
+def _pooled(answers: list[Answer], position: int) -> TypicalError:
     """Root mean square over the answers of PyTorch's relative errors on one output."""
     stats = [
         measure(a.eager.tensors[position], a.truth.tensors[position], a.eager.tensors[position]) for a in answers
     ]
-    floats = [one for one in stats if one["kind"] == "float"]
-    return {
-        name: math.sqrt(sum(one[name] ** 2 for one in floats) / len(floats)) if floats else 0.0
-        for name in ("eager_relative", "eager_max_relative")
-    }
+    floats = [one for one in stats if isinstance(one, FloatStatistics)]
+    return TypicalError(
+        _root_mean_square([one.eager_relative for one in floats]),
+        _root_mean_square([one.eager_max_relative for one in floats]),
+    )
+
+
+def _root_mean_square(values: list[float]) -> float:
+    return math.sqrt(sum(value**2 for value in values) / len(values)) if values else 0.0

@@ -9,52 +9,83 @@ import select
 import signal
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from dataclasses import dataclass
+from typing import Any, NoReturn, TypeVar
 
-_PATIENCE_S = 20.0
+from tilesmith.process.protocol.codec import Malformed, decode, encode
+from tilesmith.worker.watch.cheating_detected import CheatingDetected
+
+T = TypeVar("T")
+_LIMIT_S = 20.0
 _to_original: int | None = None
 """In a copy: the pipe through which it speaks."""
 
 
-def in_a_fork(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """What `work` returns in a copy of this process; empty when the copy did not come to its end."""
+@dataclass(frozen=True)
+class _LastMessage:
+    """All that a copy says; both are null when it did not come to its end."""
+
+    result: Any = None
+    cheating: str | None = None
+
+
+def run_in_fork(kind: type[T], work: Callable[[], T]) -> T | None:
+    """What `work` returns in a copy of this process, a record of type `kind`; None when the copy came to no end.
+
+    Raises CheatingDetected where the copy did.
+    """
     read_end, write_end = os.pipe()
     pid = os.fork()
     if pid == 0:
-        _live_and_die(work, write_end)
+        _work_and_exit(work, write_end)
     os.close(write_end)
     try:
-        return _heard(read_end, time.monotonic() + _PATIENCE_S)
+        message = _received(read_end, time.monotonic() + _LIMIT_S)
     finally:
         os.close(read_end)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+    if message.cheating is not None:
+        raise CheatingDetected(message.cheating)
+    try:
+        return None if message.result is None else decode(kind, message.result)
+    except Malformed:
+        return None
 
 
 def is_copy() -> bool:
     return _to_original is not None
 
 
-def tell_original(message: dict[str, Any]) -> NoReturn:
-    """The last words of a copy."""
+def report_cheating(reason: str) -> NoReturn:
+    """The last words of a copy in which cheating was detected."""
+    _say_and_exit(_LastMessage(cheating=reason))
+
+
+def _work_and_exit(work: Callable[[], Any], write_end: int) -> NoReturn:
+    global _to_original
+    _to_original = write_end
+    message = _LastMessage()
+    try:
+        message = _LastMessage(result=encode(work()))
+    except CheatingDetected as detected:
+        message = _LastMessage(cheating=str(detected))
+    except BaseException:  # the copy ends here, whatever happened in it
+        pass
+    _say_and_exit(message)
+
+
+def _say_and_exit(message: _LastMessage) -> NoReturn:
     assert _to_original is not None
     with contextlib.suppress(BaseException):
-        os.write(_to_original, json.dumps(message).encode())
+        remaining = json.dumps(encode(message)).encode()
+        while remaining:
+            remaining = remaining[os.write(_to_original, remaining) :]
     os._exit(0)
 
 
-def _live_and_die(work: Callable[[], dict[str, Any]], write_end: int) -> NoReturn:
-    global _to_original
-    _to_original = write_end
-    try:
-        message = work()
-    except BaseException:
-        message = {}
-    tell_original(message)
-
-
-def _heard(read_end: int, deadline: float) -> dict[str, Any]:
+def _received(read_end: int, deadline: float) -> _LastMessage:
     parts: list[bytes] = []
     while select.select([read_end], [], [], max(0.0, deadline - time.monotonic()))[0]:
         part = os.read(read_end, 1 << 16)
@@ -62,7 +93,6 @@ def _heard(read_end: int, deadline: float) -> dict[str, Any]:
             break
         parts.append(part)
     try:
-        told = json.loads(b"".join(parts))
-    except ValueError:
-        return {}
-    return told if isinstance(told, dict) else {}
+        return decode(_LastMessage, json.loads(b"".join(parts)))
+    except (ValueError, Malformed):
+        return _LastMessage()

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from tilesmith.process.channel import Channel
+from tilesmith.process.protocol.codec import RequestFailure, encode
 from tilesmith.records import Verdict
 from tilesmith.worker.watch import audit_hook, blocked_functions, forked_copy, inventory
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
@@ -24,8 +25,8 @@ _OWN_MODULES = "tilesmith."
 def report_and_exit(channel: Channel, reason: str) -> NoReturn:
     """The last this process says; nothing that runs after it can take it back."""
     if forked_copy.is_copy():
-        forked_copy.tell_original({"caught": reason})
-    channel.answer({"fault": {"verdict": str(Verdict.CHEATING), "message": reason}})
+        forked_copy.report_cheating(reason)
+    channel.answer({"failure": encode(RequestFailure("kernel", reason, Verdict.CHEATING))})
     os._exit(0)
 
 

@@ -1,0 +1,228 @@
+"""Requests to the children that run a candidate's code: the candidate child, and the compiler child without a GPU.
+
+Whatever they answer could be forged by the code they run: numbers have bounds, and the judge believes only what
+another process can confirm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilesmith.process.protocol.codec import Done, Request
+from tilesmith.process.protocol.reference import TorchStep
+from tilesmith.records import KernelResources
+from tilesmith.records.numbers import Amount, Count, Share
+
+
+@dataclass(frozen=True)
+class LoadKernel(Request[Done]):
+    """Execute a kernel file."""
+
+    path: str
+    text: str
+    device: str
+    target: str
+    precision: str
+    task: str
+
+
+@dataclass(frozen=True)
+class ModelConstructed:
+    """What `ModelNew` holds copies of that do not follow when weights are loaded."""
+
+    stale: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ConstructModel(Request[ModelConstructed]):
+    """Build ModelNew for one shape of the task, and fill it with the reference's state."""
+
+    variant: str
+    construction: str
+
+
+@dataclass(frozen=True)
+class CompileAhead(Request[Done]):
+    """Compile what one forward launches without launching it."""
+
+    variant: str
+    inputs: str
+
+
+@dataclass(frozen=True)
+class LaunchFingerprint:
+    """A launch in words: what two processes that run the same host code must agree on."""
+
+    kernel: str
+    grid: tuple[Count, ...]
+    arguments: dict[str, str] | None
+    """By name, as far as they are not the contents of memory; null for a kernel compiled before its launch."""
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """What the first of all calls would launch."""
+
+    launches: tuple[LaunchFingerprint, ...]
+    complete: bool
+    """False where the call failed on the way."""
+
+
+@dataclass(frozen=True)
+class ReplayReport:
+    """What came of calls with every launch left out."""
+
+    answered: tuple[str, ...]
+    """The fills of fresh memory that gave an answer."""
+    stops: bool
+    """Some later call launches nothing."""
+    changes: str | None
+    """How later calls launch something else than the first."""
+    first_call: FirstCall | None
+
+
+@dataclass(frozen=True)
+class ReplayWithoutLaunches(Request[ReplayReport]):
+    """Forward with every launch left out; `outputs` maps what fresh memory is filled with to a file."""
+
+    variant: str
+    inputs: str
+    outputs: dict[str, str]
+    calls: int
+    """How many more calls are made, to see what they would launch."""
+    limit_s: float
+
+
+@dataclass(frozen=True)
+class ForwardReport:
+    """One forward of the candidate, as its process saw it."""
+
+    launches: tuple[str, ...]
+    torch_steps: tuple[TorchStep, ...]
+    changed_inputs: tuple[Count, ...]
+    devices: tuple[str, ...]
+    damage: str | None
+    unjoined: tuple[str, ...]
+    """Work on side streams that nobody waits for."""
+    autotuned: Count
+
+
+@dataclass(frozen=True)
+class RunForward(Request[ForwardReport]):
+    """One forward on the inputs in a file, from the given state, into poisoned memory."""
+
+    variant: str
+    inputs: str
+    output: str
+    pads: str | None = None
+    """What lies around the inputs on a GPU."""
+    schedule: int = 0
+    choice: int = 0
+    """Of the autotuner's configs, in the interpreter."""
+    limit_s: float | None = None
+    in_place: bool = False
+    """Put the inputs where those of the last run lie, without a trace for who keeps addresses."""
+    torch_output: str | None = None
+    """A file for what torch made without a kernel."""
+
+
+@dataclass(frozen=True)
+class KernelInspection:
+    """What the kernels of a settled call use, their share of the device's time, and stray streams."""
+
+    resources: tuple[KernelResources, ...]
+    triton_time_share: Share | None
+    unjoined: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InspectKernels(Request[KernelInspection]):
+    variant: str
+    inputs: str
+
+
+@dataclass(frozen=True)
+class PrepareTiming(Request[Done]):
+    variant: str
+    inputs: str
+    second: str | None
+
+
+@dataclass(frozen=True)
+class TimedCalls:
+    """[device ms, call ms] of each seed, digests of what each of its two calls returned, work that came late."""
+
+    samples: tuple[tuple[Amount, Amount], ...]
+    digests: tuple[tuple[tuple[float, float], ...], ...]
+    late_ms: tuple[Amount, ...]
+    launches: Count
+
+
+@dataclass(frozen=True)
+class TimeCalls(Request[TimedCalls]):
+    seeds: tuple[int, ...]
+    kept: int
+    """The call whose outputs are kept."""
+
+
+@dataclass(frozen=True)
+class WriteTimedOutput(Request[Done]):
+    """Write what the kept call of the last turn returned."""
+
+    output: str
+
+
+@dataclass(frozen=True)
+class RunThrough(Request[Done]):
+    """Make many calls in a row, for a clock in another process."""
+
+    seed: int
+    calls: int
+
+
+@dataclass(frozen=True)
+class FirstCallReport:
+    first_call: FirstCall | None
+
+
+@dataclass(frozen=True)
+class RecordFirstCall(Request[FirstCallReport]):
+    """What the first of all calls would launch, with fresh memory full of `fill`."""
+
+    construction: str
+    inputs: str
+    fill: float
+
+
+@dataclass(frozen=True)
+class LaunchRecord:
+    """The launches of one call, and what torch computed beside them where that was looked at."""
+
+    launches: tuple[str, ...]
+    programs: Count
+    torch_steps: tuple[TorchStep, ...] = ()
+
+
+@dataclass(frozen=True)
+class RecordExactLaunches(Request[LaunchRecord]):
+    """One forward at the task's exact shape on fake tensors."""
+
+    blueprint: str
+
+
+@dataclass(frozen=True)
+class RecordLaunches(Request[LaunchRecord]):
+    """One forward on real tensors, for host code that looks at values."""
+
+    construction: str
+    inputs: str
+
+
+@dataclass(frozen=True)
+class CompiledKernels:
+    resources: tuple[KernelResources, ...]
+
+
+@dataclass(frozen=True)
+class CompileLaunches(Request[CompiledKernels]):
+    """Compile every distinct kernel that was recorded."""

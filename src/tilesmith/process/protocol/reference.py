@@ -1,0 +1,266 @@
+"""Requests to the reference child, which runs the user's task and knows the truth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tilesmith.process.protocol.codec import Done, Request
+from tilesmith.process.protocol.comparison import CheatResult, Comparison
+from tilesmith.records.numbers import Count, Share
+from tilesmith.tasks.gpus import DriverProperties
+from tilesmith.tasks.roofline import TaskProfile
+
+TorchStep = tuple[str, Count]
+"""A kind of operator, and how many elements it made."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a result depends on: versions, and the GPU where there is one."""
+
+    tilesmith: str
+    python: str
+    torch: str
+    triton: str
+    device: str
+    cuda: str | None = None
+    multiprocessors: int | None = None
+    memory_bytes: int | None = None
+    l2_bytes: int | None = None
+    capability: str | None = None
+    driver: DriverProperties | None = None
+
+
+@dataclass(frozen=True)
+class OpenTask(Request[Environment]):
+    """Load the task as if it were run in `folder`."""
+
+    path: str
+    text: str
+    device: str
+    precision: str
+    seed: int
+    folder: str
+
+
+@dataclass(frozen=True)
+class DescribeTask(Request[TaskProfile]):
+    """Operators, bytes and FLOPs at the full shape."""
+
+
+@dataclass(frozen=True)
+class TracedGraph:
+    """The operators of the forward pass as JSON of `tasks.graph.Graph`, or why they cannot be listed."""
+
+    graph: Any
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class TraceTask(Request[TracedGraph]):
+    """List the operators of the forward pass in order."""
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Other shapes of the task by name: how each was made, and the shapes of some to show."""
+
+    plans: dict[str, str]
+    shapes: dict[str, str]
+
+
+@dataclass(frozen=True)
+class MakeVariants(Request[Variants]):
+    """Add a small shape, `odd` ragged ones, and long ones where there is no GPU."""
+
+    odd: int
+
+
+@dataclass(frozen=True)
+class AlignedShape:
+    """How the shape was made that divides as the task's own does; null where there is none."""
+
+    plan: str | None
+
+
+@dataclass(frozen=True)
+class AlignShape(Request[AlignedShape]):
+    """Add a shape that divides as the task's own does."""
+
+
+@dataclass(frozen=True)
+class Usable:
+    """Whether the file that was asked for could be made."""
+
+    usable: bool
+
+
+@dataclass(frozen=True)
+class WriteConstruction(Request[Done]):
+    """Write all a candidate needs to be built like the reference."""
+
+    variant: str
+    path: str
+
+
+@dataclass(frozen=True)
+class WriteBlueprint(Request[Usable]):
+    """Write the exact shapes without any data."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class WriteInputs(Request[Usable]):
+    """Write the inputs of one draw, unless the reference itself cannot take them."""
+
+    variant: str
+    draw: str
+    path: str
+
+
+@dataclass(frozen=True)
+class CompareOutputs(Request[Comparison]):
+    """Measure a candidate's outputs on one draw."""
+
+    variant: str
+    draw: str
+    path: str
+
+
+@dataclass(frozen=True)
+class CompareTimedOutputs(Request[Comparison]):
+    """Measure the outputs of a timed call, whose inputs were varied by `seed`."""
+
+    seed: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    agree: bool
+
+
+@dataclass(frozen=True)
+class CompareRuns(Request[Agreement]):
+    """Whether two runs of a candidate on the same inputs gave the same, up to rounding."""
+
+    first: str
+    second: str
+
+
+@dataclass(frozen=True)
+class StepCoverage:
+    """Whether torch took every step of the task itself, and which steps those are."""
+
+    torch_does_all: bool
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TorchShare:
+    """How much of the outputs torch had made without a kernel."""
+
+    share: Share
+    coverage: StepCoverage
+
+
+@dataclass(frozen=True)
+class MeasureTorchShare(Request[TorchShare]):
+    """`path`: what torch made without a kernel in a watched call; `steps`: what it computed."""
+
+    variant: str
+    draw: str
+    path: str
+    steps: tuple[TorchStep, ...]
+
+
+@dataclass(frozen=True)
+class CheckExactSteps(Request[StepCoverage]):
+    """Compare what torch does at the exact shape with the steps of the exact task."""
+
+    steps: tuple[TorchStep, ...]
+
+
+@dataclass(frozen=True)
+class MoveParameters(Request[Done]):
+    """Perturb the parameters more than usual from now on, or as usual again."""
+
+    strongly: bool
+
+
+@dataclass(frozen=True)
+class CheatKinds:
+    """The known cheats of a task by name, and what the survival of each would mean."""
+
+    kinds: dict[str, str]
+
+
+@dataclass(frozen=True)
+class ListCheats(Request[CheatKinds]):
+    variant: str
+
+
+@dataclass(frozen=True)
+class CheatResults:
+    results: dict[str, CheatResult]
+
+
+@dataclass(frozen=True)
+class TryCheats(Request[CheatResults]):
+    """Compare what each cheat would return on a draw, as if a candidate had."""
+
+    variant: str
+    draw: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class MinimumTraffic:
+    """The bytes that any honest kernel must move."""
+
+    bytes: int
+
+
+@dataclass(frozen=True)
+class MeasureMinimumTraffic(Request[MinimumTraffic]):
+    """Find the bytes that any honest kernel must move."""
+
+
+@dataclass(frozen=True)
+class ReleaseMemory(Request[Done]):
+    """Give memory back to the device, for a candidate that needs it."""
+
+
+@dataclass(frozen=True)
+class BaselineBuilt:
+    reason: str | None
+    """Why PyTorch cannot build it; null if it could."""
+
+
+@dataclass(frozen=True)
+class BuildBaseline(Request[BaselineBuilt]):
+    kind: str
+
+
+@dataclass(frozen=True)
+class TimedBaseline:
+    """[device ms, call ms] of each call, and digests of what each returned."""
+
+    samples: tuple[tuple[float, float], ...]
+    digests: tuple[tuple[tuple[float, float], ...], ...]
+
+
+@dataclass(frozen=True)
+class TimeBaseline(Request[TimedBaseline]):
+    kind: str
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class RunIdle(Request[Done]):
+    """Do all that surrounds so many calls, but not the calls."""
+
+    seed: int
+    calls: int
