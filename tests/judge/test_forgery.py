@@ -71,10 +71,10 @@ def test_outputs_that_cannot_be_read(judge: Judge, fixtures: Path, tmp_path: Pat
 @pytest.mark.parametrize(
     "reply",
     [
-        {"ok": {"launches": 5}},
-        {"ok": {"launches": ["k"], "autotuned": "many"}},
-        {"ok": {"launches": ["k"], "changed_inputs": 1}},
-        {"ok": {"launches": ["k"], "devices": 3}},
+        {"reply": {"launches": 5}},
+        {"reply": {"launches": ["k"], "autotuned": "many"}},
+        {"reply": {"launches": ["k"], "changed_inputs": 1}},
+        {"reply": {"launches": ["k"], "devices": 3}},
     ],
     ids=str,
 )

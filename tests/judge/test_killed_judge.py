@@ -26,8 +26,9 @@ NURSERY = """\
 import os, sys
 from pathlib import Path
 from tilesmith.process.fork_server_client import ChildGone, ForkServerClient
-from tilesmith.worker import sandbox
+from tilesmith.process import sandbox
 from tilesmith.process.sandbox import libc, namespaces
+from tilesmith.process.protocol.candidate import LoadKernel
 assert libc.unshare(namespaces.CLONE_NEWUSER)
 namespaces.map_user(0, 0)
 for kind in ("user", "pid", "net", "ipc", "mnt"):
@@ -40,7 +41,7 @@ child = fork_server.spawn("candidate", limits)
 assert not {"processes", "ipc"} & set(child.walls)
 text = Path(sys.argv[2]).read_text()
 try:
-    child.ask("load", 60, path="k.py", text=text, device="cpu", target="sm_90", precision="ieee", task="")
+    child.ask(LoadKernel("k.py", text, "cpu", "sm_90", "ieee", ""), 60)
 except ChildGone as gone:
     sys.exit(f"{gone.how}: {gone.log}")
 """

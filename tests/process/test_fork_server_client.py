@@ -20,6 +20,9 @@ import pytest
 from tilesmith.errors import MachineError
 from tilesmith.judge.sessions import CandidateSession, Failed
 from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient
+from tilesmith.process.protocol.candidate import LoadKernel
+from tilesmith.process.protocol.codec import Done
+from tilesmith.process.protocol.machine import DescribeMachine, ListTargets
 from tilesmith.process.sandbox import Limits
 from tilesmith.records import Verdict
 
@@ -69,13 +72,12 @@ def candidate(fork_server: ForkServerClient, **changed: Any) -> Iterator[Child]:
         one.close()
 
 
-def load(child: Child, text: str, timeout_s: float = 20) -> dict[str, Any]:
-    return child.ask("load", timeout_s, **request(text))
+def load(child: Child, text: str, timeout_s: float = 20) -> Done:
+    return child.ask(request(text), timeout_s)
 
 
-def request(text: str) -> dict[str, str]:
-    whole = PRELUDE + textwrap.dedent(text)
-    return {"path": "kernel.py", "text": whole, "device": "cpu", "target": "sm_90", "precision": "default"}
+def request(text: str) -> LoadKernel:
+    return LoadKernel("kernel.py", PRELUDE + textwrap.dedent(text), "cpu", "sm_90", "default", "")
 
 
 def ending(child: Child, text: str, timeout_s: float = 20) -> ChildGone:
@@ -117,7 +119,7 @@ def assert_healthy(fork_server: ForkServerClient) -> None:
 
 def assert_answers(fork_server: ForkServerClient) -> None:
     fresh = fork_server.spawn("probe", LIMITS)
-    assert "sm_90" in fresh.ask("targets", 10)["ok"]["targets"]
+    assert "sm_90" in fresh.ask(ListTargets(), 10).targets
     fresh.close()
 
 
@@ -130,8 +132,8 @@ def test_a_probe_answers_and_its_folder_goes_with_it(fork_server: ForkServerClie
     probe = fork_server.spawn("probe", LIMITS)
     assert probe.folder.is_dir()
     assert probe.folder.parent == scratch
-    assert probe.ask("targets", 10)["ok"]["targets"]
-    assert probe.ask("describe", 30)["ok"]["gpu"] in (True, False)
+    assert probe.ask(ListTargets(), 10).targets
+    assert probe.ask(DescribeMachine(), 30).gpu in (True, False)
     probe.close()
     assert not probe.folder.exists()
 
@@ -154,16 +156,16 @@ def test_children_have_folders_of_their_own(fork_server: ForkServerClient) -> No
 def test_a_child_that_is_gone_stays_gone(child: Child) -> None:
     first = ending(child, "os._exit(3)")
     with pytest.raises(ChildGone) as again:
-        child.ask("load", 5)
+        child.ask(request(""), 5)
     assert again.value is first
     child.close()
     child.close()
     assert not child.folder.exists()
 
 
-def test_an_unknown_operation_ends_only_that_child(fork_server: ForkServerClient, child: Child) -> None:
+def test_an_unknown_request_ends_only_that_child(fork_server: ForkServerClient, child: Child) -> None:
     with pytest.raises(ChildGone):
-        child.ask("no such operation", 10)
+        child.ask(ListTargets(), 10)
     assert_healthy(fork_server)
 
 
@@ -365,7 +367,7 @@ def test_address_space_has_its_own_limit(fork_server: ForkServerClient) -> None:
     with candidate(fork_server, address_bytes=24 * 2**30) as child:
         fault = load(child, "mmap.mmap(-1, 32 << 30)")["fault"]
         assert "memory" in fault["message"].lower()
-        assert load(child, "mmap.mmap(-1, 1 << 30)") == {"ok": {}}
+        assert load(child, "mmap.mmap(-1, 1 << 30)") == Done()
 
 
 def test_files_have_a_size_limit(fork_server: ForkServerClient) -> None:
@@ -376,7 +378,7 @@ def test_files_have_a_size_limit(fork_server: ForkServerClient) -> None:
 
 def test_the_end_of_cpu_time_is_a_timeout(fork_server: ForkServerClient) -> None:
     with candidate(fork_server, cpu_s=2) as child, pytest.raises(Failed) as caught:
-        CandidateSession(child, 20).ask("load", **request("while True: pass"))
+        CandidateSession(child, 20).ask(request("while True: pass"))
     assert caught.value.verdict is Verdict.TIMEOUT
 
 
@@ -422,12 +424,12 @@ def test_a_frame_that_is_no_message(fork_server: ForkServerClient, child: Child,
 
 
 @pytest.mark.parametrize(
-    "forged", [{}, {"ok": 1}, {"ok": None}, {"fault": {"verdict": "passed"}}, {"fault": []}, {"fault": "none"}]
+    "forged", [{}, {"reply": 1}, {"reply": None}, {"failure": {"verdict": "passed"}}, {"failure": []}]
 )
 def test_a_forged_reply_is_cheating(child: Child, forged: dict[str, Any]) -> None:
     text = FRAME + f"for fd in every_socket(): os.write(fd, frame({json.dumps(forged).encode()!r}))"
     with pytest.raises(Failed) as caught:
-        CandidateSession(child, 10).ask("load", **request(text))
+        CandidateSession(child, 10).ask(request(text))
     assert caught.value.verdict is Verdict.CHEATING
 
 
@@ -444,7 +446,7 @@ def test_a_background_process_ends_with_its_child(fork_server: ForkServerClient,
         time.sleep(0.2)
         """,
     )
-    assert reply == {"ok": {}}
+    assert reply == Done()
     assert named(name)
     child.close()
     assert_gone(name)
@@ -482,9 +484,9 @@ def test_killing_whoever_is_around(fork_server: ForkServerClient, child: Child, 
 
 def test_children_do_not_share_a_fate(fork_server: ForkServerClient) -> None:
     with candidate(fork_server) as steady, candidate(fork_server) as doomed:
-        assert load(steady, "kept = 1") == {"ok": {}}
+        assert load(steady, "kept = 1") == Done()
         ending(doomed, "os._exit(3)")
-        assert load(steady, "kept = 2") == {"ok": {}}
+        assert load(steady, "kept = 2") == Done()
 
 
 def test_many_threads_may_spawn_at_once(fork_server: ForkServerClient) -> None:

@@ -19,7 +19,7 @@ from tilesmith.process.supervisor import descendants
 
 STAGE = """\
 import ctypes, json, os, signal, socket, sys, time
-from tilesmith.worker import sandbox
+from tilesmith.process import sandbox
 from tilesmith.process.sandbox import libc, namespaces
 from tilesmith.process.channel import Channel, ChannelClosed, ChannelTimeout
 from tilesmith.process.supervisor import supervise

@@ -4,43 +4,45 @@ from __future__ import annotations
 
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tilesmith.judge.decisions.error_budget import allowance, judge_outputs
+from tilesmith.process.protocol.comparison import ExactStatistics, FloatStatistics, WorstElement
 from tilesmith.records import Verdict
 
 
-def floats(**changed: Any) -> dict[str, Any]:
+def floats(**changed: Any) -> FloatStatistics:
     """A thousand float32 numbers, both sides with the same small error."""
-    stats = {
-        "kind": "float",
-        "dtype": "float32",
-        "numel": 1000,
-        "misplaced": 0,
-        "relative": 1e-5,
-        "max_relative": 1e-5,
-        "eager_relative": 1e-5,
-        "eager_max_relative": 1e-5,
-        "max_abs": 2e-5,
-        "mean_abs": 1e-5,
-        "effective": 1e6,
-        "worst": [{"index": [3, 4], "expected": "1.0", "got": "2.0"}],
-    }
-    return stats | changed
+    stats = FloatStatistics(
+        kind="float",
+        dtype="float32",
+        numel=1000,
+        misplaced=0,
+        relative=1e-5,
+        max_relative=1e-5,
+        eager_relative=1e-5,
+        eager_max_relative=1e-5,
+        max_abs=2e-5,
+        mean_abs=1e-5,
+        effective=1e6,
+        worst=(WorstElement((3, 4), "1.0", "2.0"),),
+    )
+    return replace(stats, **changed)
 
 
-def integers(mismatches: int) -> dict[str, Any]:
-    worst = [{"index": [i], "expected": "1", "got": "2"} for i in range(min(mismatches, 3))]
-    return {"kind": "exact", "dtype": "int64", "numel": 10, "mismatches": mismatches, "worst": worst}
+def integers(mismatches: int) -> ExactStatistics:
+    worst = tuple(WorstElement((i,), "1", "2") for i in range(min(mismatches, 3)))
+    return ExactStatistics("exact", "int64", 10, mismatches, worst)
 
 
 def verdict(k: float = 2.0, **changed: Any) -> Verdict:
     return judge_outputs([floats(**changed)], k, "own").verdict
 
 
-def from_errors(candidate: list[float], eager: list[float], dtype: str = "float32") -> dict[str, Any]:
+def from_errors(candidate: list[float], eager: list[float], dtype: str = "float32") -> FloatStatistics:
     """The statistics of errors around a truth of all ones, as the reference child would measure them."""
     n = len(eager)
     squares = [e * e for e in eager]

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from tilesmith.judge.decisions.cheat_checks import refuse_different_launches
 from tilesmith.judge.sessions import Failed
+from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint
 from tilesmith.records import Verdict
 
 ARGUMENTS = {"x_ptr": "a tensor torch.float32 (8,)", "n": "8", "BLOCK": "1024"}
 
 
-def call(*launches: Any, complete: bool = True) -> dict[str, Any]:
-    return {"launches": list(launches), "complete": complete}
+def call(*launches: LaunchFingerprint, complete: bool = True) -> FirstCall:
+    return FirstCall(launches, complete)
 
 
-def launch(kernel: str = "k", grid: tuple[int, ...] = (4, 1, 1), **arguments: str) -> list[Any]:
-    return [kernel, list(grid), ARGUMENTS | arguments]
+def launch(kernel: str = "k", grid: tuple[int, ...] = (4, 1, 1), **arguments: str) -> LaunchFingerprint:
+    return LaunchFingerprint(kernel, grid, ARGUMENTS | arguments)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +31,7 @@ def launch(kernel: str = "k", grid: tuple[int, ...] = (4, 1, 1), **arguments: st
     ],
     ids=["kernel", "grid", "argument", "fewer", "more"],
 )
-def test_a_difference_is_named(compiled: dict[str, Any], named: str) -> None:
+def test_a_difference_is_named(compiled: FirstCall, named: str) -> None:
     with pytest.raises(Failed, match=named) as caught:
         refuse_different_launches(call(launch()), compiled)
     assert caught.value.verdict is Verdict.CHEATING
@@ -40,10 +39,10 @@ def test_a_difference_is_named(compiled: dict[str, Any], named: str) -> None:
 
 @pytest.mark.parametrize(
     "compiled",
-    [None, call(launch()), call(complete=False), call(["k", [4, 1, 1], None])],
+    [None, call(launch()), call(complete=False), call(LaunchFingerprint("k", (4, 1, 1), None))],
     ids=["nothing to compare", "the same", "failed on the way", "compiled before its launch"],
 )
-def test_no_difference(compiled: dict[str, Any] | None) -> None:
+def test_no_difference(compiled: FirstCall | None) -> None:
     refuse_different_launches(call(launch()), compiled)
 
 

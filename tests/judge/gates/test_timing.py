@@ -1,4 +1,4 @@
-"""The race: turns, intervals, and the ways in which a candidate's own stopwatch is not believed.
+"""Timing rounds: turns, intervals, and the ways in which a candidate's own stopwatch is not believed.
 
 The contestants are stand-ins that answer with chosen numbers; on a GPU tests/gpu runs the real ones.
 """
@@ -14,11 +14,17 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.gates.timing import TimingRounds
 from tilesmith.judge.sessions import Failed
+from tilesmith.process.protocol.candidate import RunThrough, TimeCalls, TimedCalls
+from tilesmith.process.protocol.codec import Done
+from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
+from tilesmith.process.protocol.reference import (
+    BaselineBuilt,
+    BuildBaseline,
+    RunIdle,
+    TimeBaseline,
+    TimedBaseline,
+)
 from tilesmith.records import Verdict
-
-FINE = {"kind": "float", "dtype": "float32", "numel": 4, "misplaced": 0, "effective": 1e9, "worst": []}
-ERRORS = {"relative": 1e-7, "max_relative": 1e-7, "eager_relative": 1e-7, "eager_max_relative": 1e-7}
-SIZES = {"max_abs": 1e-7, "mean_abs": 1e-8}
 
 
 class Contestant:
@@ -28,30 +34,30 @@ class Contestant:
         self.device_ms, self.hidden_ms = device_ms, hidden_ms
         self.seeds: list[int] = []
 
-    def samples(self, seeds: list[int]) -> list[list[float]]:
+    def samples(self, seeds: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
         self.seeds += seeds
-        return [[self.device_ms * (1 + 0.001 * (seed % 5)), self.device_ms] for seed in seeds]
+        return tuple((self.device_ms * (1 + 0.001 * (seed % 5)), self.device_ms) for seed in seeds)
 
-    def digests(self, seeds: list[int]) -> list[list[list[float]]]:
+    def digests(self, seeds: tuple[int, ...]) -> tuple[tuple[tuple[float, float], ...], ...]:
         """Two calls per seed; the first sees the inputs of the next number."""
-        return [[[float(number % 97), 100.0]] for seed in seeds for number in (seed + 1, seed)]
+        return tuple(((float(number % 97), 100.0),) for seed in seeds for number in (seed + 1, seed))
 
 
 class Candidate(Contestant):
-    straggling_ms = 0.0
+    late_ms = 0.0
     launches_per_call = 1
     kept_seeds: tuple[int, ...] = ()
 
-    def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
-        if op == "run_through":
-            time.sleep((self.device_ms + self.hidden_ms) * arguments["calls"] / 1e3)
-        if op != "time":
-            return {}
-        seeds, kept = arguments["seeds"], arguments["kept"]
+    def ask(self, request: Any) -> Any:
+        if isinstance(request, RunThrough):
+            time.sleep((self.device_ms + self.hidden_ms) * request.calls / 1e3)
+        if not isinstance(request, TimeCalls):
+            return Done()
+        seeds, kept = request.seeds, request.kept
         self.kept_seeds += (seeds[kept // 2] + 1 - kept % 2,)
-        straggling = [self.straggling_ms] * len(seeds)
-        told = {"samples": self.samples(seeds), "digests": self.digests(seeds), "straggling_ms": straggling}
-        return told | {"launches": self.launches_per_call * 2 * len(seeds)}
+        late = (self.late_ms,) * len(seeds)
+        launches = self.launches_per_call * 2 * len(seeds)
+        return TimedCalls(self.samples(seeds), self.digests(seeds), late, launches)
 
     def output_file(self) -> str:
         return "output"
@@ -70,21 +76,22 @@ class Reference:
     def restart(self) -> None:
         self.restarted += 1
 
-    def ask(self, op: str, **arguments: Any) -> dict[str, Any]:
-        if op == "baseline":
-            if arguments["kind"] == self.refuses:
+    def ask(self, request: Any, timeout_s: float = 1.0) -> Any:
+        match request:
+            case BuildBaseline(kind) if kind == self.refuses:
                 raise MachineError("did not answer within 240 s")
-            return {"reason": "cannot be captured" if arguments["kind"] == "graph" else None}
-        if op == "time":
-            seeds = arguments["seeds"]
-            return {"samples": self.eager.samples(seeds), "digests": self.eager.digests(seeds)}
-        if op == "idle":
-            return {}
-        self.compared_seeds.append(arguments["seed"])
-        return {"outputs": [FINE | ERRORS | SIZES | {"relative": self.relative}]}
+            case BuildBaseline(kind):
+                return BaselineBuilt("cannot be captured" if kind == "graph" else None)
+            case TimeBaseline(_, seeds):
+                return TimedBaseline(self.eager.samples(seeds), self.eager.digests(seeds))
+            case RunIdle():
+                return Done()
+        self.compared_seeds.append(request.seed)
+        errors = (self.relative, 1e-7, 1e-7, 1e-7)
+        return Comparison((FloatStatistics("float", "float32", 4, 0, *errors, 1e-7, 1e-8, 1e9, ()),))
 
 
-def race(candidate: Candidate, reference: Reference) -> TimingRounds:
+def timing_rounds(candidate: Candidate, reference: Reference) -> TimingRounds:
     made = TimingRounds(candidate, reference, CheckConfig(device="cpu", timing_s=1))  # type: ignore[arg-type]
     made.build_baselines()
     made.warm_up()
@@ -93,7 +100,7 @@ def race(candidate: Candidate, reference: Reference) -> TimingRounds:
 
 def test_a_candidate_twice_as_fast() -> None:
     candidate, reference = Candidate(0.2), Reference()
-    timing = race(candidate, reference).run("a GPU")
+    timing = timing_rounds(candidate, reference).run("a GPU")
     gain = timing.speedup["eager"]
     assert gain.low <= gain.value <= gain.high
     assert gain.value == pytest.approx(2.0, rel=0.02)
@@ -105,13 +112,13 @@ def test_a_candidate_twice_as_fast() -> None:
 
 def test_time_that_its_clock_does_not_show_is_cheating() -> None:
     with pytest.raises(Failed) as caught:
-        race(Candidate(0.2, hidden_ms=2), Reference()).run("a GPU")
+        timing_rounds(Candidate(0.2, hidden_ms=2), Reference()).run("a GPU")
     assert caught.value.verdict is Verdict.CHEATING
 
 
 def test_outputs_of_timed_calls_are_compared_and_nobody_knows_of_which() -> None:
     candidate, reference = Candidate(0.2), Reference()
-    made = race(candidate, reference)
+    made = timing_rounds(candidate, reference)
     made.run("a GPU")
     made.check_timed_outputs()
     assert len(reference.compared_seeds) == 3, "of the first turn, of one between, and of the last"
@@ -119,7 +126,7 @@ def test_outputs_of_timed_calls_are_compared_and_nobody_knows_of_which() -> None
 
 
 def test_wrong_outputs_in_timed_calls_fail() -> None:
-    made = race(Candidate(0.2), Reference(relative=0.5))
+    made = timing_rounds(Candidate(0.2), Reference(relative=0.5))
     made.run("a GPU")
     with pytest.raises(Failed) as caught:
         made.check_timed_outputs()
@@ -130,22 +137,22 @@ def test_timed_calls_that_return_something_else_are_cheating() -> None:
     class Lazy(Candidate):
         """Every third call does nothing."""
 
-        def digests(self, seeds: list[int]) -> list[list[list[float]]]:
+        def digests(self, seeds: tuple[int, ...]) -> tuple[tuple[tuple[float, float], ...], ...]:
             right = super().digests(seeds)
-            return [[[0.0, 50.0]] if i % 3 == 0 else one for i, one in enumerate(right)]
+            return tuple(((0.0, 50.0),) if i % 3 == 0 else one for i, one in enumerate(right))
 
     with pytest.raises(Failed) as caught:
-        race(Lazy(0.2), Reference()).run("a GPU")
+        timing_rounds(Lazy(0.2), Reference()).run("a GPU")
     assert caught.value.verdict is Verdict.CHEATING
     assert "timed calls returned something else" in caught.value.reason
 
 
 def test_work_that_goes_on_after_the_callers_stream_is_cheating() -> None:
-    class Straggler(Candidate):
-        straggling_ms = 0.5
+    class Late(Candidate):
+        late_ms = 0.5
 
     with pytest.raises(Failed) as caught:
-        race(Straggler(0.2), Reference()).run("a GPU")
+        timing_rounds(Late(0.2), Reference()).run("a GPU")
     assert "side stream" in caught.value.reason
 
 
@@ -154,22 +161,22 @@ def test_timed_calls_without_launches_are_cheating() -> None:
         launches_per_call = 0
 
     with pytest.raises(Failed) as caught:
-        race(Idle(0.2), Reference()).run("a GPU")
+        timing_rounds(Idle(0.2), Reference()).run("a GPU")
     assert "some of them none at all" in caught.value.reason
 
 
 def test_a_baseline_that_hangs_costs_only_itself() -> None:
     reference = Reference(refuses="compile")
-    timing = race(Candidate(0.2), reference).run("a GPU")
+    timing = timing_rounds(Candidate(0.2), reference).run("a GPU")
     assert reference.restarted == 1
     assert set(timing.speedup) == {"eager"}
 
 
 def test_fewer_samples_than_calls_is_cheating() -> None:
     class Short(Candidate):
-        def samples(self, seeds: list[int]) -> list[list[float]]:
+        def samples(self, seeds: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
             return super().samples(seeds)[:1]
 
     with pytest.raises(Failed) as caught:
-        race(Short(0.2), Reference()).run("a GPU")
+        timing_rounds(Short(0.2), Reference()).run("a GPU")
     assert caught.value.verdict is Verdict.CHEATING

@@ -7,6 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tilesmith.judge.reference.references import MemoryRoom, References
+from tilesmith.process.protocol.reference import Environment
+from tilesmith.tasks.roofline import TaskProfile
 from tilesmith.tasks.source import TaskSource, parse_task
 
 TASK = "class Model: pass\ndef get_inputs(): return []\n# {}\n"
@@ -16,7 +18,8 @@ class Session:
     """Stands in for a session: a folder on disk and a profile, as References sees it."""
 
     def __init__(self, folder: Path, moved: int) -> None:
-        self.folder, self.profile, self.environment, self.broken = folder, {"bytes_moved": moved}, {}, False
+        self.folder, self.profile, self.broken = folder, TaskProfile(bytes_moved=moved), False
+        self.environment = Environment("0", "3", "2", "3", "CPU")
         folder.mkdir(parents=True)
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from triton.runtime.errors import OutOfResources
 
+from tilesmith.process.protocol.codec import RequestFailure
 from tilesmith.worker.candidate.faults import explain_fault
 from tilesmith.worker.candidate.loading import execute
 from tilesmith.worker.compile import CompileFailure
@@ -20,7 +21,7 @@ def caught(action):
 
 
 def fault(error, path="kernel.py"):
-    return explain_fault(error, path)["fault"]
+    return explain_fault(error, path)
 
 
 def wrapped(inner, outer):
@@ -55,38 +56,38 @@ def wrapped(inner, outer):
 )
 def test_every_kind_has_its_verdict(error, verdict):
     found = fault(error)
-    assert found["verdict"] == verdict
-    assert found["message"]
+    assert found.verdict == verdict
+    assert found.message
 
 
 def test_what_this_machine_cannot_do_is_not_the_candidates_fault():
-    assert "needs a GPU" in explain_fault(NotOnThisMachine("needs a GPU"), "kernel.py")["unsupported"]
+    assert fault(NotOnThisMachine("needs a GPU")) == RequestFailure("unsupported", "needs a GPU")
     nested = wrapped(NotInterpretable("inline PTX"), RuntimeError("outer"))
-    assert "inline PTX" in explain_fault(nested, "kernel.py")["unsupported"]
+    assert fault(nested) == RequestFailure("unsupported", "inline PTX")
 
 
 def test_the_cause_counts_more_than_its_wrapping():
-    assert fault(wrapped(CompileFailure("line 3"), RuntimeError("launch failed")))["verdict"] == "compile_error"
-    assert fault(wrapped(MemoryError("big"), ValueError("outer")))["verdict"] == "out_of_memory"
+    assert fault(wrapped(CompileFailure("line 3"), RuntimeError("launch failed"))).verdict == "compile_error"
+    assert fault(wrapped(MemoryError("big"), ValueError("outer"))).verdict == "out_of_memory"
 
 
 def test_the_message_names_the_last_line_of_the_candidate():
     text = "def f(x):\n    return x.nothing\nclass ModelNew: pass\nf(1)\n"
     found = fault(caught(lambda: execute("/some/kernel.py", text)), "/some/kernel.py")
-    assert found["message"].startswith("line 2: return x.nothing\nAttributeError: 'int' object")
+    assert found.message.startswith("line 2: return x.nothing\nAttributeError: 'int' object")
 
 
 def test_a_syntax_error_names_its_line():
     found = fault(caught(lambda: execute("kernel.py", "x = 1\ny = = 2\n")))
-    assert (found["verdict"], found["message"].split(":")[0]) == ("syntax_error", "line 2")
+    assert (found.verdict, found.message.split(":")[0]) == ("syntax_error", "line 2")
 
 
 def test_messages_stay_short():
-    assert len(fault(ValueError("x" * 100_000))["message"]) <= 1500
-    assert len(fault(ValueError("\n".join(map(str, range(1000)))))["message"].splitlines()) < 12
+    assert len(fault(ValueError("x" * 100_000)).message) <= 1500
+    assert len(fault(ValueError("\n".join(map(str, range(1000))))).message.splitlines()) < 12
 
 
 def test_an_endless_chain_of_causes_ends():
     first, second = ValueError("a"), ValueError("b")
     first.__cause__, second.__cause__ = second, first
-    assert fault(first)["verdict"] == "runtime_error"
+    assert fault(first).verdict == "runtime_error"

@@ -5,7 +5,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from tilesmith.worker.candidate.launch_fingerprint import arguments_in_words, changed_launches, first_call
+from tilesmith.process.protocol.candidate import LaunchFingerprint
+from tilesmith.worker.candidate.launch_fingerprint import arguments_in_words, changed_launches, fingerprints_of
 
 SCALE = 2
 
@@ -19,7 +20,7 @@ def other(x: Any) -> Any:
 
 
 def launch(grid: tuple[int, ...] = (4, 1, 1), kernel: str = "k", **words: str) -> Any:
-    return (kernel, grid, words)
+    return LaunchFingerprint(kernel, grid, words)
 
 
 def test_code_and_the_numbers_it_takes_from_its_module_are_part_of_a_launch() -> None:
@@ -37,7 +38,7 @@ def test_another_number_is_another_code(monkeypatch: Any) -> None:
 
 def test_a_call_is_told_in_plain_data() -> None:
     made = SimpleNamespace(kernel="k", grid=(4, 1, 1), arguments={"n": "8"})
-    assert first_call([made], complete=True) == {"launches": [("k", (4, 1, 1), {"n": "8"})], "complete": True}
+    assert fingerprints_of([made]) == (LaunchFingerprint("k", (4, 1, 1), {"n": "8"}),)
 
 
 def test_the_first_call_may_launch_more() -> None:

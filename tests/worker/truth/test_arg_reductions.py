@@ -18,7 +18,7 @@ def mismatches(pick, operand, change):
         indices = pick(operand)
     behind = log.behind(indices)
     assert behind is not None
-    return measure(change(indices.clone()), indices, indices, behind)["mismatches"]
+    return measure(change(indices.clone()), indices, indices, behind).mismatches
 
 
 def last_of_equals(operand, dim):

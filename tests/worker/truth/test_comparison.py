@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from tilesmith.judge.decisions.error_budget import judge_outputs
+from tilesmith.process.protocol.comparison import WorstElement
 from tilesmith.records import Verdict
 from tilesmith.worker.tensors.exchange import flatten
 from tilesmith.worker.truth.comparison import layout_problem, measure, same_to_rounding, without_truth
@@ -25,23 +26,23 @@ def measured(candidate, truth, eager=None, dtype=torch.float32):
 
 def test_errors_are_relative_to_the_norm_and_to_the_largest_element():
     stats = measured([3.0, 4.5], [3.0, 4.0], [3.0, 4.25])
-    assert stats["relative"] == pytest.approx(0.5 / 5)
-    assert stats["max_relative"] == pytest.approx(0.5 / 4)
-    assert stats["eager_relative"] == pytest.approx(0.25 / 5)
-    assert stats["eager_max_relative"] == pytest.approx(0.25 / 4)
-    assert (stats["max_abs"], stats["mean_abs"]) == (0.5, 0.25)
-    assert (stats["kind"], stats["dtype"], stats["numel"], stats["misplaced"]) == ("float", "float32", 2, 0)
+    assert stats.relative == pytest.approx(0.5 / 5)
+    assert stats.max_relative == pytest.approx(0.5 / 4)
+    assert stats.eager_relative == pytest.approx(0.25 / 5)
+    assert stats.eager_max_relative == pytest.approx(0.25 / 4)
+    assert (stats.max_abs, stats.mean_abs) == (0.5, 0.25)
+    assert (stats.kind, stats.dtype, stats.numel, stats.misplaced) == ("float", "float32", 2, 0)
 
 
 def test_the_worst_places_come_first_with_what_was_expected():
     stats = measured([[1.0, 2.5], [3.0, 9.0]], [[1.0, 2.0], [3.0, 4.0]])
-    assert [place["index"] for place in stats["worst"]] == [[1, 1], [0, 1]]
-    assert stats["worst"][0] == {"index": [1, 1], "expected": "4.0", "got": "9.0"}
+    assert [place.index for place in stats.worst] == [(1, 1), (0, 1)]
+    assert stats.worst[0] == WorstElement((1, 1), "4.0", "9.0")
 
 
 def test_a_perfect_output_lists_no_worst_places():
     stats = measured([1.0, 2.0], [1.0, 2.0])
-    assert (stats["relative"], stats["worst"], stats["effective"]) == (0.0, [], 0.0)
+    assert (stats.relative, stats.worst, stats.effective) == (0.0, (), 0.0)
 
 
 @pytest.mark.parametrize(
@@ -59,71 +60,65 @@ def test_a_perfect_output_lists_no_worst_places():
 )
 def test_nan_and_infinity_belong_where_the_reference_has_them(candidate, eager, misplaced):
     stats = measured([float(c) for c in candidate], [float(e) for e in eager], [float(e) for e in eager])
-    assert stats["misplaced"] == misplaced
-    assert all(math.isfinite(stats[key]) for key in ("relative", "max_relative", "max_abs", "mean_abs"))
+    assert stats.misplaced == misplaced
+    assert all(math.isfinite(getattr(stats, key)) for key in ("relative", "max_relative", "max_abs", "mean_abs"))
 
 
 def test_misplaced_elements_are_named_before_merely_large_errors():
-    assert measured([9.0, NAN, 3.0], [1.0, 2.0, 3.0])["worst"][0] == {
-        "index": [1],
-        "expected": "2.0",
-        "got": "nan",
-    }
+    assert measured([9.0, NAN, 3.0], [1.0, 2.0, 3.0]).worst[0] == WorstElement((1,), "2.0", "nan")
 
 
 def test_something_where_nothing_should_be_is_beyond_any_bound():
     stats = measured([0.0, 1e-6], [0.0, 0.0])
-    assert stats["relative"] > 1e20
-    assert measured([0.0, 0.0], [0.0, 0.0])["relative"] == 0.0
+    assert stats.relative > 1e20
+    assert measured([0.0, 0.0], [0.0, 0.0]).relative == 0.0
 
 
 def test_empty_and_scalar_outputs():
     empty = measure(torch.empty(0, 3), torch.empty(0, 3).double(), torch.empty(0, 3), None)
     assert judge_outputs([empty], 2.0, "own").verdict is Verdict.PASSED
     scalar = measured(2.5, 2.0)
-    assert scalar["relative"] == pytest.approx(0.25)
-    assert scalar["worst"][0]["index"] == []
+    assert scalar.relative == pytest.approx(0.25)
+    assert scalar.worst[0]["index"] == []
 
 
 def test_how_many_elements_carry_pytorchs_error():
     ones = [1.0] * 8
-    assert measured(ones, ones, [1.5] * 8)["effective"] == pytest.approx(8)
-    assert measured(ones, ones, [1.5] + [1.0] * 7)["effective"] == pytest.approx(1)
+    assert measured(ones, ones, [1.5] * 8).effective == pytest.approx(8)
+    assert measured(ones, ones, [1.5] + [1.0] * 7).effective == pytest.approx(1)
 
 
 def test_layout_of_memory_does_not_matter():
     truth = torch.arange(12.0, dtype=torch.float64).reshape(3, 4)
     columns = truth.float().T.contiguous().T
     columns[1, 2] += 1
-    assert measure(columns, truth, truth.float(), None)["worst"][0]["index"] == [1, 2]
+    assert measure(columns, truth, truth.float(), None).worst[0].index == (1, 2)
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.float8_e4m3fn])
 def test_every_float_type(dtype):
     truth = torch.linspace(1, 2, 50, dtype=torch.float64)
     stats = measure(truth.to(dtype), truth, truth.to(dtype), None)
-    assert stats["relative"] == stats["eager_relative"]
-    assert stats["dtype"] == str(dtype).removeprefix("torch.")
+    assert stats.relative == stats.eager_relative
+    assert stats.dtype == str(dtype).removeprefix("torch.")
 
 
 def test_complex_numbers_count_both_parts():
     truth = torch.tensor([3 + 4j, 0j], dtype=torch.complex128)
     off = torch.tensor([3 + 4.5j, 0j], dtype=torch.complex64)
     stats = measure(off, truth, truth.to(torch.complex64), None)
-    assert stats["relative"] == pytest.approx(0.1)
-    assert measure(off.conj(), truth.conj(), truth.to(torch.complex64).conj(), None)["relative"] == pytest.approx(
-        0.1
-    )
+    assert stats.relative == pytest.approx(0.1)
+    assert measure(off.conj(), truth.conj(), truth.to(torch.complex64).conj(), None).relative == pytest.approx(0.1)
 
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.int8, torch.uint8, torch.bool])
 def test_integers_and_booleans_are_counted_not_measured(dtype):
     eager = torch.tensor([[0, 1], [1, 0]], dtype=dtype)
     candidate = eager.clone()
-    assert measure(candidate, eager, eager, None)["mismatches"] == 0
+    assert measure(candidate, eager, eager, None).mismatches == 0
     candidate[1, 0] = 0
     stats = measure(candidate, eager, eager, None)
-    assert (stats["kind"], stats["mismatches"], stats["worst"][0]["index"]) == ("exact", 1, [1, 0])
+    assert (stats.kind, stats.mismatches, stats.worst[0].index) == ("exact", 1, (1, 0))
 
 
 def test_honest_sums_that_cancel_do_not_fail():
@@ -137,7 +132,7 @@ def test_honest_sums_that_cancel_do_not_fail():
         running = torch.cumsum(x.reshape(64, 64).sum(0), 0)[-1] / 4096
         stats = measure(running, x.double().mean(), x.mean(), None)
         if judge_outputs([stats], 2.0, "own").verdict is not Verdict.PASSED:
-            failures.append((seed, stats["relative"], stats["eager_relative"]))
+            failures.append((seed, stats.relative, stats.eager_relative))
     assert len(failures) <= 1, failures
 
 
