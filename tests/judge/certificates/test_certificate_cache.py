@@ -11,7 +11,9 @@ import pytest
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.certificates.cache import certificate_key, read_certificate, write_certificate
+from tilesmith.process.protocol.reference import Environment
 from tilesmith.records import Certificate, Outcome, Trial, from_json, to_json
+from tilesmith.tasks.roofline import TaskProfile
 from tilesmith.tasks.source import parse_task
 
 CERTIFICATE = Certificate(
@@ -70,7 +72,9 @@ def test_what_a_failing_machine_left_untried_is_not_kept(own_cache: Path) -> Non
 @pytest.mark.parametrize("change", [{"k": 3.0}, {"precision": "ieee"}, {"seed": 1}])
 def test_another_budget_is_another_certificate(change: dict[str, Any]) -> None:
     task = parse_task(Path("task.py"), "class Model: pass\ndef get_inputs(): return []\n")
-    reference = SimpleNamespace(environment={"torch": "2"}, profile={"bytes_moved": 3}, plans={})
+    reference = SimpleNamespace(
+        environment=Environment("0", "3", "2", "3", "CPU"), profile=TaskProfile(bytes_moved=3), plans={}
+    )
     usual, other = (
         certificate_key(task, reference, config, "cpu")  # type: ignore[arg-type]
         for config in (CheckConfig(), CheckConfig(**change))

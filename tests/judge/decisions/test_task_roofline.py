@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import replace
 
 import pytest
 
 from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand, gpu_for_target
-from tilesmith.tasks.gpus import GPUS
+from tilesmith.process.protocol.reference import Environment
+from tilesmith.tasks.gpus import GPUS, DriverProperties
 from tilesmith.tasks.roofline import TaskProfile
 
-DRIVER = {
-    "name": "NVIDIA Mystery",
-    "capability": [9, 0],
-    "multiprocessors": 100,
-    "clock_khz": 1_000_000,
-    "memory_clock_khz": 1_000_000,
-    "bus_bits": 4096,
-    "l2_bytes": 2**25,
-    "shared_bytes_per_block": 232_448,
-}
-COPY = asdict(TaskProfile(bytes_moved=4_800_000_000, flops=0, tensor_flops=0, dtype="float32"))
+DRIVER = DriverProperties(
+    name="NVIDIA Mystery",
+    capability=(9, 0),
+    multiprocessors=100,
+    clock_khz=1_000_000,
+    memory_clock_khz=1_000_000,
+    bus_bits=4096,
+    l2_bytes=2**25,
+    shared_bytes_per_block=232_448,
+)
+COPY = TaskProfile(bytes_moved=4_800_000_000, flops=0, tensor_flops=0, dtype="float32")
+
+
+def machine(device: str, driver: DriverProperties | None) -> Environment:
+    return Environment("0", "3.11", "2", "3", device, driver=driver)
 
 
 @pytest.mark.parametrize("target", sorted({gpu.target for gpu in GPUS}))
@@ -36,22 +41,21 @@ def test_an_unknown_target_stands_for_none() -> None:
 
 
 def test_the_gpu_at_hand_is_found_by_name_before_its_clocks_are_believed() -> None:
-    known = gpu_at_hand({"device": "NVIDIA H200", "driver": DRIVER})
+    known = gpu_at_hand(machine("NVIDIA H200", DRIVER))
     assert known is not None
     assert known.name == "H200"
 
 
 def test_a_gpu_outside_the_table_is_estimated_from_its_driver() -> None:
-    gpu = gpu_at_hand({"device": "NVIDIA Mystery", "driver": DRIVER})
+    gpu = gpu_at_hand(machine("NVIDIA Mystery", DRIVER))
     assert gpu is not None
     assert gpu.target == "sm_90"
     assert gpu.memory_gb_per_s == pytest.approx(1024)
 
 
-@pytest.mark.parametrize("driver", [None, {}, DRIVER | {"memory_clock_khz": 0}])
-def test_nothing_is_made_up_without_clocks(driver: object) -> None:
-    assert gpu_at_hand({"device": "NVIDIA Mystery", "driver": driver}) is None
-    assert gpu_at_hand({}) is None
+@pytest.mark.parametrize("driver", [None, replace(DRIVER, memory_clock_khz=0)])
+def test_nothing_is_made_up_without_clocks(driver: DriverProperties | None) -> None:
+    assert gpu_at_hand(machine("NVIDIA Mystery", driver)) is None
 
 
 def test_a_copy_on_an_h200_takes_its_bytes_over_its_bandwidth() -> None:
@@ -63,5 +67,5 @@ def test_a_copy_on_an_h200_takes_its_bytes_over_its_bandwidth() -> None:
 
 def test_an_unknown_profile_has_no_floor() -> None:
     gpu = gpu_for_target("sm_90")
-    assert floor_on({}, gpu) is None
-    assert floor_on(asdict(TaskProfile(reason="cannot count")), gpu) is None
+    assert floor_on(TaskProfile(), gpu) is None
+    assert floor_on(TaskProfile(reason="cannot count"), gpu) is None
