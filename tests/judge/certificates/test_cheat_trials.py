@@ -54,7 +54,7 @@ class Reference:
 def tried(kinds: dict[str, str], result: CheatResult) -> tuple[Reference, list[Outcome]]:
     reference = Reference(kinds, result)
     trials = CheatTrials(reference, 2.0, "shrunk", False)  # type: ignore[arg-type]
-    trials.hear(("own",))
+    trials.try_on(("own",))
     return reference, [trial.outcome for trial in trials.trials()]
 
 

@@ -20,7 +20,7 @@ from tilesmith.process.protocol.comparison import (
 from tilesmith.process.protocol.reference import ListCheats, TryCheats
 from tilesmith.records import Outcome, Trial, Verdict
 
-_PATIENCE_S = 120.0
+_LIMIT_S = 120.0
 """For all cheats together; a task whose reference is slower than that is slow to judge as well."""
 
 
@@ -77,14 +77,14 @@ class CheatTrials:
     def __init__(self, reference: ReferenceSession, k: float, shape: str, strong_parameters: bool) -> None:
         self._reference, self._k, self._shape = reference, k, shape
         self._copies = {"echo", "parameters"} if strong_parameters else {"echo"}
-        self._deadline = time.monotonic() + _PATIENCE_S
+        self._deadline = time.monotonic() + _LIMIT_S
         kinds = reference.ask(ListCheats(shape)).kinds
         self._names = tuple(kinds)
         self._on_trial = {name: _CheatOnTrial(name, kind) for name, kind in kinds.items()}
         self._closed: dict[str, Trial] = {}
 
-    def hear(self, draws: tuple[str, ...], spares_allowed: bool = False) -> tuple[str, ...]:
-        """Try who is left on each draw; says which draws killed somebody."""
+    def try_on(self, draws: tuple[str, ...], spares_allowed: bool = False) -> tuple[str, ...]:
+        """Try the cheats that are left on each draw; says which draws killed one."""
         deadly = []
         for draw in draws:
             names = [n for n, s in self._on_trial.items() if not (spares_allowed and s.is_allowed)]

@@ -8,7 +8,7 @@ from tilesmith.judge.sessions import Failed
 from tilesmith.records import Verdict
 from tilesmith.syntax import parse
 
-_PRYING = frozenset(
+_FORBIDDEN = frozenset(
     (
         *("__closure__", "cell_contents", "__globals__", "__builtins__", "__subclasses__"),
         *("f_globals", "f_locals", "f_back", "tb_frame", "gi_frame", "cr_frame"),
@@ -30,7 +30,7 @@ def refuse_forbidden_names(text: str) -> None:
     """As an attribute, a name or a string, for `getattr`."""
     for node in ast.walk(parse(text)):
         name = _named(node)
-        if name in _PRYING:
+        if name in _FORBIDDEN:
             raise Failed(
                 Verdict.CHEATING,
                 f"line {getattr(node, 'lineno', '?')}: it reaches into the code that judges it ({name})",
