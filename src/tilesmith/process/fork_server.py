@@ -76,22 +76,11 @@ def _preload() -> None:
     importlib.import_module("tilesmith.worker.task.trial").warm_up()  # its imports patch torch, too
     if os.environ.get("TRITON_INTERPRET") == "1":
         importlib.import_module("tilesmith.worker.engines.interpreter.interpreter").install()
-    _warm_triton()
+    warm_triton = importlib.import_module("tilesmith.worker.compat.triton_names").warm_up
+    warm_triton(compiles=os.environ.get("TRITON_INTERPRET") != "1")
     importlib.import_module("tilesmith.worker.watch.inventory").taken()
     gc.freeze()  # or every child would search all of torch for garbage, and copy its pages by doing so
     gc.enable()
-
-
-def _warm_triton() -> None:
-    """What Triton does at its first launch and its first compilation, and remembers: half a second for each child.
-
-    Releases differ, and nothing depends on it.
-    """
-    with contextlib.suppress(Exception):
-        importlib.import_module("triton.experimental.gluon")
-    if os.environ.get("TRITON_INTERPRET") != "1":
-        with contextlib.suppress(Exception):
-            importlib.import_module("triton.runtime.cache").triton_key()
 
 
 def _serve_one(request: SpawnChild, channel_fd: int, control_fd: int) -> None:

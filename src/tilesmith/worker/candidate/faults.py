@@ -5,10 +5,10 @@ from __future__ import annotations
 import traceback
 
 import torch
-from triton.runtime.errors import OutOfResources
 
 from tilesmith.process.protocol.codec import RequestFailure
 from tilesmith.records import Verdict
+from tilesmith.worker.compat.triton_names import OutOfResources
 from tilesmith.worker.compile import CompileFailure, explain_on_gpu
 from tilesmith.worker.engines.interpreter import KernelFault, NotInterpretable, explain
 from tilesmith.worker.fake_cuda.pretend_cuda import NotOnThisMachine

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
 
+from tilesmith.worker.compat.torch_names import TorchFunctionMode
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
 
 _FRESH = {"empty", "empty_like", "new_empty", "empty_strided", "new_empty_strided", "empty_permuted"}

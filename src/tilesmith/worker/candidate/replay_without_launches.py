@@ -33,7 +33,7 @@ def replay(runner: Runner, built: Built, inputs: list[Any], request: ReplayWitho
     """Raises CheatingDetected where the code does what only a cheat does."""
 
     def work() -> ReplayReport:
-        with runner.launches.muted():
+        with runner.engine.muted():
             answered, first = _answers(runner, built, inputs, request.outputs)
             later = _later_calls(runner, built, inputs, request.calls, request.limit_s)
         changes = changed_launches(first.launches, later) if first is not None and first.complete else None
@@ -85,5 +85,7 @@ def _later_calls(
         while len(seen) < calls and time.monotonic() < deadline:
             runner.forget_launches()
             built.model(*inputs)
-            seen.append(fingerprints_of(runner.launches.launches))
+            if (launches := runner.engine.described_launches()) is None:
+                break
+            seen.append(fingerprints_of(launches))
     return seen

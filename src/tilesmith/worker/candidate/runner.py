@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +13,11 @@ from tilesmith.process.channel import Channel
 from tilesmith.process.protocol.candidate import FirstCall, LoadKernel
 from tilesmith.worker.candidate.launch_fingerprint import fingerprints_of
 from tilesmith.worker.candidate.loading import adopt_sizes
+from tilesmith.worker.compat.torch_names import DisableTorchFunction
 from tilesmith.worker.compile import install_fake_driver
-from tilesmith.worker.engines.gpu import LaunchLog
+from tilesmith.worker.engines.engine import CallSettings, LaunchEngine, observed
+from tilesmith.worker.engines.gpu import GpuEngine
 from tilesmith.worker.engines.interpreter import install as install_interpreter
-from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.fake_cuda.streams import begin_call
 from tilesmith.worker.task import seed_everything
 from tilesmith.worker.tensors import exchange
@@ -43,20 +43,14 @@ class Runner:
 
     def __init__(self, kernel: LoadKernel, channel: Channel) -> None:
         self.device, self.target = kernel.device, kernel.target
-        if self.device == "cuda":
-            torch.cuda.init()
-            self.launches: Any = LaunchLog()
-        else:
-            self.launches = install_interpreter()
-            install_fake_driver(self.target)
+        self.engine: LaunchEngine = GpuEngine() if self.device == "cuda" else _interpreter(self.target)
         self._watch = Watch(
             AllowedPaths.around(kernel.path, kernel.task), lambda reason: report_and_exit(channel, reason)
         )
 
     @contextmanager
     def candidate_code(self) -> Iterator[None]:
-        world: AbstractContextManager[Any] = pretend_cuda() if self.device == "cpu" else nullcontext()
-        with world, self._watch.over_candidate_code():
+        with self.engine.simulated_gpu(), self._watch.over_candidate_code():
             yield
 
     def forward(self, built: Built, inputs: list[Any], *modes: AbstractContextManager[Any]) -> Any:
@@ -69,44 +63,35 @@ class Runner:
             for mode in modes:
                 active.enter_context(mode)
             outputs = as_returned(built.model(*inputs))
-        if self.device == "cuda":
-            torch.cuda.synchronize()
+        self.engine.synchronize()
         return outputs
 
-    @contextmanager
-    def observing_launches(self, provenance: Provenance) -> Iterator[None]:
-        hooks = ("before_launch", "after_launch", "after_replay")
-        usual = {name: getattr(self.launches, name) for name in hooks}
-        for name in hooks:
-            setattr(self.launches, name, getattr(provenance, name))
-        try:
-            yield
-        finally:
-            for name, hook in usual.items():
-                setattr(self.launches, name, hook)
+    def observing_launches(self, provenance: Provenance) -> AbstractContextManager[None]:
+        return observed(self.engine, provenance)
 
     def forget_launches(self, schedule: int = 0, choice: int = 0, limit_s: float | None = None) -> None:
         """Before a call; the interpreter is told its order of programs, autotune config and patience."""
-        self.launches.forget()
-        if self.device == "cpu":
-            self.launches.reschedule(schedule)
-            self.launches.autotune_choice = choice
-            self.launches.deadline = time.monotonic() + limit_s if limit_s else None
+        self.engine.begin_call(CallSettings(schedule, choice, limit_s))
 
     def launched(self) -> list[str]:
-        if self.device == "cuda":
-            return list(self.launches.names)
-        return [launch.kernel for launch in self.launches.launches]
+        return self.engine.launched()
 
     def first_call(self, complete: bool) -> FirstCall | None:
-        """In the interpreter, with launches muted: what a call would have launched."""
-        return None if self.device == "cuda" else FirstCall(fingerprints_of(self.launches.launches), complete)
+        """With launches muted: what a call would have launched, where the engine knows."""
+        launches = self.engine.described_launches()
+        return None if launches is None else FirstCall(fingerprints_of(launches), complete)
+
+
+def _interpreter(target: str) -> LaunchEngine:
+    engine = install_interpreter()
+    install_fake_driver(target)
+    return engine
 
 
 def as_returned(outputs: Any) -> Any:
     """Copies made at once, behind what the caller's stream holds: what comes later comes too late."""
     refuse_lazy(outputs)
-    with torch._C.DisableTorchFunction():
+    with DisableTorchFunction():
         return exchange.map_tensors(outputs, torch.clone)
 
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tilesmith.worker.compat.triton_names import find_paths_if, get_iterable_path
+
 ALIGNMENT_BYTES = 16
 
 
@@ -51,8 +53,6 @@ class Binder:
 
     def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialized:
         """Mirrors JITFunction._pack_args, which triton before 3.6 has only inside `run`."""
-        from triton._utils import find_paths_if, get_iterable_path
-
         self._refuse_unknown_keywords(kwargs)
         wrapped = {name: _deep(_stand_in, value) for name, value in kwargs.items()}
         bound, specialization, _ = self._bind(*(_deep(_stand_in, arg) for arg in args), **wrapped)

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from typing import IO, Any
 
+import triton
+
 from tilesmith.records import KernelResources
+from tilesmith.worker.compat.triton_names import ASTSource
 from tilesmith.worker.compile.failure import CompileFailure, explain
 from tilesmith.worker.compile.jit_functions import forget_failed_hashes
 from tilesmith.worker.compile.recorded_launch import RecordedLaunch
@@ -32,9 +35,6 @@ def compile_launch(launch: RecordedLaunch, target: str = "sm_90") -> KernelResou
 
 
 def _compile(launch: RecordedLaunch, gpu: Target) -> Any:
-    import triton
-    from triton.compiler import ASTSource
-
     source_class = getattr(launch.fn, "ASTSource", ASTSource)
     with fake_driver(gpu.name), _captured_output() as log:
         try:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from tilesmith.worker.compat.triton_names import CompilationError
 from tilesmith.worker.compile.jit_functions import def_line, reachable
 from tilesmith.worker.compile.recorded_launch import RecordedLaunch
 
@@ -29,8 +30,6 @@ class CompileFailure(Exception):
 
 def explain(error: BaseException, launch: RecordedLaunch, log: str) -> str:
     """From what triton raised and printed."""
-    from triton.compiler.errors import CompilationError
-
     chain = list(_causes(error))
     located = [link for link in chain if isinstance(link, CompilationError)]
     if located:

@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
+from tilesmith.worker.compat.triton_names import JITFunction
+
 
 def def_line(fn: Any) -> int:
     """Where `def` stands in the file: triton's starting line is that of the first decorator."""
@@ -16,8 +18,6 @@ def def_line(fn: Any) -> int:
 
 def reachable(roots: Iterable[Any]) -> list[Any]:
     """The jit functions among the roots and those they can name, outside triton itself."""
-    from triton.runtime.jit import JITFunction
-
     found: dict[int, Any] = {}
     waiting = list(roots)
     while waiting:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tilesmith.worker.compat.triton_names import GPUTarget
+
 KIB = 1024
 
 
@@ -33,8 +35,6 @@ class Target:
         return divmod(digits, 10)
 
     def gpu_target(self) -> Any:
-        from triton.backends.compiler import GPUTarget
-
         return GPUTarget(self.backend, self.arch, self.warp_size)
 
     def device_properties(self) -> dict[str, Any]:

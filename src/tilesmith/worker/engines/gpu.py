@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import torch
-from triton.compiler import CompiledKernel
-from triton.runtime.autotuner import Autotuner
-from triton.runtime.jit import JITFunction
 
 from tilesmith.records import KernelResources
+from tilesmith.worker.compat.patches import Replacement, replace, replaced
+from tilesmith.worker.compat.torch_names import sleep_on_gpu
+from tilesmith.worker.compat.triton_names import Autotuner, CompiledKernel, JITFunction
+from tilesmith.worker.engines.engine import CallSettings, LaunchObserver, NoObserver
 
-_sleep = torch.cuda._sleep
 _SLEEP_KERNEL = "spin_kernel"
 _LONG_SLEEP_CYCLES = 4_000_000
 """About 2 ms: Python has queued the whole call by then."""
@@ -22,87 +22,96 @@ _CLOCK_GRAIN_US = 2.0
 _TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
 
 
-class LaunchLog:
-    """Installed once, before the candidate is loaded."""
+class GpuEngine:
+    """Installed once, before the candidate is loaded; keeps the name of every launch."""
 
     def __init__(self) -> None:
+        torch.cuda.init()
         self.names: list[str] = []
+        self.observer: LaunchObserver = NoObserver()
+        self.autotuned = 0
         self._compiled: dict[int, Any] = {}
-        self._dry = False
-        self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
-        self.after_launch: Callable[[Iterable[Any]], None] = lambda _: None
-        """They see the arguments of every launch."""
-        self.after_replay: Callable[[], None] = lambda: None
-        original = JITFunction.run
-        log = self
+        self._muted = False
+        replace(
+            [
+                Replacement(JITFunction, "run", self._observed_run(JITFunction.run)),
+                Replacement(CompiledKernel, "__getitem__", self._observed_getitem(CompiledKernel.__getitem__)),
+                Replacement(torch.cuda.CUDAGraph, "replay", self._observed_replay(torch.cuda.CUDAGraph.replay)),
+            ]
+        )
 
-        def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-            log.before_launch((*args, *kwargs.values()))
+    def _observed_run(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+            self.observer.before_launch((*args, *kwargs.values()))
             try:
-                compiled = original(self, *args, **kwargs | ({"warmup": True} if log._dry else {}))
+                compiled = original(kernel, *args, **kwargs | ({"warmup": True} if self._muted else {}))
             except Exception as error:
-                error.__dict__.setdefault("tilesmith_launched", self)
+                error.__dict__.setdefault("tilesmith_launched", kernel)
                 raise
-            log.after_launch((*args, *kwargs.values()))
-            if not kwargs.get("warmup") and not log._dry:
-                log.names.append(self.fn.__name__)
+            self.observer.after_launch((*args, *kwargs.values()))
+            if not kwargs.get("warmup") and not self._muted:
+                self.names.append(kernel.fn.__name__)
                 if compiled is not None:
-                    log._compiled[id(compiled)] = compiled
+                    self._compiled[id(compiled)] = compiled
             return compiled
 
-        JITFunction.run = run
-        self._watch_compiled()
-        self._watch_graphs()
+        return run
 
-    def _watch_compiled(self) -> None:
+    def _observed_getitem(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """`kernel = fn.warmup(...); kernel[grid](...)` launches without JITFunction.run."""
-        original = CompiledKernel.__getitem__
-        log = self
 
-        def launcher(self: Any, grid: Any) -> Any:
-            launch = original(self, grid)
+        def launcher(compiled: Any, grid: Any) -> Any:
+            launch = original(compiled, grid)
 
             def run(*args: Any, **kwargs: Any) -> Any:
-                log.names.append(_name(self))
-                log._compiled[id(self)] = self
-                log.before_launch((*args, *kwargs.values()))
-                result = None if log._dry else launch(*args, **kwargs)
-                log.after_launch((*args, *kwargs.values()))
+                self.names.append(_name(compiled))
+                self._compiled[id(compiled)] = compiled
+                self.observer.before_launch((*args, *kwargs.values()))
+                result = None if self._muted else launch(*args, **kwargs)
+                self.observer.after_launch((*args, *kwargs.values()))
                 return result
 
             return run
 
-        CompiledKernel.__getitem__ = launcher
+        return launcher
 
-    def _watch_graphs(self) -> None:
+    def _observed_replay(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A replay launches what was captured."""
-        original = torch.cuda.CUDAGraph.replay
-        log = self
 
-        def replay(self: Any) -> None:
-            log.names.append("CUDA graph")
-            original(self)
-            log.after_replay()
+        def replay(graph: Any) -> None:
+            self.names.append("CUDA graph")
+            original(graph)
+            self.observer.after_replay()
 
-        torch.cuda.CUDAGraph.replay = replay
+        return replay
 
-    @contextmanager
-    def compiling_only(self) -> Iterator[None]:
-        """Launches compile but do not start; autotuners, which would time nothing, compile every config."""
-        tune = Autotuner.run
-        self._dry, Autotuner.run = True, _compile_configs
-        try:
-            yield
-        finally:
-            self._dry, Autotuner.run = False, tune
-
-    def muted(self) -> AbstractContextManager[None]:
-        return self.compiling_only()
-
-    def forget(self) -> None:
-        """Start a new call; what autotuning tried before is not part of it."""
+    def begin_call(self, settings: CallSettings) -> None:
+        """What autotuning tried before is not part of it; a GPU leaves nothing to be set."""
         self.names.clear()
         self._compiled.clear()
+
+    def launched(self) -> list[str]:
+        return list(self.names)
+
+    def described_launches(self) -> None:
+        return None
+
+    @contextmanager
+    def muted(self) -> Iterator[None]:
+        """Launches compile but do not start; autotuners, which would time nothing, compile every config."""
+        self._muted = True
+        try:
+            with replaced([Replacement(Autotuner, "run", _compile_configs)]):
+                yield
+        finally:
+            self._muted = False
+
+    def simulated_gpu(self) -> AbstractContextManager[None]:
+        """The GPU is there."""
+        return nullcontext()
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize()
 
     def resources(self, target: str) -> list[KernelResources]:
         return [_resources(compiled, target) for compiled in self._compiled.values()]
@@ -134,9 +143,9 @@ def observe(call: Callable[[], Any], kernel_names: set[str]) -> Observation:
 
     try:
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-            _sleep(_LONG_SLEEP_CYCLES)
+            sleep_on_gpu(_LONG_SLEEP_CYCLES)
             call()
-            _sleep(1)
+            sleep_on_gpu(1)
             torch.cuda.synchronize()
     except RuntimeError:
         return Observation(None)  # the profiler's own trouble; the call itself was judged before

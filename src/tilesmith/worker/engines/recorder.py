@@ -9,17 +9,21 @@ import itertools
 import operator
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 from tilesmith.worker.candidate.launch_fingerprint import arguments_in_words
+from tilesmith.worker.compat.patches import Replacement, replaced
+from tilesmith.worker.compat.triton_names import Autotuner, JITFunction
 from tilesmith.worker.compile.binding import Binder
 from tilesmith.worker.compile.jit_functions import def_line
 from tilesmith.worker.compile.recorded_launch import RecordedLaunch
 from tilesmith.worker.compile.targets import Target, target_named
+from tilesmith.worker.engines.engine import CallSettings, LaunchObserver, NoObserver
 from tilesmith.worker.fake_cuda.driver import fake_driver
+from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 
 CUDA_GRID_LIMITS = (2**31 - 1, 65535, 65535)
 
@@ -27,7 +31,7 @@ CUDA_GRID_LIMITS = (2**31 - 1, 65535, 65535)
 class RecordedKernel:
     """Returned where triton returns a CompiledKernel: plausible numbers for occupancy arithmetic."""
 
-    def __init__(self, recorder: Recorder, launch: RecordedLaunch) -> None:
+    def __init__(self, recorder: RecorderEngine, launch: RecordedLaunch) -> None:
         self._recorder = recorder
         self._launch = launch
         self.name = launch.kernel
@@ -49,16 +53,37 @@ class RecordedKernel:
         return lambda *_, **__: self._recorder.note(self._launch, grid)
 
 
-class Recorder:
+class RecorderEngine:
     """Takes the place of JITFunction.run and Autotuner.run."""
 
     def __init__(self, target: Target, all_configs: bool) -> None:
         self.launches: list[RecordedLaunch] = []
+        self.observer: LaunchObserver = NoObserver()
+        """Never asked: no launch takes place."""
+        self.autotuned = 0
         self._target = target
         self._all_configs = all_configs
         self._binders: dict[int, tuple[Any, Binder]] = {}
         self._autotuned_calls = itertools.count()
         self._current_call: int | None = None
+
+    def begin_call(self, settings: CallSettings) -> None:
+        self.launches.clear()
+
+    def launched(self) -> list[str]:
+        return [launch.kernel for launch in self.launches]
+
+    def described_launches(self) -> list[RecordedLaunch]:
+        return self.launches
+
+    def muted(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def simulated_gpu(self) -> AbstractContextManager[None]:
+        return pretend_cuda()
+
+    def synchronize(self) -> None:
+        """Nothing was started."""
 
     def run(self, fn: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> RecordedKernel:
         for hook in getattr(fn, "pre_run_hooks", ()):
@@ -137,15 +162,14 @@ class Recorder:
 @contextmanager
 def recording(all_configs: bool = False, target: str = "sm_90") -> Iterator[list[RecordedLaunch]]:
     """Yields the list that fills with launches. Alignment hints are those of `target`'s vendor."""
-    from triton.runtime.autotuner import Autotuner
-    from triton.runtime.jit import JITFunction
+    recorder = RecorderEngine(target_named(target), all_configs)
 
-    recorder = Recorder(target_named(target), all_configs)
-    before = JITFunction.run, Autotuner.run
-    with fake_driver(target):
-        JITFunction.run = lambda self, *args, **kwargs: recorder.run(self, *args, **kwargs)
-        Autotuner.run = lambda self, *args, **kwargs: recorder.run_autotuned(self, *args, **kwargs)
-        try:
-            yield recorder.launches
-        finally:
-            JITFunction.run, Autotuner.run = before
+    def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        return recorder.run(kernel, *args, **kwargs)
+
+    def run_autotuned(tuner: Any, *args: Any, **kwargs: Any) -> Any:
+        return recorder.run_autotuned(tuner, *args, **kwargs)
+
+    replacements = [Replacement(JITFunction, "run", run), Replacement(Autotuner, "run", run_autotuned)]
+    with fake_driver(target), replaced(replacements):
+        yield recorder.launches

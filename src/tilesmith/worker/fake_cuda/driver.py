@@ -6,11 +6,12 @@ while they only build a grid; without a GPU the real driver would fail on the qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from types import SimpleNamespace
 from typing import Any
 
+from tilesmith.worker.compat.triton_names import driver_replaced, set_driver
 from tilesmith.worker.compile.targets import Target, target_named
 
 _PRETENDED_MS = 10.0
@@ -118,20 +119,9 @@ def _bench_once(call: Callable[[], Any], quantiles: Sequence[float] | None = Non
 
 def install_fake_driver(target: str = "sm_90") -> None:
     """For the rest of this process; also under TRITON_INTERPRET=1."""
-    from triton.runtime.driver import driver
-
-    driver.set_active(FakeDriver(target_named(target)))
+    set_driver(FakeDriver(target_named(target)))
 
 
-@contextmanager
-def fake_driver(target: str = "sm_90") -> Iterator[None]:
-    """For the block only. What was active before is kept by value: reading it could fail without a GPU."""
-    from triton.runtime.driver import driver
-
-    before = dict(vars(driver))
-    install_fake_driver(target)
-    try:
-        yield
-    finally:
-        vars(driver).clear()
-        vars(driver).update(before)
+def fake_driver(target: str = "sm_90") -> AbstractContextManager[None]:
+    """For the block only."""
+    return driver_replaced(FakeDriver(target_named(target)))

@@ -11,11 +11,19 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode, UnsupportedOperatorException
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_flatten, tree_map_only, tree_unflatten
 
 from tilesmith.worker.candidate.guarded_memory import poison
+from tilesmith.worker.compat.torch_names import (
+    DisableTorchFunction,
+    FakeTensorMode,
+    TorchDispatchMode,
+    UnsupportedOperatorException,
+    schema_of,
+    storage_of,
+    tree_flatten,
+    tree_map_only,
+    tree_unflatten,
+)
 from tilesmith.worker.fake_cuda.streams import NOT_WHILE_CAPTURING
 
 Step = Callable[[], None]
@@ -36,7 +44,7 @@ class CapturingMode(TorchDispatchMode):
             parts = func.decompose(*args, **kwargs)
         if parts is not NotImplemented:
             return parts
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             return func(*args, **kwargs) if _moves_no_data(func) else self._noted(func, args, kwargs)
 
     def _noted(self, func: Any, args: Any, kwargs: Any) -> Any:
@@ -45,7 +53,7 @@ class CapturingMode(TorchDispatchMode):
         twins = _Twins(args, kwargs)
         leaves, form = tree_flatten(twins.run(func))
         sources = [twins.original(leaf) for leaf in leaves]
-        if not func._schema.is_mutable and any(source is not None for source in sources):
+        if not schema_of(func).is_mutable and any(source is not None for source in sources):
             return func(*args, **kwargs)  # a view that its schema does not admit to
         memory = [
             _fresh_like(leaf) if isinstance(leaf, torch.Tensor) and source is None else None
@@ -65,7 +73,7 @@ def _moves_no_data(func: Any) -> bool:
     """Views, and changes to a tensor's shape alone: real from the start, and the same at every replay."""
     if torch.Tag.inplace_view in func.tags:
         return True
-    aliases = [made.alias_info for made in func._schema.returns]
+    aliases = [made.alias_info for made in schema_of(func).returns]
     return any(alias is not None and not alias.is_write for alias in aliases)
 
 
@@ -106,8 +114,8 @@ class _Twins:
         """The argument whose memory the result lies in."""
         if not isinstance(result, torch.Tensor):
             return None
-        place = _storage(result)
-        return next((real for real, twin in self._pairs.values() if _storage(twin) == place), None)
+        place = storage_of(result)
+        return next((real for real, twin in self._pairs.values() if storage_of(twin) == place), None)
 
 
 def _same_layout(tensor: torch.Tensor) -> torch.Tensor:
@@ -119,10 +127,6 @@ def _fresh_like(result: torch.Tensor) -> torch.Tensor:
     fresh = torch.empty_strided(result.shape, result.stride(), dtype=result.dtype)
     poison(fresh)
     return fresh
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    return int(tensor.untyped_storage()._cdata)
 
 
 def _repetition(func: Any, args: Any, kwargs: Any, memory: list[torch.Tensor | None]) -> Step:

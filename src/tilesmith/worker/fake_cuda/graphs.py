@@ -14,9 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.utils._python_dispatch import _get_current_dispatch_mode_stack
 
+from tilesmith.worker.compat.torch_names import DisableTorchFunction, FakeTensorMode, active_dispatch_modes
 from tilesmith.worker.fake_cuda import streams
 from tilesmith.worker.fake_cuda.graph_capture import CapturingMode, Step, frozen
 
@@ -32,7 +31,7 @@ class _Capture:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
-        faking = any(isinstance(mode, FakeTensorMode) for mode in _get_current_dispatch_mode_stack())
+        faking = any(isinstance(mode, FakeTensorMode) for mode in active_dispatch_modes())
         self._mode = None if faking else CapturingMode(self.steps)
 
     def begin(self) -> None:
@@ -131,7 +130,7 @@ class CUDAGraph:
 
 
 def _repeat(steps: list[Step]) -> None:
-    with torch.no_grad(), torch._C.DisableTorchFunction():
+    with torch.no_grad(), DisableTorchFunction():
         for step in steps:
             step()
 

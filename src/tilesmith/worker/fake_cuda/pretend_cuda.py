@@ -5,7 +5,7 @@
         assert x.is_cuda and torch.cuda.is_available()
 
 aten checks devices for real, so it never sees a `cuda` one: a TorchFunctionMode translates
-what Python code asks of torch, and patches stand in for `torch.cuda`, for the constructors
+what Python code asks of torch, and replacements stand in for `torch.cuda`, for the constructors
 a mode cannot see, and for torch.compile (which would trace the pretence).
 
 Fake tensors can really be on `cuda`; for them `translate=False` leaves devices alone.
@@ -19,12 +19,19 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
-from unittest import mock
 
 import torch
-from torch.overrides import TorchFunctionMode
-from torch.utils._device import _device_constructors
 
+from tilesmith.worker.compat.patches import Replacement, replaced
+from tilesmith.worker.compat.torch_names import (
+    PARSE_TO,
+    RUN_BACKWARD,
+    TorchFunctionMode,
+    default_device_context,
+    device_constructors,
+    parse_to,
+    run_backward,
+)
 from tilesmith.worker.fake_cuda.graphs import NotOnThisMachine, abandon_capture
 from tilesmith.worker.fake_cuda.torch_cuda import FakeGpu, cuda_api, other_stream_and_graph_names
 from tilesmith.worker.fake_cuda.torch_work import noted
@@ -67,7 +74,7 @@ class _CudaMode(TorchFunctionMode):
             tensor.pin_memory: lambda t, *_: t,
             torch.device: lambda *args, **kwargs: CUDA if args == (0,) else torch.device(*args, **kwargs),
         }
-        self._constructors = _device_constructors()
+        self._constructors = device_constructors()
 
     def __torch_function__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -150,37 +157,36 @@ def _to_cpu(value: Any) -> Any:
     return "cpu" if _means_cuda(value) else value
 
 
-def _api_patches(gpu: FakeGpu) -> list[tuple[Any, str, Any]]:
-    """(owner, name, stand-in) for what asks about the GPU."""
+def _api_replacements(gpu: FakeGpu) -> list[Replacement]:
+    """For what asks about the GPU."""
     return [
-        *((torch.cuda, name, stand_in) for name, stand_in in cuda_api(gpu).items()),
+        *(Replacement(torch.cuda, name, stand_in) for name, stand_in in cuda_api(gpu).items()),
         *other_stream_and_graph_names(),
-        (torch, "compile", _uncompiled),
-        (torch.nn.Module, "compile", lambda self, *_, **__: None),
-        (torch.backends.cudnn, "is_acceptable", lambda tensor: False),
-        (torch.version, "cuda", "12.8"),
+        Replacement(torch, "compile", _uncompiled),
+        Replacement(torch.nn.Module, "compile", lambda self, *_, **__: None),
+        Replacement(torch.backends.cudnn, "is_acceptable", lambda tensor: False),
+        Replacement(torch.version, "cuda", "12.8"),
     ]
 
 
-def _translating_patches() -> list[tuple[Any, str, Any]]:
-    """(owner, name, stand-in) for constructors that take a device and that a mode cannot see."""
-    parse_to = torch._C._nn._parse_to
+def _translating_replacements() -> list[Replacement]:
+    """For constructors that take a device and that a mode cannot see."""
 
     def parse_to_by_number(*args: Any, **kwargs: Any) -> Any:
         numbered = args and isinstance(args[0], int)
         return parse_to(*((CUDA, *args[1:]) if numbered else args), **kwargs)
 
     return [
-        (torch.cuda.amp, "autocast", _CudaAutocast),
-        (torch.amp, "autocast", _Autocast),
-        (torch, "autocast", _Autocast),
-        (torch, "is_autocast_enabled", _translated(torch.is_autocast_enabled, 0, "device_type", "cuda")),
-        (torch, "get_autocast_dtype", _translated(torch.get_autocast_dtype, 0, "device_type", "cuda")),
-        (torch, "get_autocast_gpu_dtype", lambda: torch.get_autocast_dtype("cuda")),
-        (torch, "Generator", _Generator),
-        (torch, "load", _translated(torch.load, 1, "map_location", None)),
-        (torch.autograd, "_engine_run_backward", _pretending(torch.autograd._engine_run_backward)),
-        (torch._C._nn, "_parse_to", parse_to_by_number),
+        Replacement(torch.cuda.amp, "autocast", _CudaAutocast),
+        Replacement(torch.amp, "autocast", _Autocast),
+        Replacement(torch, "autocast", _Autocast),
+        Replacement(torch, "is_autocast_enabled", _translated(torch.is_autocast_enabled, 0, "device_type", "cuda")),
+        Replacement(torch, "get_autocast_dtype", _translated(torch.get_autocast_dtype, 0, "device_type", "cuda")),
+        Replacement(torch, "get_autocast_gpu_dtype", lambda: torch.get_autocast_dtype("cuda")),
+        Replacement(torch, "Generator", _Generator),
+        Replacement(torch, "load", _translated(torch.load, 1, "map_location", None)),
+        Replacement(*RUN_BACKWARD, _pretending(run_backward)),
+        Replacement(*PARSE_TO, parse_to_by_number),
     ]
 
 
@@ -188,11 +194,11 @@ def _translating_patches() -> list[tuple[Any, str, Any]]:
 def _settings_restored() -> Iterator[None]:
     """Global switches that CUDA code likes to set and that would outlive the block."""
     precision = torch.get_float32_matmul_precision()
-    default_context = getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None)
+    default_context = default_device_context()
     try:
         yield
     finally:
-        if getattr(torch._GLOBAL_DEVICE_CONTEXT, "device_context", None) is not default_context:
+        if default_device_context() is not default_context:
             torch.set_default_device(default_context.device if default_context else None)
         torch.set_float32_matmul_precision(precision)
 
@@ -205,12 +211,12 @@ def pretend_cuda(
     translate: bool = True,
 ) -> Iterator[None]:
     """Until the block ends, this process seems to have one GPU of that description."""
-    patches = _api_patches(FakeGpu(name, capability, sms)) + (_translating_patches() if translate else [])
+    replacements = _api_replacements(FakeGpu(name, capability, sms))
+    replacements += _translating_replacements() if translate else []
     with ExitStack() as stack:
         stack.enter_context(_settings_restored())
         stack.callback(abandon_capture)
-        for owner, attribute, stand_in in patches:
-            stack.enter_context(mock.patch.object(owner, attribute, stand_in, create=True))
+        stack.enter_context(replaced(replacements))
         if translate:
             stack.enter_context(_CudaMode())
         yield

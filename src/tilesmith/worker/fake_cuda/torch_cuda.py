@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.compat.patches import Replacement
+from tilesmith.worker.compat.torch_names import LAZY_INIT, RAW_STREAM
 from tilesmith.worker.compile.targets import TARGETS
 from tilesmith.worker.fake_cuda import graphs, streams
 
@@ -101,7 +103,6 @@ def _facts(gpu: FakeGpu) -> dict[str, Any]:
         "is_available": lambda: True,
         "is_initialized": lambda: True,
         "init": _nothing,
-        "_lazy_init": _nothing,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
         "set_device": _nothing,
@@ -166,19 +167,20 @@ def _streams_and_graphs() -> dict[str, Any]:
     }
 
 
-def other_stream_and_graph_names() -> list[tuple[Any, str, Any]]:
-    """(owner, name, stand-in) for what streams and graphs are called outside of torch.cuda itself."""
+def other_stream_and_graph_names() -> list[Replacement]:
+    """For what streams and graphs are called outside of torch.cuda itself, or privately."""
     return [
-        (torch, "Stream", streams.AnyStream),
-        (torch, "Event", streams.AnyEvent),
-        (torch.cuda.streams, "Stream", streams.Stream),
-        (torch.cuda.streams, "ExternalStream", streams.ExternalStream),
-        (torch.cuda.streams, "Event", streams.Event),
-        (torch.cuda.graphs, "CUDAGraph", graphs.CUDAGraph),
-        (torch.cuda.graphs, "graph", graphs.graph),
-        (torch.cuda.graphs, "graph_pool_handle", graphs.graph_pool_handle),
-        (torch.Tensor, "record_stream", lambda tensor, stream: None),
-        (torch._C, "_cuda_getCurrentRawStream", lambda device=0: streams.current_stream().cuda_stream),
+        Replacement(torch, "Stream", streams.AnyStream),
+        Replacement(torch, "Event", streams.AnyEvent),
+        Replacement(torch.cuda.streams, "Stream", streams.Stream),
+        Replacement(torch.cuda.streams, "ExternalStream", streams.ExternalStream),
+        Replacement(torch.cuda.streams, "Event", streams.Event),
+        Replacement(torch.cuda.graphs, "CUDAGraph", graphs.CUDAGraph),
+        Replacement(torch.cuda.graphs, "graph", graphs.graph),
+        Replacement(torch.cuda.graphs, "graph_pool_handle", graphs.graph_pool_handle),
+        Replacement(torch.Tensor, "record_stream", lambda tensor, stream: None),
+        Replacement(*RAW_STREAM, lambda device=0: streams.current_stream().cuda_stream),
+        Replacement(*LAZY_INIT, lambda *_, **__: None),
     ]
 
 

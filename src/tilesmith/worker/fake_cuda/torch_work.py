@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.compat.torch_names import storage_of
 from tilesmith.worker.fake_cuda import streams
 from tilesmith.worker.tensors.exchange import tensors_in
 
@@ -71,4 +72,4 @@ def _is_in_place(name: str) -> bool:
 
 
 def _storage(tensor: torch.Tensor) -> int:
-    return int(tensor.untyped_storage()._cdata) if tensor.layout == torch.strided else id(tensor)
+    return storage_of(tensor) if tensor.layout == torch.strided else id(tensor)

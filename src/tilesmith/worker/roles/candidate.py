@@ -19,7 +19,7 @@ from tilesmith.worker.candidate.faults import explain_fault
 from tilesmith.worker.candidate.loading import construct, execute
 from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import Built, Runner
-from tilesmith.worker.engines.gpu import observe
+from tilesmith.worker.engines.gpu import GpuEngine, observe
 from tilesmith.worker.fake_cuda.streams import unjoined
 from tilesmith.worker.roles.request_loop import answer_requests
 from tilesmith.worker.task.torch_steps import MOST_STEPS, Step
@@ -67,7 +67,7 @@ class CandidateRole:
 
     def compile_ahead(self, request: protocol.CompileAhead) -> Done:
         """Best effort: whatever fails here fails again, and is judged, in the first real run."""
-        with self._runner.launches.compiling_only(), contextlib.suppress(Exception):
+        with self._runner.engine.muted(), contextlib.suppress(Exception):
             self._runner.forward(self._models[request.variant], self._read(request.inputs))
         return Done()
 
@@ -94,7 +94,7 @@ class CandidateRole:
             devices=tuple(sorted({str(t.device.type) for t in tensors})),
             damage=guard.damage(),
             unjoined=() if on_gpu else tuple(unjoined()),
-            autotuned=0 if on_gpu else self._runner.launches.autotuned,
+            autotuned=self._runner.engine.autotuned,
         )
 
     def _watched_forward(self, variant: str, inputs: list[Any], guard: Any, path: str) -> tuple[Any, list[Step]]:
@@ -112,8 +112,9 @@ class CandidateRole:
         values, built = self._read(request.inputs), self._models[request.variant]
         self._runner.forget_launches()
         self._runner.forward(built, values)
-        names = self._runner.launches.kernel_names()
-        resources = self._runner.launches.resources(self._runner.target)
+        engine = self._runner.engine
+        assert isinstance(engine, GpuEngine)
+        names, resources = engine.kernel_names(), engine.resources(self._runner.target)
         with self._runner.candidate_code(), torch.no_grad():
             seen = observe(lambda: built.model(*values), names)
         return protocol.KernelInspection(tuple(resources), seen.share, tuple(seen.unjoined))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import torch
-import triton
 
 from tilesmith.process.channel import Channel
 from tilesmith.process.protocol import machine as protocol
+from tilesmith.worker.compat.triton_names import active_driver
 from tilesmith.worker.compile import TARGETS
 from tilesmith.worker.roles.environment import describe_environment
 from tilesmith.worker.roles.request_loop import answer_requests, explain_own_failure
@@ -29,5 +29,5 @@ class ProbeRole:
 
     def warm_cache(self, request: protocol.WarmCache) -> protocol.CacheWarmed:
         torch.cuda.init()
-        triton.runtime.driver.active.get_current_target()
-        return protocol.CacheWarmed(hasattr(triton.runtime.driver.active, "utils"))
+        active_driver().get_current_target()
+        return protocol.CacheWarmed(hasattr(active_driver(), "utils"))

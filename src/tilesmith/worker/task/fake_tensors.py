@@ -12,18 +12,18 @@ import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
-from unittest import mock
 
 import torch
-from torch._subclasses import fake_tensor
 
+from tilesmith.worker.compat.patches import Replacement, replace, replaced
+from tilesmith.worker.compat.torch_names import FAKE_TENSOR_LOG, DisableTorchFunction, FakeTensor, FakeTensorMode
 from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 
 
 @contextmanager
 def fake_tensors() -> Iterator[None]:
     """Quiet, because a variant that fails is an answer, not news."""
-    log = logging.getLogger(fake_tensor.__name__)
+    log = logging.getLogger(FAKE_TENSOR_LOG)
     level = log.level
     log.setLevel(logging.CRITICAL)
     try:
@@ -39,16 +39,16 @@ def gpu_or_none() -> AbstractContextManager[None]:
     return nullcontext() if torch.cuda.is_available() else pretend_cuda()
 
 
-def _fake_mode() -> fake_tensor.FakeTensorMode:
-    mode = fake_tensor.FakeTensorMode(allow_non_fake_inputs=True)
+def _fake_mode() -> FakeTensorMode:
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
     converter = mode.fake_tensor_converter
     convert = converter.from_real_tensor
 
-    def from_real_tensor(*args: Any, **kwargs: Any) -> fake_tensor.FakeTensor:
-        with torch._C.DisableTorchFunction():
+    def from_real_tensor(*args: Any, **kwargs: Any) -> FakeTensor:
+        with DisableTorchFunction():
             return convert(*args, **kwargs)
 
-    converter.from_real_tensor = from_real_tensor
+    replace([Replacement(converter, "from_real_tensor", from_real_tensor)])
     return mode
 
 
@@ -56,15 +56,15 @@ def _swapping_fakes() -> AbstractContextManager[Any]:
     swap_real_ones = torch.utils.swap_tensors
 
     def swap_tensors(one: torch.Tensor, other: torch.Tensor) -> None:
-        if isinstance(one, fake_tensor.FakeTensor) and isinstance(other, fake_tensor.FakeTensor):
+        if isinstance(one, FakeTensor) and isinstance(other, FakeTensor):
             _swap(one, other)
         else:
             swap_real_ones(one, other)
 
-    return mock.patch.object(torch.utils, "swap_tensors", swap_tensors)
+    return replaced([Replacement(torch.utils, "swap_tensors", swap_tensors)])
 
 
-def _swap(one: fake_tensor.FakeTensor, other: fake_tensor.FakeTensor) -> None:
+def _swap(one: FakeTensor, other: FakeTensor) -> None:
     """Both keep their identity, so tied weights stay tied. The values that small fakes remember belong to the
     data they had, so they are forgotten."""
     kept = one.data

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
+from tilesmith.worker.compat.torch_names import TorchDispatchMode
 from tilesmith.worker.task.loading import tensors_in
 from tilesmith.worker.task.recurrent_shapes import RecurrentCall, recurrent_by_shape
 

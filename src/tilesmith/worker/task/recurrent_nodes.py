@@ -12,6 +12,9 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.compat.patches import Replacement, replaced
+from tilesmith.worker.compat.torch_names import recurrent_functions
+
 _ARGUMENTS = (
     "Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, "
     "bool bidirectional, bool batch_first"
@@ -31,15 +34,10 @@ _library: list[Any] = []
 def recurrent_as_nodes() -> Iterator[None]:
     """Inside, recurrent modules call the stand-ins; a packed sequence is still unrolled."""
     _make_stand_ins()
-    functions = torch._VF
-    originals = {kind: getattr(functions, kind) for kind in _SCHEMAS}
-    for kind, original in originals.items():
-        setattr(functions, kind, _redirected(getattr(torch.ops.tilesmith_trace, kind), original))
-    try:
+    nodes = torch.ops.tilesmith_trace
+    redirected = {kind: _redirected(getattr(nodes, kind), getattr(recurrent_functions, kind)) for kind in _SCHEMAS}
+    with replaced(Replacement(recurrent_functions, *one) for one in redirected.items()):
         yield
-    finally:
-        for kind, original in originals.items():
-            setattr(functions, kind, original)
 
 
 def _redirected(stand_in: Any, original: Any) -> Callable[..., Any]:

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 
 import torch
 
+from tilesmith.worker.compat.patches import Replacement, replaced
+from tilesmith.worker.compat.torch_names import recurrent_functions
+
 KINDS = ("gru", "lstm", "rnn_tanh", "rnn_relu")
 POINTWISE_PER_HIDDEN = 10
 """Activations, products and sums per hidden unit and step: about ten for a GRU or an LSTM."""
@@ -29,15 +32,9 @@ class RecurrentCall(NamedTuple):
 @contextmanager
 def recurrent_by_shape(report: Callable[[RecurrentCall], None]) -> Iterator[None]:
     """Inside, recurrent modules return empty outputs of the right shape and report their cost."""
-    functions = torch._VF
-    originals = {kind: getattr(functions, kind) for kind in KINDS}
-    for kind, original in originals.items():
-        setattr(functions, kind, _shape_only(kind, original, report))
-    try:
+    shape_only = {kind: _shape_only(kind, getattr(recurrent_functions, kind), report) for kind in KINDS}
+    with replaced(Replacement(recurrent_functions, *one) for one in shape_only.items()):
         yield
-    finally:
-        for kind, original in originals.items():
-            setattr(functions, kind, original)
 
 
 def _shape_only(kind: str, original: Any, report: Callable[[RecurrentCall], None]) -> Callable[..., Any]:

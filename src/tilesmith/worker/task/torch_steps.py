@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from tilesmith.worker.compat.torch_names import TorchDispatchMode
 from tilesmith.worker.tensors.exchange import tensors_in
 
 Step = tuple[str, int]

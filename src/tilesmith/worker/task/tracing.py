@@ -11,10 +11,9 @@ from typing import Any
 
 import torch
 from torch import fx, nn
-from torch.fx.experimental.proxy_tensor import make_fx
-from torch.overrides import TorchFunctionMode
 
 from tilesmith.tasks.graph import MOST_NODES, Graph, Node, Parameter
+from tilesmith.worker.compat.torch_names import TorchFunctionMode, trace_on_fakes
 from tilesmith.worker.task.fake_tensors import fake_tensors
 from tilesmith.worker.task.faults import one_line
 from tilesmith.worker.task.graph_records import (
@@ -110,9 +109,8 @@ class _Recording:
             self._outputs = laid_out(found, leaves)
             return leaves
 
-        tracer = make_fx(forward, tracing_mode="real", pre_dispatch=True, _allow_non_fake_inputs=True)
         with recurrent_as_nodes():
-            return tracer(*tensors, *self._owned.values())
+            return trace_on_fakes(forward)(*tensors, *self._owned.values())
 
     def translated(self, module: fx.GraphModule) -> Graph:
         nodes = list(module.graph.nodes)

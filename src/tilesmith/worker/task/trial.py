@@ -13,9 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch._subclasses import fake_tensor
 
 from tilesmith.errors import MachineError, TaskError
+from tilesmith.worker.compat.torch_names import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+    UnsupportedFakeTensorException,
+    UnsupportedOperatorException,
+)
 from tilesmith.worker.task.fake_tensors import fake_tensors, gpu_or_none
 from tilesmith.worker.task.loading import build_model, load_task, run_forward, tensors_in, unload
 from tilesmith.worker.task.operator_counts import counting
@@ -24,10 +30,10 @@ from tilesmith.worker.task.torch_steps import Step, Steps
 REAL_RUN_ELEMENTS = 4_000_000
 REAL_RUN_FLOPS = 1_000_000_000
 UNFAKEABLE = (
-    fake_tensor.UnsupportedFakeTensorException,
-    fake_tensor.DynamicOutputShapeException,
-    fake_tensor.DataDependentOutputException,
-    fake_tensor.UnsupportedOperatorException,
+    UnsupportedFakeTensorException,
+    DynamicOutputShapeException,
+    DataDependentOutputException,
+    UnsupportedOperatorException,
     NotImplementedError,
 )
 
@@ -68,7 +74,7 @@ def try_task(path: Path, text: str) -> TaskTrial:
 
 def warm_up() -> None:
     """Pays the first fake tensor's second of imports, for a process that will fork."""
-    with fake_tensor.FakeTensorMode():
+    with FakeTensorMode():
         torch.nn.functional.relu(torch.empty(1))
 
 

@@ -18,12 +18,13 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.compat.torch_names import CudaEvent, sleep_on_gpu
 from tilesmith.worker.tensors.exchange import flatten, map_tensors
 from tilesmith.worker.timing.digests import Digest, digest_of
 from tilesmith.worker.timing.timing_inputs import TimingInputs
 
-_now, _event = time.perf_counter, torch._C._CudaEventBase if hasattr(torch._C, "_CudaEventBase") else None
-_synchronize, _sleep, _current_stream = torch.cuda.synchronize, torch.cuda._sleep, torch.cuda.current_stream
+_now = time.perf_counter
+_synchronize, _current_stream = torch.cuda.synchronize, torch.cuda.current_stream
 _FLUSH_BYTES = 256 * 2**20
 _SLEEP_CYCLES = 300_000
 """About 0.15 ms."""
@@ -91,8 +92,8 @@ class Stopwatch:
         """
         torch.manual_seed(seed + 1)
         _synchronize()
-        start, end, stream = _new_event(), _new_event(), _current_stream()
-        _sleep(_SLEEP_CYCLES)
+        start, end, stream = CudaEvent(enable_timing=True), CudaEvent(enable_timing=True), _current_stream()
+        sleep_on_gpu(_SLEEP_CYCLES)
         self._inputs.vary(seed + 1)
         self._flush.zero_()
         start.record(stream)
@@ -113,8 +114,3 @@ class Stopwatch:
         if len(turn.digests) == kept:
             turn.kept = map_tensors(result, torch.clone)
         turn.digests.append(tuple(digest_of(tensor) for tensor in flatten(result).tensors))
-
-
-def _new_event() -> Any:
-    assert _event is not None
-    return _event(enable_timing=True)

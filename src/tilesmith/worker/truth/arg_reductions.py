@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from tilesmith.worker.compat.torch_names import TorchDispatchMode, schema_of
 
 _INDEX_RESULT = {
     "argmax": None,
@@ -84,7 +85,7 @@ def _item(result: Any, position: int) -> Any:
 
 def _dim(func: Any, args: Any, kwargs: dict[str, Any]) -> int | None:
     """The `dim` argument by the operator's own schema, with its default."""
-    for position, argument in enumerate(func._schema.arguments):
+    for position, argument in enumerate(schema_of(func).arguments):
         if argument.name == "dim":
             value = args[position] if position < len(args) else kwargs.get("dim", argument.default_value)
             return None if value is None else int(value)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode
+
+from tilesmith.worker.compat.torch_names import TorchFunctionMode
 
 _CONVOLUTIONS = {"conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d"}
 _RECURRENT = {"gru", "lstm", "rnn_tanh", "rnn_relu"}

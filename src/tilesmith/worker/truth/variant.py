@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 from torch import nn
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tilesmith.errors import TaskError
 from tilesmith.process.protocol.comparison import ExactStatistics, FloatStatistics, OutputStatistics
+from tilesmith.worker.compat.torch_names import FakeTensorMode
 from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.task import LoadedTask, build_model, seed_everything
 from tilesmith.worker.task.torch_steps import Step, Steps

@@ -6,7 +6,8 @@ from typing import Any, Self
 
 import torch
 from torch import nn
-from torch.overrides import TorchFunctionMode
+
+from tilesmith.worker.compat.torch_names import TorchFunctionMode
 
 _NARROW = (torch.float32, torch.float16, torch.bfloat16)
 

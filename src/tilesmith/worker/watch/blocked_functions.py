@@ -1,4 +1,4 @@
-"""Functions that no kernel needs and that raise no audit event: closed while candidate code runs."""
+"""Functions that no kernel needs and that raise no audit event: blocked while candidate code runs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.compat.patches import Replacement, replaced
+from tilesmith.worker.compat.torch_names import COMPILE_KERNEL
 from tilesmith.worker.watch.code_origin import Origin, frames, origin_of, responsible
 
 Report = Callable[[str], None]
@@ -41,41 +43,38 @@ _WANTED: tuple[tuple[Any, str, str], ...] = (
     (signal, "setitimer", _SIGNALS),
     (torch, "from_file", _FILES),
     (torch.cuda.memory, "change_current_allocator", _ALLOCATOR),
-    (torch.cuda, "_compile_kernel", _COMPILER),
+    (*COMPILE_KERNEL, _COMPILER),
     *((os, name, _CHANNEL) for name in _DESCRIPTOR_FUNCTIONS),
 )
 """Owner, name, and what it means that a candidate went through."""
-_DOORS = tuple(door for door in _WANTED if hasattr(door[0], door[1]))
+_BLOCKED = tuple(function for function in _WANTED if hasattr(function[0], function[1]))
 """Releases of Python and torch differ."""
 
 
 @contextmanager
-def closed(report: Report) -> Iterator[dict[tuple[int, str], Any]]:
-    """Yields what stands in the place of each function, for whoever checks that nothing was replaced."""
-    originals = [getattr(owner, name) for owner, name, _ in _DOORS]
-    stand_ins: dict[tuple[int, str], Any] = {}
-    for (owner, name, meaning), original in zip(_DOORS, originals, strict=True):
-        shown = f"{getattr(owner, '__name__', owner)}.{name}"
-        close = _refusing_what_it_makes if meaning is _COMPILER else _closed
-        stand_ins[id(owner), name] = close(original, meaning.format(name=shown), report)
-        setattr(owner, name, stand_ins[id(owner), name])
-    try:
-        yield stand_ins
-    finally:
-        for (owner, name, _), original in zip(_DOORS, originals, strict=True):
-            setattr(owner, name, original)
+def blocked(report: Report) -> Iterator[dict[tuple[int, str], Any]]:
+    """Yields what takes the place of each function, for whoever checks that nothing was replaced."""
+    replacements = [Replacement(*function[:2], _guarded(*function, report)) for function in _BLOCKED]
+    with replaced(replacements):
+        yield {(id(owner), name): value for owner, name, value in replacements}
 
 
-def _closed(original: Callable[..., Any], meaning: str, report: Report) -> Callable[..., Any]:
-    def door(*args: Any, **kwargs: Any) -> Any:
+def _guarded(owner: Any, name: str, meaning: str, report: Report) -> Callable[..., Any]:
+    shown = f"{getattr(owner, '__name__', owner)}.{name}"
+    block = _refusing_what_it_makes if meaning is _COMPILER else _refusing
+    return block(getattr(owner, name), meaning.format(name=shown), report)
+
+
+def _refusing(original: Callable[..., Any], meaning: str, report: Report) -> Callable[..., Any]:
+    def guard(*args: Any, **kwargs: Any) -> Any:
         stack = list(frames(1))
         frame = stack[0] if name_of(original) in _DESCRIPTOR_FUNCTIONS else responsible(stack)
         if frame is not None and origin_of(frame.f_code.co_filename) is Origin.CANDIDATE:
             report(f"line {frame.f_lineno}: {meaning}")
         return original(*args, **kwargs)
 
-    door.__name__ = name_of(original)  # and no __wrapped__: it would lead past the door
-    return door
+    guard.__name__ = name_of(original)  # and no __wrapped__: it would lead past the guard
+    return guard
 
 
 def _refusing_what_it_makes(original: Callable[..., Any], meaning: str, report: Report) -> Callable[..., Any]:
@@ -85,15 +84,15 @@ def _refusing_what_it_makes(original: Callable[..., Any], meaning: str, report: 
         frame = responsible(list(frames(1)))
         report(f"line {frame.f_lineno}: {meaning}" if frame is not None else meaning)
 
-    def door(function: Any = None, *args: Any, **kwargs: Any) -> Any:
+    def guard(function: Any = None, *args: Any, **kwargs: Any) -> Any:
         frame = responsible(list(frames(1)))
         if frame is None or origin_of(frame.f_code.co_filename) is not Origin.CANDIDATE:
             return original(function, *args, **kwargs)
         return refused if function is not None else lambda _: refused
 
-    door.__name__ = name_of(original)
-    return door
+    guard.__name__ = name_of(original)
+    return guard
 
 
 def name_of(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", "door"))
+    return str(getattr(function, "__name__", "guard"))

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.compat.torch_names import count_dispatch_modes, count_function_modes
+
 _MATMUL, _CUDNN = torch.backends.cuda.matmul, torch.backends.cudnn
 _SWITCHES: dict[str, Callable[[], Any]] = {
     "torch.backends.cuda.matmul.allow_tf32": lambda: _MATMUL.allow_tf32,
@@ -25,8 +27,8 @@ _SWITCHES: dict[str, Callable[[], Any]] = {
     "torch.autocast": lambda: torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"),
     "torch.use_deterministic_algorithms": torch.are_deterministic_algorithms_enabled,
     "torch.autograd.set_detect_anomaly": torch.is_anomaly_enabled,
-    "a torch function mode": torch._C._len_torch_function_stack,
-    "a torch dispatch mode": torch._C._len_torch_dispatch_stack,
+    "a torch function mode": count_function_modes,
+    "a torch dispatch mode": count_dispatch_modes,
 }
 """By the name a user knows each under."""
 

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.compat.torch_names import PRIVATE_MODULES
+
 _MODULES = [
     "builtins",
     "time",
@@ -49,7 +51,6 @@ _MODULES = [
     "torch.jit",
     "torch.library",
     "torch.nn",
-    "torch.overrides",
     "torch.nn.functional",
     "torch.nn.modules.module",
     "torch.profiler",
@@ -60,20 +61,13 @@ _MODULES = [
     "torch.cuda.graphs",
     "torch.cuda.random",
     "torch.cuda.memory",
-    "torch.cuda._utils",
-    "torch._tensor",
-    "torch._ops",
-    "torch.utils._python_dispatch",
-    "torch.utils._device",
     "torch.linalg",
     "torch.special",
     "torch.fft",
     "numpy",
     "contextlib",
     "unittest.mock",
-    "torch._C",
-    "torch._C._nn",
-    "torch.utils._pytree",
+    *PRIVATE_MODULES,
 ]
 _OURS = "tilesmith."
 _PACKAGES = ("triton.", _OURS)

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from tilesmith.worker.candidate.guarded_memory import is_capturing
+from tilesmith.worker.compat.torch_names import TorchDispatchMode, schema_of
 from tilesmith.worker.task.torch_steps import Step, step_of
 from tilesmith.worker.tensors.exchange import tensors_in
 
@@ -51,7 +51,7 @@ class Provenance(TorchDispatchMode):
         if str(getattr(func, "overloadpacket", func)).rpartition(".")[2] in _FRESH:
             self._unwritten.update(map(_memory, tensors_in([result])))
             self._alive += tensors_in([result])
-        elif func._schema.is_mutable:
+        elif schema_of(func).is_mutable:
             self._unwritten.difference_update(map(_memory, tensors_in([result])))
         if (step := step_of(func, sources, result)) is not None:
             self.steps.append(step)

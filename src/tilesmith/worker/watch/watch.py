@@ -1,4 +1,4 @@
-"""Candidate code runs under a watch: tripwires armed, doors closed, the judge out of sight, an inventory after."""
+"""Candidate code runs under a watch: audited, functions blocked, the judge out of sight, names compared after."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Watch:
     def over_candidate_code(self) -> Iterator[None]:
         """Raises CheatingDetected when the code has changed what is not its own; its own errors pass through."""
         before = switches()
-        with blocked_functions.closed(self._report) as stand_ins:
-            meant = self._inventory.departures() | stand_ins
+        with blocked_functions.blocked(self._report) as replacements:
+            meant = self._inventory.departures() | replacements
             try:
                 with _out_of_sight():
                     yield

@@ -10,18 +10,19 @@ os.environ["TRITON_INTERPRET"] = "1"
 import torch
 import triton  # noqa: F401
 
-from tilesmith.worker.engines import interpreter
+from tilesmith.worker.engines.engine import CallSettings
+from tilesmith.worker.engines.interpreter import explain, install
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-interpreter = interpreter.install()
+interpreter = install()
 
 
 def outcome(check):
     """A check's value, or the fault that ended it."""
     torch.manual_seed(0)
     interpreter.reschedule(0)
-    interpreter.forget()
+    interpreter.begin_call(CallSettings())
     try:
         return check(interpreter)
     except Exception as error:
@@ -29,7 +30,7 @@ def outcome(check):
             "fault": type(error).__name__,
             "verdict": getattr(error, "verdict", None),
             "line": getattr(error, "line", None),
-            "message": interpreter.explain(error),
+            "message": explain(error),
         }
 
 

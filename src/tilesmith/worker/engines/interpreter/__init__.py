@@ -24,14 +24,14 @@ from tilesmith.worker.engines.interpreter.faults import (
 )
 
 if TYPE_CHECKING:
-    from tilesmith.worker.engines.interpreter.interpreter import InterpretedLaunch, Interpreter
+    from tilesmith.worker.engines.interpreter.interpreter import InterpretedLaunch, InterpreterEngine
 
 __all__ = [
     "AssertionFailed",
     "DataRace",
     "Deadlock",
     "InterpretedLaunch",
-    "Interpreter",
+    "InterpreterEngine",
     "KernelCompileFault",
     "KernelFault",
     "KernelTimeout",
@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 
-def install(seed: int = 0) -> Interpreter:
+def install(seed: int = 0) -> InterpreterEngine:
     """Harden Triton's interpreter in this process. Imported here, so that a GPU needs none of it."""
     from tilesmith.worker.engines.interpreter.interpreter import install
 

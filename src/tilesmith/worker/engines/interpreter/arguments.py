@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import importlib
 import inspect
 import operator
 from typing import Any
 
 import numpy as np
 import triton.language as tl
-from triton.runtime.jit import TensorWrapper, mangle_type
 
+from tilesmith.worker.compat.interpreter_names import compiler_options
+from tilesmith.worker.compat.triton_names import TensorWrapper, mangle_type
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.faults import KernelCompileFault
 from tilesmith.worker.engines.interpreter.memory.extents import MemoryMap
@@ -21,24 +20,18 @@ from tilesmith.worker.engines.interpreter.operations.handles import Handle
 Grid = tuple[int, int, int]
 
 _ALWAYS_OPTIONS = {"num_warps", "num_stages", "num_ctas", "maxnreg", "waves_per_eu", "stream", "device"}
+_FORMER_OPTIONS = {"num_consumer_groups", "num_buffers_warp_spec", "enable_warp_specialization"}
+"""Removed or vendor-specific ones that people still pass."""
 _LARGEST_GRID = (2**31 - 1, 65535, 65535)
 
 
 @functools.cache
 def launch_options() -> frozenset[str]:
     """Keywords that go to the compiler, not to the kernel."""
-    names = set(_ALWAYS_OPTIONS)
-    for module, options in (("nvidia", "CUDAOptions"), ("amd", "HIPOptions")):
-        try:
-            cls = getattr(importlib.import_module(f"triton.backends.{module}.compiler"), options)
-        except (ImportError, AttributeError):
-            continue
-        names |= {item.name for item in dataclasses.fields(cls)}
-    # Removed or vendor-specific ones that people still pass.
-    return frozenset(names | {"num_consumer_groups", "num_buffers_warp_spec", "enable_warp_specialization"})
+    return frozenset(_ALWAYS_OPTIONS | _FORMER_OPTIONS | compiler_options())
 
 
-class Signature:
+class KernelSignature:
     """A kernel's parameters, and which of them are compile-time constants."""
 
     def __init__(self, function: Any) -> None:

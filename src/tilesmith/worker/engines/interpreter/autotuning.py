@@ -9,20 +9,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from triton.runtime.autotuner import Autotuner
-
+from tilesmith.worker.compat.patches import Replacement, replace
+from tilesmith.worker.compat.triton_names import Autotuner
 from tilesmith.worker.fake_cuda.streams import forbid_while_capturing
 
 if TYPE_CHECKING:
-    from tilesmith.worker.engines.interpreter.interpreter import Interpreter
+    from tilesmith.worker.engines.interpreter.interpreter import InterpreterEngine
 
 
-def bind_autotuner(interpreter: Interpreter) -> None:
+def bind_autotuner(interpreter: InterpreterEngine) -> None:
     """Replace the timing of configurations by a choice."""
-    Autotuner.run = lambda self, *args, **kwargs: _run(interpreter, self, args, kwargs)
+
+    def run(tuner: Any, *args: Any, **kwargs: Any) -> Any:
+        return _run(interpreter, tuner, args, kwargs)
+
+    replace([Replacement(Autotuner, "run", run)])
 
 
-def _run(interpreter: Interpreter, tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _run(interpreter: InterpreterEngine, tuner: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
     configs = tuner.prune_configs(kwargs) if len(tuner.configs) > 1 else tuner.configs
     if not configs:
@@ -43,7 +47,12 @@ def _run(interpreter: Interpreter, tuner: Any, args: tuple[Any, ...], kwargs: di
 
 
 def _rehearse(
-    interpreter: Interpreter, tuner: Any, config: Any, args: Any, settings: dict[str, Any], full: dict[str, Any]
+    interpreter: InterpreterEngine,
+    tuner: Any,
+    config: Any,
+    args: Any,
+    settings: dict[str, Any],
+    full: dict[str, Any],
 ) -> None:
     """What tuning does to the arguments, the first time that these keys are seen."""
     key = _key(tuner, full)

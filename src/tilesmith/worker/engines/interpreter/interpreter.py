@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Iterator
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
-import triton.runtime.interpreter as triton_interpreter
-
 from tilesmith.worker.candidate.launch_fingerprint import arguments_in_words
+from tilesmith.worker.compat.interpreter_names import (
+    ADDRESSING_HANDLES,
+    BUILDER,
+    NUMPY_DTYPE,
+    SEMANTIC,
+    TENSOR_HANDLE,
+    InterpretedFunction,
+)
+from tilesmith.worker.compat.patches import Replacement, replace
+from tilesmith.worker.engines.engine import CallSettings, LaunchObserver, NoObserver
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.arguments import Grid
 from tilesmith.worker.engines.interpreter.autotuning import bind_autotuner
@@ -19,6 +29,7 @@ from tilesmith.worker.engines.interpreter.operations.builder import HardenedBuil
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
 from tilesmith.worker.engines.interpreter.operations.language import bind_language
 from tilesmith.worker.engines.interpreter.warmed_kernel import WarmedKernel
+from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 
 
 @dataclass(frozen=True)
@@ -32,7 +43,7 @@ class InterpretedLaunch:
     """In words, where launches are muted and nothing else is known of them."""
 
 
-class Interpreter:
+class InterpreterEngine:
     """Settings for the launches to come, and a list of those that were."""
 
     def __init__(self, builder: HardenedBuilder, seed: int) -> None:
@@ -43,10 +54,8 @@ class Interpreter:
         self.autotuned = 0
         self.rehearse_autotune = True
         self.is_muted = False
-        self.before_launch: Callable[[Iterable[Any]], None] = lambda _: None
-        self.after_launch: Callable[[Iterable[Any]], None] = lambda _: None
-        """They see the arguments of every launch; a replayed graph launches like any other code."""
-        self.after_replay: Callable[[], None] = lambda: None
+        self.observer: LaunchObserver = NoObserver()
+        """A replayed graph launches like any other code."""
         self._builder = builder
         self._seed = seed
         self._orders_drawn = 0
@@ -66,9 +75,24 @@ class Interpreter:
         self._seed = seed
         self._orders_drawn = 0
 
-    def forget(self) -> None:
-        """Empty the list of launches."""
+    def begin_call(self, settings: CallSettings) -> None:
         self.launches.clear()
+        self.reschedule(settings.schedule)
+        self.autotune_choice = settings.autotune_choice
+        self.deadline = time.monotonic() + settings.limit_s if settings.limit_s else None
+
+    def launched(self) -> list[str]:
+        return [launch.kernel for launch in self.launches]
+
+    def described_launches(self) -> list[InterpretedLaunch]:
+        """Their arguments are known only where launches are muted."""
+        return self.launches
+
+    def simulated_gpu(self) -> AbstractContextManager[None]:
+        return pretend_cuda()
+
+    def synchronize(self) -> None:
+        """Launches are complete when they return."""
 
     def next_order(self) -> int:
         """The seed of one launch: every launch its own order, and the whole sequence repeatable."""
@@ -101,10 +125,10 @@ class Interpreter:
             self._recording = True
 
 
-_installed: Interpreter | None = None
+_installed: InterpreterEngine | None = None
 
 
-def install(seed: int = 0) -> Interpreter:
+def install(seed: int = 0) -> InterpreterEngine:
     """Harden Triton's interpreter in this process; needs TRITON_INTERPRET=1 before triton was imported."""
     global _installed
     if _installed is not None:
@@ -112,8 +136,8 @@ def install(seed: int = 0) -> Interpreter:
         return _installed
     builder = HardenedBuilder()
     semantic = HardenedSemantic(builder)
-    interpreter = Interpreter(builder, seed)
-    _patch_runtime(interpreter, builder, semantic)
+    interpreter = InterpreterEngine(builder, seed)
+    _replace_runtime(interpreter, builder, semantic)
     state.set_semantic(semantic)
     bind_language(semantic)
     bind_autotuner(interpreter)
@@ -121,22 +145,33 @@ def install(seed: int = 0) -> Interpreter:
     return interpreter
 
 
-def _patch_runtime(interpreter: Interpreter, builder: HardenedBuilder, semantic: HardenedSemantic) -> None:
-    runtime: Any = triton_interpreter
-    runtime.TensorHandle = Handle
-    runtime._get_np_dtype = number_formats.numpy_dtype
-    runtime.interpreter_builder = builder
-    runtime.interpreter_semantic = semantic
-    _keep_origin(runtime)
-    function = runtime.InterpretedFunction
-    function.run = lambda self, *args, grid, warmup=False, **kwargs: (
-        _warmed(interpreter, self, kwargs) if warmup else run_kernel(interpreter, self, args, kwargs, grid)
+def _replace_runtime(interpreter: InterpreterEngine, builder: HardenedBuilder, semantic: HardenedSemantic) -> None:
+    def run(kernel: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        if warmup:
+            return _warmed(interpreter, kernel, kwargs)
+        return run_kernel(interpreter, kernel, args, kwargs, grid)
+
+    def call(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        return interpretable(kernel.fn)(*args, **kwargs)
+
+    replace(
+        [
+            Replacement(*TENSOR_HANDLE, Handle),
+            Replacement(*NUMPY_DTYPE, number_formats.numpy_dtype),
+            Replacement(*BUILDER, builder),
+            Replacement(*SEMANTIC, semantic),
+            Replacement(InterpretedFunction, "run", run),
+            Replacement(InterpretedFunction, "__call__", call),
+            Replacement(InterpretedFunction, "rewrite", lambda kernel: interpretable(kernel.fn)),
+            *(
+                Replacement(handle, "materialize_pointers", _with_origin(vars(handle)["materialize_pointers"]))
+                for handle in ADDRESSING_HANDLES
+            ),
+        ]
     )
-    function.__call__ = lambda self, *args, **kwargs: interpretable(self.fn)(*args, **kwargs)
-    function.rewrite = lambda self: interpretable(self.fn)
 
 
-def _warmed(interpreter: Interpreter, kernel: Any, kwargs: dict[str, Any]) -> WarmedKernel:
+def _warmed(interpreter: InterpreterEngine, kernel: Any, kwargs: dict[str, Any]) -> WarmedKernel:
     """Positional arguments of a later launch include the constexprs, as on a GPU."""
     options = {name: value for name, value in kwargs.items() if name.startswith("num_")}
 
@@ -146,15 +181,9 @@ def _warmed(interpreter: Interpreter, kernel: Any, kwargs: dict[str, Any]) -> Wa
     return WarmedKernel(kernel.fn.__name__, run, options)
 
 
-def _keep_origin(runtime: Any) -> None:
-    """Descriptors and block pointers compute addresses themselves; tell those where they came from."""
-    for name in ("TensorDescHandle", "BlockPointerHandle"):
-        handle = getattr(runtime, name, None)
-        if handle is not None:
-            handle.materialize_pointers = _with_origin(handle.materialize_pointers)
-
-
 def _with_origin(materialize: Any) -> Any:
+    """Descriptors and block pointers compute addresses themselves; tell those where they came from."""
+
     def pointers_and_mask(self: Any, *args: Any) -> Any:
         pointers, mask = materialize(self, *args)
         pointers.origin = self.base.origin

@@ -6,10 +6,9 @@ import functools
 import time
 from typing import TYPE_CHECKING, Any
 
-import torch
-
+from tilesmith.worker.compat.torch_names import DisableTorchFunction
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.arguments import Grid, Signature, grid_dimensions, kernel_values
+from tilesmith.worker.engines.interpreter.arguments import Grid, KernelSignature, grid_dimensions, kernel_values
 from tilesmith.worker.engines.interpreter.faults import (
     KernelCompileFault,
     KernelFault,
@@ -26,7 +25,7 @@ from tilesmith.worker.engines.interpreter.program_schedule import Programs
 from tilesmith.worker.fake_cuda.graphs import start_work
 
 if TYPE_CHECKING:
-    from tilesmith.worker.engines.interpreter.interpreter import Interpreter
+    from tilesmith.worker.engines.interpreter.interpreter import InterpreterEngine
 
 # Python's own complaints about a kernel's line; the compiler has the same ones.
 _COMPILE_ERRORS_IN_KERNEL = (NameError, AttributeError, TypeError)
@@ -45,7 +44,7 @@ _OUR_LIMITS = ("create_", "call_JitFunction", "'Handle' object", "Builder")
 class ActiveLaunch:
     """What the programs of one launch share."""
 
-    def __init__(self, kernel: str, grid: Grid, interpreter: Interpreter) -> None:
+    def __init__(self, kernel: str, grid: Grid, interpreter: InterpreterEngine) -> None:
         self.kernel = kernel
         self.deadline = interpreter.deadline
         self.is_later = len(interpreter.launches) > 1
@@ -71,12 +70,12 @@ def interpretable(function: Any) -> Any:
 
 
 @functools.cache
-def signature_of(function: Any) -> Signature:
+def signature_of(function: Any) -> KernelSignature:
     """The parameters of a kernel, read once."""
-    return Signature(function)
+    return KernelSignature(function)
 
 
-def run_kernel(interpreter: Interpreter, kernel: Any, args: Any, kwargs: Any, grid: Any) -> None:
+def run_kernel(interpreter: InterpreterEngine, kernel: Any, args: Any, kwargs: Any, grid: Any) -> None:
     """Run all programs of a grid on the tensors given."""
     bound = signature_of(kernel.fn).bind(args, kwargs)
     dimensions = grid_dimensions(grid, {**kwargs, **bound})
@@ -85,18 +84,18 @@ def run_kernel(interpreter: Interpreter, kernel: Any, args: Any, kwargs: Any, gr
     start_work(functools.partial(_run_programs, interpreter, kernel.fn, dimensions), bound, kernel.fn.__name__)
 
 
-def _run_programs(interpreter: Interpreter, function: Any, dimensions: Grid, bound: dict[str, Any]) -> None:
+def _run_programs(interpreter: InterpreterEngine, function: Any, dimensions: Grid, bound: dict[str, Any]) -> None:
     """The launch itself; a CUDA graph repeats it at every replay."""
     interpreter.record(function, dimensions, bound)
     if interpreter.is_muted:
         return
-    with torch._C.DisableTorchFunction():
-        interpreter.before_launch(bound.values())
+    with DisableTorchFunction():
+        interpreter.observer.before_launch(bound.values())
     launch = ActiveLaunch(function.__name__, dimensions, interpreter)
     state.set_launch(launch)
     try:
         # The caller may keep a mode active that shows CPU tensors as CUDA ones.
-        with torch._C.DisableTorchFunction():
+        with DisableTorchFunction():
             body = interpretable(function)
             values = kernel_values(bound, signature_of(function).constants, launch.memory)
             launch.programs.run(functools.partial(body, **values))
@@ -108,8 +107,8 @@ def _run_programs(interpreter: Interpreter, function: Any, dimensions: Grid, bou
         raise
     finally:
         state.set_launch(None)
-        with torch._C.DisableTorchFunction():
-            interpreter.after_launch(bound.values())
+        with DisableTorchFunction():
+            interpreter.observer.after_launch(bound.values())
     if launch.races.conflict is not None:
         raise launch.races.conflict
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import triton.language as tl
 
+from tilesmith.worker.compat.interpreter_names import MIN_AND_MAX_OF_MANY, largest, smallest
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.faults import KernelCompileFault
 
@@ -130,14 +131,6 @@ def _silent(*_values: Any, **_options: Any) -> None:
     """Printing from thousands of programs helps nobody here."""
 
 
-def _smallest(*values: Any) -> Any:
-    return tl.core.builtin_min(*values)
-
-
-def _largest(*values: Any) -> Any:
-    return tl.core.builtin_max(*values)
-
-
 BUILTINS: dict[str, Any] = {"range": kernel_range, "print": _silent}
-if hasattr(tl.core, "builtin_max"):
-    BUILTINS |= {"min": _smallest, "max": _largest}
+if MIN_AND_MAX_OF_MANY:
+    BUILTINS |= {"min": smallest, "max": largest}

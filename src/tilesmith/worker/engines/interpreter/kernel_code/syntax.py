@@ -9,10 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 
-import triton.runtime.interpreter as triton_interpreter
-
-# Older compilers refuse `0 <= x < n`; those that accept it brought this class along.
-_CHAINED_COMPARISONS = hasattr(triton_interpreter, "_InterpreterComparison")
+from tilesmith.worker.compat.interpreter_names import CHAINED_COMPARISONS
 
 
 class UnsupportedSyntax(Exception):
@@ -103,7 +100,7 @@ class _KernelSyntax(ast.NodeTransformer):
         self.generic_visit(node)
         if len(node.ops) == 1:
             return node
-        if not _CHAINED_COMPARISONS:
+        if not CHAINED_COMPARISONS:
             raise UnsupportedSyntax(node, "this Triton has no chained comparisons; write (a < b) & (b < c)")
         operators: list[ast.expr] = [ast.Constant(type(op).__name__) for op in node.ops]
         chain = _call("__tilesmith_compare", ast.List(operators, ast.Load()), node.left, *node.comparators)

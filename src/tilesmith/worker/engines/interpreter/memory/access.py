@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import triton.language as tl
-import triton.runtime.interpreter as triton_interpreter
 
+from tilesmith.worker.compat.interpreter_names import InterpreterBuilder
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.memory.extents import Lanes
 from tilesmith.worker.engines.interpreter.operations import number_formats
@@ -51,7 +51,7 @@ def _pick(values: Any, lanes: Lanes) -> Any:
     return flat[0] if flat.size == 1 else flat[lanes.chosen]
 
 
-class MemoryAccess(triton_interpreter.InterpreterBuilder):
+class MemoryAccess(InterpreterBuilder):
     """The memory operations of the builder."""
 
     # `other` of the load in progress: Triton drops it when it is a scalar zero.

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import torch
 import triton.language as tl
-import triton.runtime.interpreter as triton_interpreter
-from triton._C.libtriton import ir
 
+from tilesmith.worker.compat.interpreter_names import (
+    NAN_LOSES,
+    ROUND_TOWARD_ZERO,
+    TF32_INPUTS,
+    InterpreterBuilder,
+)
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.faults import NotInterpretable
 from tilesmith.worker.engines.interpreter.operations import number_formats
@@ -22,7 +26,7 @@ from tilesmith.worker.engines.interpreter.operations.handles import Handle
 _ARITHMETIC = (np.add, np.subtract, np.multiply)
 
 
-class Arithmetic(triton_interpreter.InterpreterBuilder):
+class Arithmetic(InterpreterBuilder):
     """The parts of the builder that compute."""
 
     emulate_tf32 = True
@@ -40,7 +44,7 @@ class Arithmetic(triton_interpreter.InterpreterBuilder):
         scalar = dst_type.scalar
         if "fp8e4b15" in (scalar.name, src.dtype.scalar.name):
             raise NotInterpretable("the float8e4b15 format is not interpreted", state.place())
-        toward_zero = rounding_mode == ir.ROUNDING_MODE.RTZ
+        toward_zero = rounding_mode == ROUND_TOWARD_ZERO
         return Handle(number_formats.convert(src.data, number_formats.numpy_dtype(scalar), toward_zero), scalar)
 
     def create_bitcast(self, src: Any, dst_type: Any) -> Handle:
@@ -80,7 +84,7 @@ class Arithmetic(triton_interpreter.InterpreterBuilder):
 
     def create_clampf(self, arg: Any, lo: Any, hi: Any, propagate_nans: Any) -> Handle:
         """tl.clamp."""
-        if propagate_nans == ir.PROPAGATE_NAN.NONE:
+        if propagate_nans == NAN_LOSES:
             return self.create_minnumf(self.create_maxnumf(arg, lo), hi)
         return self.binary_op(self.binary_op(arg, lo, np.maximum), hi, np.minimum)
 
@@ -122,7 +126,7 @@ class Arithmetic(triton_interpreter.InterpreterBuilder):
     def create_dot(self, a: Any, b: Any, d: Any, input_precision: Any, max_num_imprecise_acc: Any) -> Handle:
         """A matrix product accumulated in the type of the accumulator, at least float32."""
         left, right = a.data, b.data
-        if left.dtype == np.float32 and self.emulate_tf32 and input_precision == ir.INPUT_PRECISION.TF32:
+        if left.dtype == np.float32 and self.emulate_tf32 and input_precision == TF32_INPUTS:
             left, right = number_formats.truncate_to_tf32(left), number_formats.truncate_to_tf32(right)
         exact = np.issubdtype(left.dtype, np.integer) or left.dtype == np.float64
         compute = np.float64 if exact else np.float32

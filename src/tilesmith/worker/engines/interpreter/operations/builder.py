@@ -6,14 +6,12 @@ Shape operations live here: they move data about and carry a pointer's origin al
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import triton.language as tl
-from triton.language.semantic import TritonSemantic
-from triton.runtime.interpreter import InterpreterOptions
 
+from tilesmith.worker.compat.interpreter_names import InterpreterOptions, TritonSemantic, smallest_dot
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.faults import AssertionFailed, NotInterpretable
 from tilesmith.worker.engines.interpreter.memory.access import MemoryAccess
@@ -35,7 +33,7 @@ class HardenedBuilder(Arithmetic, MemoryAccess):
             InterpreterOptions(), sanitize_overflow=False, debug=True, allowed_dot_input_precisions=_PRECISIONS
         )
 
-        self.codegen_fns["min_dot_size"] = _smallest_dot()
+        self.codegen_fns["min_dot_size"] = smallest_dot()
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("create_", "get_")):
@@ -132,16 +130,6 @@ class HardenedSemantic(TritonSemantic):
         if same_kind and lhs.handle.data.shape == rhs.handle.data.shape:
             return lhs, rhs
         return super().broadcast_impl_value(lhs, rhs)
-
-
-def _smallest_dot() -> Callable[[Any, Any], tuple[int, int, int]]:
-    """The tile sizes below which the CUDA compiler refuses tl.dot."""
-    try:
-        from triton.backends.compiler import GPUTarget
-        from triton.backends.nvidia.compiler import min_dot_size
-    except ImportError:
-        return lambda lhs, rhs: (1, 1, 1)
-    return min_dot_size(GPUTarget("cuda", 90, 32))
 
 
 def _moved(arg: Any, data: Any) -> Handle:

@@ -7,15 +7,20 @@ name by name, through closures), because the objects themselves are replaced bef
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import triton.language as tl
 
+from tilesmith.worker.compat.interpreter_names import (
+    context_keyword,
+    core_functions,
+    language_builtins,
+    libdevice_stubs,
+)
+from tilesmith.worker.compat.patches import Replacement, replace
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.faults import KernelCompileFault, NotInterpretable
 from tilesmith.worker.engines.interpreter.kernel_code import control_flow
@@ -26,25 +31,16 @@ from tilesmith.worker.engines.interpreter.operations.shared_types import share_t
 
 def bind_language(semantic: Any) -> None:
     """Give every builtin of the language our semantic layer."""
-    for name in ("triton.language.extra.libdevice", "triton.language.extra.cuda.libdevice"):
-        importlib.import_module(name)
-    context = {_context_name(): semantic}
-    modules = [m for name, m in list(sys.modules.items()) if name.split(".")[:2] == ["triton", "language"]]
+    context = {context_keyword(): semantic}
     bound: dict[int, Any] = {}
-    for owner in [*modules, *_value_classes()]:
-        for name, member in list(vars(owner).items()):
-            if tl.core.is_builtin(member):
-                if id(member) not in bound:
-                    bound[id(member)] = (_bound(member, context), member)
-                setattr(owner, name, bound[id(member)][0])
-    _replace_core(modules)
+    for owner, name, member in list(language_builtins()):
+        if id(member) not in bound:
+            bound[id(member)] = (_bound(member, context), member)
+        replace([Replacement(owner, name, bound[id(member)][0])])
+    replace(Replacement(module, name, _CORE[name]) for module, name in list(core_functions(_CORE)))
+    replace(_type_replacements())
     share_types()
-    _share_libdevice()
-
-
-def _context_name() -> str:
-    """`_semantic` since Triton 3.4, `_builder` before."""
-    return "_semantic" if "_semantic" in inspect.signature(tl.core.load).parameters else "_builder"
+    replace(Replacement(*stub) for stub in list(libdevice_stubs()))
 
 
 def _bound(member: Callable[..., Any], context: dict[str, Any]) -> Callable[..., Any]:
@@ -59,45 +55,27 @@ def _bound(member: Callable[..., Any], context: dict[str, Any]) -> Callable[...,
     return call
 
 
-def _value_classes() -> list[type]:
-    base = tl.core.tensor_descriptor_base if hasattr(tl.core, "tensor_descriptor_base") else tl.tensor
-    found = [c for c in vars(tl.core).values() if inspect.isclass(c) and issubclass(c, tl.tensor | base)]
-    return list(dict.fromkeys(found))
-
-
-def _replace_core(modules: list[Any]) -> None:
-    replacements = {
-        "range": control_flow.kernel_range,
-        "static_range": control_flow.static_range,
-        "reduce": reductions.reduce,
-        "associative_scan": reductions.scan,
-        "static_assert": _static_assert,
-        "static_print": _ignore,
-        "device_print": _ignore,
-        "multiple_of": _hint,
-        "max_contiguous": _hint,
-        "max_constancy": _hint,
-        "map_elementwise": _map_elementwise,
-    }
-    originals = {id(vars(tl.core)[name]): new for name, new in replacements.items() if hasattr(tl.core, name)}
-    for module in modules:
-        for name, member in list(vars(module).items()):
-            if id(member) in originals and name in replacements:
-                setattr(module, name, originals[id(member)])
+def _type_replacements() -> Iterator[Replacement]:
     for kind in (tl.dtype, tl.block_type, tl.pointer_type):
-        kind.to_ir = _itself
+        yield Replacement(kind, "to_ir", _itself)
     if hasattr(tl, "condition"):
-        tl.condition.__bool__ = lambda self: bool(self.condition)
-    _replace_tensor_protocol()
+        yield Replacement(tl.condition, "__bool__", lambda self: bool(self.condition))
+    tensor = tl.tensor
+    yield Replacement(tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0]))
+    yield Replacement(tensor, "__bool__", _tensor_truth)
+    yield Replacement(tensor, "__repr__", _tensor_in_words)
+    yield Replacement(tensor, "__str__", _tensor_in_words)
+    yield Replacement(tensor, "T", property(_transposed))
+    yield Replacement(tensor, "__getitem__", _checked_index(tensor.__getitem__))
 
 
-def _replace_tensor_protocol() -> None:
-    tensor: Any = tl.tensor
-    tensor.__index__ = lambda self: int(self.handle.data.reshape(-1)[0])
-    tensor.__bool__ = lambda self: bool(self.handle.data.reshape(-1)[0]) if self.handle.data.size == 1 else True
-    tensor.__repr__ = tensor.__str__ = lambda self: f"{self.type}({self.handle.data})"
-    tensor.T = property(_transposed)
-    tensor.__getitem__ = _checked_index(tensor.__getitem__)
+def _tensor_truth(self: Any) -> bool:
+    data = self.handle.data
+    return bool(data.reshape(-1)[0]) if data.size == 1 else True
+
+
+def _tensor_in_words(self: Any) -> str:
+    return f"{self.type}({self.handle.data})"
 
 
 def _checked_index(get_item: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,15 +92,6 @@ def _checked_index(get_item: Callable[..., Any]) -> Callable[..., Any]:
         return get_item(self, key)
 
     return index
-
-
-def _share_libdevice() -> None:
-    """The portable module holds empty stubs that the compiler maps to the backend's functions."""
-    portable = sys.modules["triton.language.extra.libdevice"]
-    cuda = sys.modules["triton.language.extra.cuda.libdevice"]
-    for name in vars(portable):
-        if not name.startswith("_") and hasattr(cuda, name):
-            setattr(portable, name, getattr(cuda, name))
 
 
 def _transposed(self: Any) -> Any:
@@ -153,3 +122,19 @@ def _ignore(*_args: Any, **_options: Any) -> None:
 def _itself(self: Any, builder: Any) -> Any:
     """The interpreter's IR types are Triton's own types."""
     return self
+
+
+_CORE: dict[str, Callable[..., Any]] = {
+    "range": control_flow.kernel_range,
+    "static_range": control_flow.static_range,
+    "reduce": reductions.reduce,
+    "associative_scan": reductions.scan,
+    "static_assert": _static_assert,
+    "static_print": _ignore,
+    "device_print": _ignore,
+    "multiple_of": _hint,
+    "max_contiguous": _hint,
+    "max_constancy": _hint,
+    "map_elementwise": _map_elementwise,
+}
+"""Functions of the language's core that mean something else here."""

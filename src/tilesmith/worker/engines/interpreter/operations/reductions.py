@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import triton.language as tl
 
+from tilesmith.worker.compat.interpreter_names import TUPLES, combine_functions
 from tilesmith.worker.engines.interpreter.operations import number_formats
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
 
@@ -115,16 +116,15 @@ def _located_extreme(pick: Any, worst: float) -> Callable[[list[Any], int], list
 
 def _fast_combines() -> dict[Any, Callable[[list[Any], int], list[Any]]]:
     table: dict[str, Any] = {
-        "_sum_combine": _sum,
-        "_elementwise_max": _extreme(np.fmax),
-        "_elementwise_min": _extreme(np.fmin),
-        "_argmax_combine_tie_break_left": _located_extreme(np.argmax, -np.inf),
-        "_argmax_combine_tie_break_fast": _located_extreme(np.argmax, -np.inf),
-        "_argmin_combine_tie_break_left": _located_extreme(np.argmin, np.inf),
-        "_argmin_combine_tie_break_fast": _located_extreme(np.argmin, np.inf),
+        "sum_combine": _sum,
+        "elementwise_max": _extreme(np.fmax),
+        "elementwise_min": _extreme(np.fmin),
+        "argmax_combine_tie_break_left": _located_extreme(np.argmax, -np.inf),
+        "argmax_combine_tie_break_fast": _located_extreme(np.argmax, -np.inf),
+        "argmin_combine_tie_break_left": _located_extreme(np.argmin, np.inf),
+        "argmin_combine_tie_break_fast": _located_extreme(np.argmin, np.inf),
     }
-    standard = vars(tl.standard)
-    return {standard[name].fn: function for name, function in table.items() if name in standard}
+    return {function: table[name] for name, function in combine_functions().items()}
 
 
 _FAST = _fast_combines()
@@ -135,7 +135,7 @@ def _joined(head: Any, tail: Any) -> Any:
 
 
 def _is_tuple(value: Any) -> bool:
-    return isinstance(value, tuple | tl.core.tuple) if hasattr(tl.core, "tuple") else isinstance(value, tuple)
+    return isinstance(value, TUPLES)
 
 
 def _plain(value: Any) -> Any:

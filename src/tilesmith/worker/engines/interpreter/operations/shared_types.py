@@ -11,16 +11,20 @@ from typing import Any
 
 import triton.language as tl
 
+from tilesmith.worker.compat.patches import Replacement, replace
+
 _SHAPE = "_tilesmith_shape"
 _SIBLINGS = "_tilesmith_siblings"
 
 
 def share_types() -> None:
     """Let tensors of one type share its shape objects, and types of one shape each other."""
-    tensor: Any = tl.tensor
-    tensor.__init__ = _sharing_init(tensor.__init__)
-    block_type: Any = tl.block_type
-    block_type.with_element_ty = _sharing_sibling(block_type.with_element_ty)
+    replace(
+        [
+            Replacement(tl.tensor, "__init__", _sharing_init(tl.tensor.__init__)),
+            Replacement(tl.block_type, "with_element_ty", _sharing_sibling(tl.block_type.with_element_ty)),
+        ]
+    )
 
 
 def _sharing_init(original: Callable[..., None]) -> Callable[..., None]:
