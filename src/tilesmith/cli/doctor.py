@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import typer
 
 from tilesmith.judge.machine.diagnosis import Diagnosis
+from tilesmith.process.protocol.machine import LibraryInternals
 from tilesmith.process.sandbox import WALLS
 from tilesmith.records import to_json
 
@@ -33,6 +34,7 @@ def doctor(as_json: bool = typer.Option(False, "--json", help="One JSON document
 def _lines(found: Diagnosis) -> Iterator[str]:
     yield f"python       {found.python} on {found.platform}"
     yield "packages     " + ", ".join(f"{name} {version or 'MISSING'}" for name, version in found.packages.items())
+    yield "internals    " + ("; ".join(map(_internals, found.internals)) or "unknown: torch or triton is not there")
     yield "gpu          " + _gpu(found)
     yield "counters     " + _counters(found)
     yield "compilers    " + ", ".join(f"{name} {'yes' if path else 'no'}" for name, path in found.compilers.items())
@@ -43,6 +45,14 @@ def _lines(found: Diagnosis) -> Iterator[str]:
     )
     yield ""
     yield _conclusion(found)
+
+
+def _internals(found: LibraryInternals) -> str:
+    library = f"{found.library} {'.'.join(found.version.split('.')[:2])}"
+    if not found.missing:
+        return f"{library}: all {found.found} internal names found"
+    missing = ", ".join(f"{one.name} (for {one.use})" for one in found.missing)
+    return f"{library}: {found.found} internal names found, MISSING {missing}"
 
 
 def _gpu(found: Diagnosis) -> str:

@@ -4,10 +4,12 @@ Private is
 - a dotted path below torch or triton with a part that begins with an underscore (dunder names are not meant);
 - a module below triton other than `triton.language` and `triton.testing`, and whatever it holds;
 - `torch.overrides` and its hooks, which are documented, but change like private ones;
-- an attribute or keyword that begins with an underscore, of an object that the module did not define itself.
+- an attribute or keyword that begins with an underscore, of an object that the module did not define itself;
+- a string that is one of these paths, or the last part of one that `worker.compat` lists.
 
 A patch is an assignment to an attribute, or a `setattr`, whose owner is a module or class of the two, whether it is
-reached by its own path or through `worker.compat`. The settings below `torch.backends` are made to be assigned to.
+reached by its own path or through `worker.compat`. A `setattr` whose owner cannot be told counts as one. Settings
+below `torch.backends` are made to be assigned to.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from collections.abc import Iterator
 from functools import cache
 from importlib.util import find_spec
 
+from tilesmith.worker.compat.name_table import OPTIONAL, REQUIRED
+
 COMPAT = "tilesmith.worker.compat"
 LIBRARIES = ("torch", "triton")
 PUBLIC_TRITON = ("triton", "triton.language", "triton.testing")
@@ -26,12 +30,17 @@ SETTINGS = "torch.backends."
 BY_STRING = ("getattr", "setattr", "hasattr", "delattr", "object")
 """Functions that take an owner and an attribute's name; `object` is that of mock.patch."""
 NAMED_TUPLES = {"_fields", "_replace", "_asdict"}
+_LISTED = {
+    last
+    for name in (*OPTIONAL, *(name for names in REQUIRED.values() for name in names))
+    if (last := name.rpartition(".")[2]).startswith("_") and not last.startswith("__")
+}
 DOTTED = re.compile(r"(torch|triton)(\.\w+)+")
 
 
-def findings(text: str) -> Iterator[str]:
-    """`line: what` for each use."""
-    scan = _Scan(ast.parse(text))
+def findings(text: str, with_strings: bool = True) -> Iterator[str]:
+    """`line: what` for each use. Strings do not count in a module that only reads and writes kernels' texts."""
+    scan = _Scan(ast.parse(text), with_strings)
     for node in ast.walk(scan.tree):
         for what in scan.judge(node):
             yield f"{getattr(node, 'lineno', 0)}: {what}"
@@ -49,6 +58,10 @@ def is_private(path: str) -> bool:
     return parts[0] == "triton" and any(m not in PUBLIC_TRITON and _is_module(m) for m in modules)
 
 
+def _names_private(text: str) -> bool:
+    return text in _LISTED or (DOTTED.fullmatch(text) is not None and is_private(text))
+
+
 @cache
 def _is_module(path: str) -> bool:
     try:
@@ -58,8 +71,8 @@ def _is_module(path: str) -> bool:
 
 
 class _Scan:
-    def __init__(self, tree: ast.Module) -> None:
-        self.tree = tree
+    def __init__(self, tree: ast.Module, with_strings: bool) -> None:
+        self.tree, self._with_strings = tree, with_strings
         self._paths: dict[str, str] = {}
         """Names of this module to what they stand for: `tl` to `triton.language`."""
         self._modules: set[str] = set()
@@ -76,10 +89,10 @@ class _Scan:
         elif isinstance(node, ast.Attribute):
             yield from self._judge_attribute(node)
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in self._docstrings:
-            if DOTTED.fullmatch(node.value) and is_private(node.value):
+            if self._with_strings and _names_private(node.value):
                 yield f"names {node.value}"
         elif isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
-            if str(node.values[0].value).startswith(("torch.", "triton.")):
+            if self._with_strings and str(node.values[0].value).startswith(("torch.", "triton.")):
                 yield "names a module of torch or triton by a made-up string"
         elif isinstance(node, ast.Call):
             yield from self._judge_call(node)
@@ -126,6 +139,8 @@ class _Scan:
                 yield f"asks for {owner}.{name}"
             if function in ("setattr", "delattr", "object") and self._is_library(node.args[0]):
                 yield f"patches {owner}"
+            elif function in ("setattr", "delattr") and ast.unparse(node.args[0]) != "self":
+                yield f"patches {ast.unparse(node.args[0])}, whatever that is"
         if function == "vars" and node.args and is_private(self.path(node.args[0]) or ""):
             yield f"looks through {self.path(node.args[0])}"
         for keyword in node.keywords:

@@ -6,6 +6,7 @@ import triton.language as tl
 from torch import nn
 
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory
+from tilesmith.worker.engines.engine import CallSettings
 from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.fake_cuda.streams import begin_call, unjoined
 
@@ -86,7 +87,7 @@ def check_inputs_copied_into_static_memory(interpreter):
         for shape in ((4, 50), (4, 50), (3, 20), (4, 50), (3, 20)):
             x = torch.randn(shape, device="cuda")
             begin_call()
-            interpreter.forget()
+            interpreter.begin_call(CallSettings())
             with GuardedMemory(None):
                 y = model(x)
             runs.append([right(y, model.expected(x)), len(interpreter.launches), unjoined()])

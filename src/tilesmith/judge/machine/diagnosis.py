@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
+import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from importlib import metadata
@@ -14,9 +17,15 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.judge.machine.limits import candidate_limits, reference_limits
-from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient
-from tilesmith.process.protocol.codec import Malformed, RequestFailed
-from tilesmith.process.protocol.machine import DescribeMachine, ListTargets
+from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient, scrubbed_environment
+from tilesmith.process.protocol.codec import Malformed, RequestFailed, decode
+from tilesmith.process.protocol.machine import (
+    CheckInternals,
+    DescribeMachine,
+    InternalNames,
+    LibraryInternals,
+    ListTargets,
+)
 from tilesmith.process.protocol.reference import Environment
 from tilesmith.process.sandbox import level
 from tilesmith.process.sandbox.remedies import cures_for
@@ -33,6 +42,8 @@ class Diagnosis:
     python: str
     platform: str
     packages: dict[str, str | None]
+    internals: tuple[LibraryInternals, ...]
+    """Whether torch and triton have the private names that the worker relies on; empty where nobody could look."""
     gpu: Environment | None
     gpu_problem: str | None
     counters_allowed: bool | None
@@ -54,12 +65,13 @@ def diagnose() -> Diagnosis:
     probed = (
         _probe()
         if packages["torch"] and packages["triton"]
-        else _Probed(None, "torch or triton is missing", (), ())
+        else _Probed(None, "torch or triton is missing", (), (), ())
     )
     return Diagnosis(
         python=platform.python_version(),
         platform=f"{platform.system()} {platform.release()} {platform.machine()}",
         packages=packages,
+        internals=probed.internals,
         gpu=probed.gpu,
         gpu_problem=probed.problem,
         counters_allowed=_counters_allowed() if probed.gpu else None,
@@ -78,6 +90,7 @@ class _Probed:
     problem: str | None
     targets: tuple[str, ...]
     walls: tuple[str, ...]
+    internals: tuple[LibraryInternals, ...]
 
 
 def _probe() -> _Probed:
@@ -88,13 +101,25 @@ def _probe() -> _Probed:
             walls = _walls_of_a_candidate(fork_server)
             child = fork_server.spawn("probe", reference_limits())
             targets = child.ask(ListTargets(), _PROBE_S).targets
+            internals = child.ask(CheckInternals(), _PROBE_S).libraries
             gpu, problem = _asked_gpu(child)
             child.close()
-            return _Probed(gpu, problem, targets, walls)
+            return _Probed(gpu, problem, targets, walls, internals)
         except (ChildGone, MachineError, Malformed, RequestFailed) as error:
-            return _Probed(None, f"the worker process failed: {error}", (), ())
+            return _Probed(None, f"the worker process failed: {error}", (), (), _internals_alone(Path(folder)))
         finally:
             fork_server.close()
+
+
+def _internals_alone(folder: Path) -> tuple[LibraryInternals, ...]:
+    """Where no worker can start, perhaps for want of a name: a process that does nothing but look for names."""
+    command = [sys.executable, "-m", "tilesmith.worker.compat.self_check"]
+    environment = scrubbed_environment("native", folder)
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, timeout=_PROBE_S, check=True)
+        return decode(InternalNames, {"libraries": json.loads(done.stdout)}).libraries
+    except (OSError, subprocess.SubprocessError, ValueError, Malformed):
+        return ()
 
 
 def _walls_of_a_candidate(fork_server: ForkServerClient) -> tuple[str, ...]:

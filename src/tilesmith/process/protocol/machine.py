@@ -24,6 +24,33 @@ class DescribeMachine(Request[MachineDescription]):
 
 
 @dataclass(frozen=True)
+class MissingInternal:
+    name: str
+    use: str
+    """What does not work without it."""
+
+
+@dataclass(frozen=True)
+class LibraryInternals:
+    """The private names of torch or triton that we rely on, as far as they were looked for and found."""
+
+    library: str
+    version: str
+    found: int
+    missing: tuple[MissingInternal, ...]
+
+
+@dataclass(frozen=True)
+class InternalNames:
+    libraries: tuple[LibraryInternals, ...]
+
+
+@dataclass(frozen=True)
+class CheckInternals(Request[InternalNames]):
+    """Whether this torch and this triton have every private name that we rely on."""
+
+
+@dataclass(frozen=True)
 class CompileTargets:
     targets: tuple[str, ...]
 

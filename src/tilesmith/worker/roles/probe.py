@@ -6,6 +6,7 @@ import torch
 
 from tilesmith.process.channel import Channel
 from tilesmith.process.protocol import machine as protocol
+from tilesmith.worker.compat.self_check import check_internals
 from tilesmith.worker.compat.triton_names import active_driver
 from tilesmith.worker.compile import TARGETS
 from tilesmith.worker.roles.environment import describe_environment
@@ -23,6 +24,9 @@ class ProbeRole:
         usable = torch.cuda.is_available()
         works = usable and float(torch.ones(4, device="cuda").sum()) == 4.0
         return protocol.MachineDescription(describe_environment("cuda" if usable else "cpu"), usable, works)
+
+    def check_internals(self, request: protocol.CheckInternals) -> protocol.InternalNames:
+        return protocol.InternalNames(check_internals())
 
     def list_targets(self, request: protocol.ListTargets) -> protocol.CompileTargets:
         return protocol.CompileTargets(tuple(sorted(TARGETS)))
