@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilesmith.process.channel import Channel
 from tilesmith.process.protocol.candidate import LoadKernel
 from tilesmith.process.protocol.codec import Done
-from tilesmith.worker.candidate.faults import explain_fault
+from tilesmith.worker.candidate.fault_verdicts import explain_fault
 from tilesmith.worker.candidate.loading import execute
 from tilesmith.worker.roles.request_loop import answer_requests
 

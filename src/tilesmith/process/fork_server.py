@@ -78,7 +78,7 @@ def _preload() -> None:
         importlib.import_module("tilesmith.worker.engines.interpreter.interpreter").install()
     warm_triton = importlib.import_module("tilesmith.worker.compat.triton_names").warm_up
     warm_triton(compiles=os.environ.get("TRITON_INTERPRET") != "1")
-    importlib.import_module("tilesmith.worker.watch.inventory").taken()
+    importlib.import_module("tilesmith.worker.watch.name_snapshot").snapshot_of_process()
     gc.freeze()  # or every child would search all of torch for garbage, and copy its pages by doing so
     gc.enable()
 

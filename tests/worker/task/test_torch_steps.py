@@ -5,11 +5,11 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-from tilesmith.worker.task.torch_steps import Steps, covers
+from tilesmith.worker.task.torch_steps import TorchStepLog, covers
 
 
 def steps_of(function: object, *inputs: torch.Tensor) -> list[tuple[str, int]]:
-    with torch.no_grad(), Steps() as steps:
+    with torch.no_grad(), TorchStepLog() as steps:
         function(*inputs)  # type: ignore[operator]
     return steps.taken
 

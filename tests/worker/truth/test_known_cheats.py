@@ -10,8 +10,8 @@ import torch
 
 from tilesmith.process.protocol.comparison import CheatResult
 from tilesmith.worker.task import load_task
-from tilesmith.worker.tensors.exchange import Flat
-from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NotHere
+from tilesmith.worker.tensors.exchange import FlatOutputs
+from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NothingToShow
 from tilesmith.worker.truth.draws import EXTRA_DRAWS, draw_inputs
 from tilesmith.worker.truth.known_cheats import cheats_for, try_cheats
 from tilesmith.worker.truth.measurement import compare_with_answer
@@ -85,7 +85,7 @@ def test_stale_answers_are_those_of_another_draw(tmp_path: Path) -> None:
     again = made.answer("own again").eager.tensors[0]
     assert torch.equal(outputs(made, "yesterday's output")[0], again)
     assert torch.equal(outputs(made, "the first call cached", "wild")[0], made.answer("own").eager.tensors[0])
-    with pytest.raises(NotHere):
+    with pytest.raises(NothingToShow):
         outputs(made, "the first call cached")
 
 
@@ -162,7 +162,7 @@ def test_an_input_is_stretched_or_reshaped_to_fit(tmp_path: Path) -> None:
 def test_cheats_are_measured_exactly_like_candidates(tmp_path: Path) -> None:
     made = variant(tmp_path, "return torch.softmax(x, -1)")
     answer = made.answer("own")
-    zeros = Flat(answer.eager.layout, [torch.zeros_like(t) for t in answer.eager.tensors])
+    zeros = FlatOutputs(answer.eager.layout, [torch.zeros_like(t) for t in answer.eager.tensors])
     assert results(made)["zeros"] == CheatResult(compare_with_answer(made, answer, zeros))
 
 

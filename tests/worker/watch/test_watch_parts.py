@@ -1,4 +1,4 @@
-"""The parts that need no candidate: inventory, settings, returned values, first touch, digests."""
+"""The parts that need no candidate: snapshot, settings, returned values, first touch, digests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import nn
 from tilesmith.worker.timing.digests import digest_of
 from tilesmith.worker.watch.code_origin import Origin, origin_of
 from tilesmith.worker.watch.global_switches import flipped, switches
-from tilesmith.worker.watch.inventory import Inventory
+from tilesmith.worker.watch.name_snapshot import NameSnapshot
 from tilesmith.worker.watch.provenance import Provenance, is_blank
 from tilesmith.worker.watch.returned_values import unplain
 
@@ -44,10 +44,10 @@ class Pretender:
 
 
 def test_nothing_is_replaced_by_ordinary_work() -> None:
-    inventory = Inventory()
+    snapshot = NameSnapshot()
     nn.Linear(3, 3)(torch.rand(2, 3)).sum().backward()
     torch.softmax(torch.rand(4), 0)
-    assert inventory.replaced({}) is None
+    assert snapshot.replaced({}) is None
 
 
 @pytest.mark.parametrize(
@@ -62,12 +62,12 @@ def test_nothing_is_replaced_by_ordinary_work() -> None:
     ids=str,
 )
 def test_a_replaced_function_is_named(owner: object, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    inventory = Inventory()
+    snapshot = NameSnapshot()
     monkeypatch.setattr(owner, name, lambda *_, **__: None)
-    found = inventory.replaced({})
+    found = snapshot.replaced({})
     assert found is not None
     assert found.endswith(f".{name}")
-    assert inventory.replaced(inventory.departures()) is None, "what is meant is no finding"
+    assert snapshot.replaced(snapshot.intended_changes()) is None, "what is meant is no finding"
 
 
 def test_a_replacement_cannot_claim_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,9 +78,9 @@ def test_a_replacement_cannot_claim_to_be_equal(monkeypatch: pytest.MonkeyPatch)
         def __hash__(self) -> int:
             return 0
 
-    inventory = Inventory()
+    snapshot = NameSnapshot()
     monkeypatch.setattr(time, "perf_counter", Agreeable())
-    assert inventory.replaced({}) == "time.perf_counter"
+    assert snapshot.replaced({}) == "time.perf_counter"
 
 
 def test_a_flipped_switch_is_named() -> None:

@@ -40,7 +40,7 @@ _LARGE = 30_000.0
 
 
 @dataclass(frozen=True)
-class _Guarded:
+class _PaddedTensor:
     label: str
     buffer: torch.Tensor
     pad_bytes: int
@@ -53,7 +53,7 @@ class GuardedMemory(TorchFunctionMode):
     def __init__(self, pads: str | None, fill: float = math.nan) -> None:
         super().__init__()
         self._pads, self._fill = pads, fill
-        self._guarded: list[_Guarded] = []
+        self._guarded: list[_PaddedTensor] = []
         self._kept_bytes = 0
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -85,7 +85,7 @@ class GuardedMemory(TorchFunctionMode):
         inside = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         inside.set_(buffer.untyped_storage(), pad // size, tensor.shape, tensor.stride())
         inside.copy_(tensor)
-        self._guarded.append(_Guarded(label, buffer, pad, fill))
+        self._guarded.append(_PaddedTensor(label, buffer, pad, fill))
         self._kept_bytes += buffer.numel()
         return inside
 

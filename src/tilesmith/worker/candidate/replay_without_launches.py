@@ -22,14 +22,14 @@ from tilesmith.process.protocol.candidate import (
 )
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory
 from tilesmith.worker.candidate.launch_fingerprint import changed_launches, fingerprints_of
-from tilesmith.worker.candidate.runner import Built, Runner
+from tilesmith.worker.candidate.runner import BuiltModel, Runner
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
 from tilesmith.worker.watch.forked_copy import run_in_fork
 from tilesmith.worker.watch.provenance import is_blank
 
 
-def replay(runner: Runner, built: Built, inputs: list[Any], request: ReplayWithoutLaunches) -> ReplayReport:
+def replay(runner: Runner, built: BuiltModel, inputs: list[Any], request: ReplayWithoutLaunches) -> ReplayReport:
     """Raises CheatingDetected where the code does what only a cheat does."""
 
     def work() -> ReplayReport:
@@ -45,7 +45,7 @@ def replay(runner: Runner, built: Built, inputs: list[Any], request: ReplayWitho
 
 
 def _answers(
-    runner: Runner, built: Built, inputs: list[Any], outputs: dict[str, str]
+    runner: Runner, built: BuiltModel, inputs: list[Any], outputs: dict[str, str]
 ) -> tuple[tuple[str, ...], FirstCall | None]:
     """The fills that gave an answer, and what the first of all calls would have launched."""
     answered: list[str] = []
@@ -66,7 +66,7 @@ def _is_blank(returned: Any) -> bool:
     return all(map(is_blank, exchange.tensors_in([returned])))
 
 
-def _forward(runner: Runner, built: Built, inputs: list[Any], fill: str) -> Any:
+def _forward(runner: Runner, built: BuiltModel, inputs: list[Any], fill: str) -> Any:
     try:
         return runner.forward(built, inputs, GuardedMemory(None, float(fill)))
     except CheatingDetected:
@@ -76,7 +76,7 @@ def _forward(runner: Runner, built: Built, inputs: list[Any], fill: str) -> Any:
 
 
 def _later_calls(
-    runner: Runner, built: Built, inputs: list[Any], calls: int, limit_s: float
+    runner: Runner, built: BuiltModel, inputs: list[Any], calls: int, limit_s: float
 ) -> list[tuple[LaunchFingerprint, ...]]:
     """What each of many calls would launch; host code alone is quick."""
     seen: list[tuple[LaunchFingerprint, ...]] = []

@@ -30,7 +30,7 @@ from tilesmith.worker.watch.watch import Watch, report_and_exit
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltModel:
     """ModelNew for one shape of the task."""
 
     model: Any
@@ -53,7 +53,7 @@ class Runner:
         with self.engine.simulated_gpu(), self._watch.over_candidate_code():
             yield
 
-    def forward(self, built: Built, inputs: list[Any], *modes: AbstractContextManager[Any]) -> Any:
+    def forward(self, built: BuiltModel, inputs: list[Any], *modes: AbstractContextManager[Any]) -> Any:
         """One call from the given state under the given seed; its outputs as they were on return."""
         adopt_sizes(built.plan.get("sizes", {}))
         fill(built.model, built.transfer, built.plan["state"])

@@ -35,7 +35,7 @@ class TensorStandIn:
         return int(base.untyped_storage().nbytes()) if hasattr(base, "untyped_storage") else 0
 
 
-class Specialized(NamedTuple):
+class SpecializedArguments(NamedTuple):
     bound: dict[str, Any]
     """Parameter name → the argument as the caller passed it."""
     signature: dict[str, Any]
@@ -43,7 +43,7 @@ class Specialized(NamedTuple):
     attrs: dict[tuple[int, ...], Any]
 
 
-class Binder:
+class ArgumentBinder:
     """Binds the arguments of one kernel for the active driver's target."""
 
     def __init__(self, fn: Any) -> None:
@@ -51,7 +51,7 @@ class Binder:
         # Triton 3.3 and 3.4 return four things, later ones five; these two are always last.
         *_, self._backend, self._bind = fn.create_binder()
 
-    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Specialized:
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SpecializedArguments:
         """Mirrors JITFunction._pack_args, which triton before 3.6 has only inside `run`."""
         self._refuse_unknown_keywords(kwargs)
         wrapped = {name: _deep(_stand_in, value) for name, value in kwargs.items()}
@@ -62,7 +62,7 @@ class Binder:
         values = list(bound.values())
         constant_paths = find_paths_if(types, lambda _, ty: ty == "constexpr")
         hint_paths = find_paths_if(hints, lambda _, hint: isinstance(hint, str))
-        return Specialized(
+        return SpecializedArguments(
             bound=bound,
             signature=dict(zip((p.name for p in self._fn.params), types, strict=True)),
             constexprs={path: get_iterable_path(values, path) for path in constant_paths},

@@ -128,7 +128,7 @@ def _compile_configs(tuner: Any, *args: Any, **kwargs: Any) -> None:
 
 
 @dataclass(frozen=True)
-class Observation:
+class ProfiledCall:
     """What the profiler saw of one call."""
 
     share: float | None
@@ -137,7 +137,7 @@ class Observation:
     """Kernels that ran beside the caller's stream: before what came before the call, or after what came after."""
 
 
-def observe(call: Callable[[], Any], kernel_names: set[str]) -> Observation:
+def profile_call(call: Callable[[], Any], kernel_names: set[str]) -> ProfiledCall:
     """One call between two sleeps of the GPU on the caller's stream. All its work must lie between them."""
     from torch.profiler import ProfilerActivity, profile
 
@@ -148,7 +148,7 @@ def observe(call: Callable[[], Any], kernel_names: set[str]) -> Observation:
             sleep_on_gpu(1)
             torch.cuda.synchronize()
     except RuntimeError:
-        return Observation(None)  # the profiler's own trouble; the call itself was judged before
+        return ProfiledCall(None)  # the profiler's own trouble; the call itself was judged before
     spans = [
         (float(event.time_range.start), float(event.time_range.end), str(event.name))
         for event in profiler.events()
@@ -159,7 +159,7 @@ def observe(call: Callable[[], Any], kernel_names: set[str]) -> Observation:
     total = sum(end - start for start, end, _ in work)
     own = sum(end - start for start, end, name in work if name in kernel_names)
     stray = _outside(work, sleeps[0][1], sleeps[-1][0]) if len(sleeps) > 1 else ()
-    return Observation(min(own / total, 1.0) if total else None, stray)
+    return ProfiledCall(min(own / total, 1.0) if total else None, stray)
 
 
 def _outside(work: list[tuple[float, float, str]], begin: float, end: float) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any
 from tilesmith.worker.candidate.launch_fingerprint import arguments_in_words
 from tilesmith.worker.compat.patches import Replacement, replaced
 from tilesmith.worker.compat.triton_names import Autotuner, JITFunction
-from tilesmith.worker.compile.binding import Binder
+from tilesmith.worker.compile.binding import ArgumentBinder
 from tilesmith.worker.compile.jit_functions import def_line
 from tilesmith.worker.compile.recorded_launch import RecordedLaunch
 from tilesmith.worker.compile.targets import Target, target_named
@@ -63,7 +63,7 @@ class RecorderEngine:
         self.autotuned = 0
         self._target = target
         self._all_configs = all_configs
-        self._binders: dict[int, tuple[Any, Binder]] = {}
+        self._binders: dict[int, tuple[Any, ArgumentBinder]] = {}
         self._autotuned_calls = itertools.count()
         self._current_call: int | None = None
 
@@ -152,10 +152,10 @@ class RecorderEngine:
                     )
         return (sizes[0], sizes[1], sizes[2])
 
-    def _binder(self, fn: Any) -> Binder:
+    def _binder(self, fn: Any) -> ArgumentBinder:
         """Kept with its function, so that the id stays taken while we rely on it."""
         if id(fn) not in self._binders:
-            self._binders[id(fn)] = (fn, Binder(fn))
+            self._binders[id(fn)] = (fn, ArgumentBinder(fn))
         return self._binders[id(fn)][1]
 
 

@@ -50,7 +50,7 @@ class CapturingMode(TorchDispatchMode):
     def _noted(self, func: Any, args: Any, kwargs: Any) -> Any:
         if _needs_values(func, args, kwargs):
             raise RuntimeError(f"{NOT_WHILE_CAPTURING} ({func} makes the host wait for values)")
-        twins = _Twins(args, kwargs)
+        twins = _FakeArguments(args, kwargs)
         leaves, form = tree_flatten(twins.run(func))
         sources = [twins.original(leaf) for leaf in leaves]
         if not schema_of(func).is_mutable and any(source is not None for source in sources):
@@ -86,7 +86,7 @@ def _needs_values(func: Any, args: Any, kwargs: Any) -> bool:
     return torch.Tag.dynamic_output_shape in func.tags and kwargs.get("output_size") is None
 
 
-class _Twins:
+class _FakeArguments:
     """Tensors of the same layout as an operation's arguments that it may be tried on."""
 
     def __init__(self, args: Any, kwargs: Any) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from tilesmith.worker.fake_cuda.stream_ledger import Clock, Ledger
+from tilesmith.worker.fake_cuda.stream_order import Clock, StreamOrder
 
 NOT_WHILE_CAPTURING = "CUDA error: operation not permitted when stream is capturing"
 _DEFAULT = 0
@@ -43,13 +43,13 @@ class AnyStream:
 
     def synchronize(self) -> None:
         forbid_while_capturing()
-        _now.ledger.host_waits(_now.ledger.clock(self.stream_id))
+        _state.order.host_waits(_state.order.clock(self.stream_id))
 
     def query(self) -> bool:
         return True
 
     def wait_stream(self, stream: AnyStream) -> None:
-        _now.ledger.wait(self.stream_id, _now.ledger.clock(stream.stream_id))
+        _state.order.wait(self.stream_id, _state.order.clock(stream.stream_id))
 
     def wait_event(self, event: AnyEvent) -> None:
         event.wait(self)
@@ -93,22 +93,22 @@ class AnyEvent:
 
     def __init__(self, *_: Any, **__: Any) -> None:
         self.device = torch.device("cuda", 0)
-        self._ledger: Ledger | None = None
+        self._order: StreamOrder | None = None
         self._clock: Clock = {}
 
     def record(self, stream: AnyStream | None = None) -> None:
         stream = stream if stream is not None else current_stream()
-        self._ledger, self._clock = _now.ledger, _now.ledger.clock(stream.stream_id)
+        self._order, self._clock = _state.order, _state.order.clock(stream.stream_id)
 
     def wait(self, stream: AnyStream | None = None) -> None:
         stream = stream if stream is not None else current_stream()
-        if self._ledger is _now.ledger:
-            _now.ledger.wait(stream.stream_id, self._clock)
+        if self._order is _state.order:
+            _state.order.wait(stream.stream_id, self._clock)
 
     def synchronize(self) -> None:
         forbid_while_capturing()
-        if self._ledger is _now.ledger:
-            _now.ledger.host_waits(self._clock)
+        if self._order is _state.order:
+            _state.order.host_waits(self._clock)
 
     def query(self) -> bool:
         return True
@@ -137,19 +137,19 @@ class StreamContext:
 
 
 @dataclass
-class _Now:
+class _StreamState:
     """The account that is open, and the stream on which work is started."""
 
-    ledger: Ledger = field(default_factory=Ledger)
+    order: StreamOrder = field(default_factory=StreamOrder)
     current: AnyStream = field(default_factory=lambda: Stream(stream_id=_DEFAULT))
-    account_outside_capture: Ledger | None = None
+    account_outside_capture: StreamOrder | None = None
 
 
-_now = _Now()
+_state = _StreamState()
 
 
 def current_stream(device: Any = None) -> AnyStream:
-    return _now.current
+    return _state.current
 
 
 def default_stream(device: Any = None) -> AnyStream:
@@ -158,16 +158,16 @@ def default_stream(device: Any = None) -> AnyStream:
 
 def set_stream(stream: AnyStream | None) -> None:
     if stream is not None:
-        _now.current = stream
+        _state.current = stream
 
 
 def synchronize(device: Any = None) -> None:
     forbid_while_capturing()
-    _now.ledger.host_waits_for_all()
+    _state.order.host_waits_for_all()
 
 
 def is_capturing() -> bool:
-    return _now.account_outside_capture is not None
+    return _state.account_outside_capture is not None
 
 
 def forbid_while_capturing() -> None:
@@ -178,39 +178,39 @@ def forbid_while_capturing() -> None:
 
 def begin_call() -> None:
     """Before a forward: it starts on the default stream, and whatever came before is no business of it."""
-    _now.current = default_stream()
-    _now.ledger.host_waits_for_all()
+    _state.current = default_stream()
+    _state.order.host_waits_for_all()
 
 
 def unjoined() -> list[str]:
     """After a forward: the streams with work that its caller's stream does not wait for."""
-    return _now.ledger.unjoined(_DEFAULT)
+    return _state.order.unjoined(_DEFAULT)
 
 
 def on_side_stream() -> bool:
     """Only there does work need to be noted: the caller always waits for its own stream."""
-    return _now.current.stream_id != _DEFAULT
+    return _state.current.stream_id != _DEFAULT
 
 
 def note_work(what: str) -> None:
     """Device work was started on the current stream."""
     if on_side_stream():
-        _now.ledger.note(_now.current.stream_id, what)
+        _state.order.note(_state.current.stream_id, what)
 
 
 def wait_for_current() -> None:
     """The host waits for what the current stream has to do, as it does before it reads a value."""
-    _now.ledger.host_waits(_now.ledger.clock(_now.current.stream_id))
+    _state.order.host_waits(_state.order.clock(_state.current.stream_id))
 
 
 def begin_capture_account() -> None:
     """What is captured does not run, so it has an account of its own."""
-    _now.account_outside_capture, _now.ledger = _now.ledger, Ledger()
+    _state.account_outside_capture, _state.order = _state.order, StreamOrder()
 
 
 def end_capture_account() -> list[str]:
     """Back to the account before; returns the streams that the capturing one did not wait for."""
-    left = _now.ledger.unjoined(_now.current.stream_id)
-    if _now.account_outside_capture is not None:
-        _now.ledger, _now.account_outside_capture = _now.account_outside_capture, None
+    left = _state.order.unjoined(_state.current.stream_id)
+    if _state.account_outside_capture is not None:
+        _state.order, _state.account_outside_capture = _state.account_outside_capture, None
     return left

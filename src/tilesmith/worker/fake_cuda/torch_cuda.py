@@ -1,6 +1,6 @@
 """Stand-ins for the names in `torch.cuda`, for `pretend_cuda`: one GPU, idle, instantly done.
 
-Streams and graphs, which need more than an answer, are in `fake_streams` and `fake_graphs`.
+Streams and graphs, which need more than an answer, are in `streams` and `graphs`.
 """
 
 from __future__ import annotations

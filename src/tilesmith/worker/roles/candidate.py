@@ -15,11 +15,11 @@ from tilesmith.process.channel import Channel
 from tilesmith.process.protocol import candidate as protocol
 from tilesmith.process.protocol.codec import Done
 from tilesmith.worker.candidate import input_placement
-from tilesmith.worker.candidate.faults import explain_fault
+from tilesmith.worker.candidate.fault_verdicts import explain_fault
 from tilesmith.worker.candidate.loading import construct, execute
 from tilesmith.worker.candidate.replay_without_launches import replay
-from tilesmith.worker.candidate.runner import Built, Runner
-from tilesmith.worker.engines.gpu import GpuEngine, observe
+from tilesmith.worker.candidate.runner import BuiltModel, Runner
+from tilesmith.worker.engines.gpu import GpuEngine, profile_call
 from tilesmith.worker.fake_cuda.streams import unjoined
 from tilesmith.worker.roles.request_loop import answer_requests
 from tilesmith.worker.task.torch_steps import MOST_STEPS, Step
@@ -44,7 +44,7 @@ class CandidateRole:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
-        self._models: dict[str, Built] = {}
+        self._models: dict[str, BuiltModel] = {}
         self._inputs = input_placement.PlacedInputs()
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
@@ -61,7 +61,7 @@ class CandidateRole:
         plan = exchange.read_trusted(request.construction)
         with self._runner.candidate_code():
             model, transfer = construct(self._class, plan, self._runner.device)
-        self._models[request.variant] = Built(model, transfer, plan)
+        self._models[request.variant] = BuiltModel(model, transfer, plan)
         stale = tuple(f"{copy} is a copy of {source}" for copy, source in transfer.stale.items())
         return protocol.ModelConstructed(stale)
 
@@ -116,7 +116,7 @@ class CandidateRole:
         assert isinstance(engine, GpuEngine)
         names, resources = engine.kernel_names(), engine.resources(self._runner.target)
         with self._runner.candidate_code(), torch.no_grad():
-            seen = observe(lambda: built.model(*values), names)
+            seen = profile_call(lambda: built.model(*values), names)
         return protocol.KernelInspection(tuple(resources), seen.share, tuple(seen.unjoined))
 
     def prepare_timing(self, request: protocol.PrepareTiming) -> Done:

@@ -18,7 +18,7 @@ from tilesmith.process.channel import Channel
 from tilesmith.process.protocol import candidate as protocol
 from tilesmith.process.protocol.codec import Done
 from tilesmith.records import KernelResources
-from tilesmith.worker.candidate.faults import explain_fault
+from tilesmith.worker.candidate.fault_verdicts import explain_fault
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory
 from tilesmith.worker.candidate.launch_fingerprint import fingerprints_of
 from tilesmith.worker.candidate.loading import construct, execute
@@ -29,7 +29,7 @@ from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.roles.request_loop import answer_requests
 from tilesmith.worker.task import seed_everything
 from tilesmith.worker.task.fake_tensors import fake_tensors
-from tilesmith.worker.task.torch_steps import MOST_STEPS, Steps
+from tilesmith.worker.task.torch_steps import MOST_STEPS, TorchStepLog
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
@@ -106,7 +106,7 @@ class CompilerRole:
         def fake(tensor: torch.Tensor) -> torch.Tensor:
             return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=device)
 
-        with self._recording(translate=device == "cpu") as launches, fake_tensors(), Steps() as steps:
+        with self._recording(translate=device == "cpu") as launches, fake_tensors(), TorchStepLog() as steps:
             model = self._class(*plan["args"], **plan["kwargs"])
             model = model.to(device) if device != "cpu" else model
             inputs = [exchange.map_tensors(value, fake) for value in plan["inputs"]]

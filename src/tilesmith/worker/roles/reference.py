@@ -192,7 +192,7 @@ class ReferenceRole:
             self._variants[name] = Variant(loaded, task.device, task.precision, task.seed, self._strong_parameters)
         return self._variants[name]
 
-    def _take_outputs(self, path: str) -> exchange.Flat:
+    def _take_outputs(self, path: str) -> exchange.FlatOutputs:
         """What a candidate wrote; nobody needs the file after this."""
         outputs = exchange.read_outputs(path, self._task.device)
         os.unlink(path)

@@ -21,7 +21,7 @@ import torch
 
 from tilesmith.errors import TaskError
 from tilesmith.tasks.source import TaskSource, parse_task, read_task
-from tilesmith.worker.task.faults import blamed_on_task
+from tilesmith.worker.task.task_faults import blamed_on_task
 
 _load_numbers = itertools.count()
 

@@ -49,7 +49,7 @@ def step_of(func: Any, sources: list[torch.Tensor], result: Any) -> Step | None:
     return _SYNONYMS.get(kind, kind), largest
 
 
-class Steps(TorchDispatchMode):
+class TorchStepLog(TorchDispatchMode):
     """While active, lists what torch computes."""
 
     def __init__(self) -> None:

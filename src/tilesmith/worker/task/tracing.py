@@ -15,7 +15,6 @@ from torch import fx, nn
 from tilesmith.tasks.graph import MOST_NODES, Graph, Node, Parameter
 from tilesmith.worker.compat.torch_names import TorchFunctionMode, trace_on_fakes
 from tilesmith.worker.task.fake_tensors import fake_tensors
-from tilesmith.worker.task.faults import one_line
 from tilesmith.worker.task.graph_records import (
     filled,
     form,
@@ -28,6 +27,7 @@ from tilesmith.worker.task.graph_records import (
 )
 from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, unload
 from tilesmith.worker.task.recurrent_nodes import recurrent_as_nodes
+from tilesmith.worker.task.task_faults import one_line
 from tilesmith.worker.tensors.exchange import map_tensors
 
 _CALLS_PER_NODE = 10
@@ -62,7 +62,7 @@ class _TooLarge(Exception):
     """More operators than a graph may have."""
 
 
-class _Bounded(TorchFunctionMode):
+class _OperatorLimit(TorchFunctionMode):
     """Gives up on a loop of many thousand steps while it runs, not when it is over."""
 
     def __init__(self) -> None:
@@ -77,16 +77,16 @@ class _Bounded(TorchFunctionMode):
 
 
 def _graph(model: nn.Module, arguments: list[Any]) -> Graph:
-    traced = _Recording(model, arguments)
+    traced = _TracedRun(model, arguments)
     module = traced.run()
     if model.training and any(is_random(node) for node in module.graph.nodes):
         model.eval()
-        traced = _Recording(model, arguments)
+        traced = _TracedRun(model, arguments)
         module = traced.run()
     return traced.translated(module)
 
 
-class _Recording:
+class _TracedRun:
     """One run of the model under the tracer, and its translation into records."""
 
     def __init__(self, model: nn.Module, arguments: list[Any]) -> None:
@@ -103,7 +103,7 @@ class _Recording:
         def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
             given, state = iter(flat[: len(tensors)]), dict(zip(self._owned, flat[len(tensors) :], strict=True))
             arguments = [map_tensors(value, lambda _: next(given)) for value in self._arguments]
-            with _Bounded():
+            with _OperatorLimit():
                 found = torch.func.functional_call(self._model, state, tuple(arguments))
             leaves: list[torch.Tensor] = []
             self._outputs = laid_out(found, leaves)

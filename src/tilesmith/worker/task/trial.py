@@ -25,7 +25,7 @@ from tilesmith.worker.compat.torch_names import (
 from tilesmith.worker.task.fake_tensors import fake_tensors, gpu_or_none
 from tilesmith.worker.task.loading import build_model, load_task, run_forward, tensors_in, unload
 from tilesmith.worker.task.operator_counts import counting
-from tilesmith.worker.task.torch_steps import Step, Steps
+from tilesmith.worker.task.torch_steps import Step, TorchStepLog
 
 REAL_RUN_ELEMENTS = 4_000_000
 REAL_RUN_FLOPS = 1_000_000_000
@@ -103,7 +103,7 @@ def steps_on_fakes(path: str, text: str) -> list[Step]:
             loaded = load_task(Path(path), text)
             try:
                 model, inputs = build_model(loaded), loaded.make_inputs()
-                with Steps() as steps:
+                with TorchStepLog() as steps:
                     run_forward(loaded, model, inputs)
             finally:
                 unload(loaded)

@@ -27,18 +27,18 @@ def write_outputs(path: str, outputs: Any) -> None:
     write_tensors(path, tensors, layout)
 
 
-def read_outputs(path: str, device: str) -> Flat:
+def read_outputs(path: str, device: str) -> FlatOutputs:
     tensors, layout = read_tensors(path, device)
-    return Flat(layout, tensors)
+    return FlatOutputs(layout, tensors)
 
 
 def write_inputs(path: str, inputs: list[Any]) -> None:
     """Arguments of a forward: the tensors raw, whatever else there is pickled beside them."""
     tensors: list[torch.Tensor] = []
 
-    def slot(tensor: torch.Tensor) -> _Slot:
+    def slot(tensor: torch.Tensor) -> _TensorPosition:
         tensors.append(tensor)
-        return _Slot(len(tensors) - 1, tensor.stride())
+        return _TensorPosition(len(tensors) - 1, tensor.stride())
 
     write_trusted(f"{path}.nest", [map_tensors(value, slot) for value in inputs])
     write_tensors(path, tensors)
@@ -50,7 +50,7 @@ def read_inputs(path: str, device: str) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class _Slot:
+class _TensorPosition:
     position: int
     stride: tuple[int, ...]
 
@@ -64,7 +64,7 @@ def _laid_out(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
 
 
 def _filled(value: Any, tensors: list[torch.Tensor]) -> Any:
-    if isinstance(value, _Slot):
+    if isinstance(value, _TensorPosition):
         return _laid_out(tensors[value.position], value.stride)
     if isinstance(value, Mapping):
         return {key: _filled(item, tensors) for key, item in value.items()}
@@ -75,7 +75,7 @@ def _filled(value: Any, tensors: list[torch.Tensor]) -> Any:
     return value
 
 
-class Flat:
+class FlatOutputs:
     """Nested outputs taken apart: a JSON layout that can be compared, and the tensors in order."""
 
     def __init__(self, layout: Any, tensors: list[torch.Tensor]) -> None:
@@ -83,10 +83,10 @@ class Flat:
         self.tensors = tensors
 
 
-def flatten(outputs: Any) -> Flat:
+def flatten(outputs: Any) -> FlatOutputs:
     tensors: list[torch.Tensor] = []
     layout = _layout(outputs, tensors)
-    return Flat(json.loads(json.dumps(layout)), tensors)
+    return FlatOutputs(json.loads(json.dumps(layout)), tensors)
 
 
 def _layout(value: Any, tensors: list[torch.Tensor]) -> Any:

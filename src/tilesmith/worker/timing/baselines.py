@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from tilesmith.worker.timing.stopwatch import Stopwatch, Turn
+from tilesmith.worker.timing.stopwatch import Stopwatch, TimedTurn
 from tilesmith.worker.timing.timing_inputs import TimingInputs
 from tilesmith.worker.truth.variant import Variant
 
@@ -35,7 +35,7 @@ class Baselines:
             self._refused[kind] = f"{type(error).__name__}: {first}"
         return self._refused.get(kind)
 
-    def time(self, kind: str, seeds: list[int]) -> Turn:
+    def time(self, kind: str, seeds: list[int]) -> TimedTurn:
         self.build(kind)  # again, if the memory was given back since
         with torch.no_grad():
             return self._stopwatch.time(self._calls[kind], seeds)

@@ -34,7 +34,7 @@ Call = Callable[[list[Any]], Any]
 
 
 @dataclass
-class Turn:
+class TimedTurn:
     """What a few timed calls in a row gave; two calls per seed, for device time and for call time."""
 
     samples: list[tuple[float, float]] = field(default_factory=list)
@@ -56,9 +56,9 @@ class Stopwatch:
         self.inputs = inputs.current
         self._flush = torch.empty(_FLUSH_BYTES // 4, dtype=torch.int32, device="cuda")
 
-    def time(self, call: Call, seeds: list[int], kept: int | None = None) -> Turn:
+    def time(self, call: Call, seeds: list[int], kept: int | None = None) -> TimedTurn:
         """`kept` counts calls: 2 i is the one for device time of seed i, 2 i + 1 the one for its call time."""
-        turn = Turn()
+        turn = TimedTurn()
         for seed in seeds:
             device_ms, late_ms = self._device_ms(call, seed, turn, kept)
             self._prepare(seed)
@@ -85,7 +85,7 @@ class Stopwatch:
         self._flush.zero_()
         _synchronize()
 
-    def _device_ms(self, call: Call, seed: int, turn: Turn, kept: int | None) -> tuple[float, float]:
+    def _device_ms(self, call: Call, seed: int, turn: TimedTurn, kept: int | None) -> tuple[float, float]:
         """From the first event to the last; work on other streams that outlives them counts too.
 
         New inputs come behind the sleep: work that does not wait for the caller's stream sees the old ones.
@@ -108,7 +108,7 @@ class Stopwatch:
         late = late_ms if late_ms > _LATE_MS else 0.0
         return float(start.elapsed_time(end)) + late, late
 
-    def _note(self, turn: Turn, result: Any, kept: int | None) -> None:
+    def _note(self, turn: TimedTurn, result: Any, kept: int | None) -> None:
         """Outside of the timed part."""
         self._inspect(result)
         if len(turn.digests) == kept:

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from tilesmith.process.protocol.candidate import TimedCalls
-from tilesmith.worker.candidate.runner import Built, Runner, refuse_lazy
+from tilesmith.worker.candidate.runner import BuiltModel, Runner, refuse_lazy
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.timing.stopwatch import Stopwatch
 from tilesmith.worker.timing.timing_inputs import TimingInputs
@@ -16,7 +16,7 @@ _WARM_UP_CALLS = 3
 
 
 class TimedCandidate:
-    def __init__(self, runner: Runner, built: Built, inputs: TimingInputs) -> None:
+    def __init__(self, runner: Runner, built: BuiltModel, inputs: TimingInputs) -> None:
         self._runner, self._model = runner, built.model
         self._stopwatch = Stopwatch(inputs, refuse_lazy)
         self._kept: Any = None

@@ -31,7 +31,7 @@ class TimingInputs:
         if [t.shape for t in others] != [t.shape for t in ones]:
             others = ones
         self._varied = [
-            _Varied(place, one.detach(), other.detach(), _may_be_torn(one))
+            _VariedInput(place, one.detach(), other.detach(), _may_be_torn(one))
             for place, one, other in zip(places, ones, others, strict=True)
             if one.is_floating_point() and not is_mask(one)
         ]
@@ -42,7 +42,7 @@ class TimingInputs:
             varied.renew(chance)
 
 
-class _Varied:
+class _VariedInput:
     def __init__(self, place: torch.Tensor, one: torch.Tensor, other: torch.Tensor, may_be_torn: bool) -> None:
         self._place, self._one, self._other = place.detach(), one, other
         self._may_be_torn = may_be_torn and place.is_contiguous() and other.is_contiguous()

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from tilesmith.worker.tensors.exchange import Flat, flatten, map_tensors, tensors_in
+from tilesmith.worker.tensors.exchange import FlatOutputs, flatten, map_tensors, tensors_in
 from tilesmith.worker.truth.model_state import State
 from tilesmith.worker.truth.variant import Answer, Variant
 
@@ -19,7 +19,7 @@ class Inapplicable(Exception):
     """The cheat means nothing for this task, or is the honest work itself; says why."""
 
 
-class NotHere(Exception):
+class NothingToShow(Exception):
     """The cheat is right on this draw by construction; another draw may tell."""
 
 
@@ -37,11 +37,11 @@ class CheatContext:
     def inputs(self) -> list[Any]:
         return self.variant.inputs(self.draw)
 
-    def outputs_of(self, draw: str) -> Flat:
+    def outputs_of(self, draw: str) -> FlatOutputs:
         """What PyTorch returns on another draw."""
         return self.variant.answer(draw).eager
 
-    def rerun(self, inputs: list[Any] | None = None, state: State | None = None) -> Flat:
+    def rerun(self, inputs: list[Any] | None = None, state: State | None = None) -> FlatOutputs:
         """The model itself on other inputs or with other parameters."""
         try:
             return flatten(self.variant.run_eager(self.inputs if inputs is None else inputs, state=state))
@@ -51,13 +51,15 @@ class CheatContext:
             said = str(error).strip().partition("\n")[0] or type(error).__name__
             raise Inapplicable(f"the model does not run so: {said[:100]}") from error
 
-    def outputs_changed(self, change: Change, unless: str = "no output has a form to which this applies") -> Flat:
+    def outputs_changed(
+        self, change: Change, unless: str = "no output has a form to which this applies"
+    ) -> FlatOutputs:
         """The right outputs with `change` applied to each; a change that touches none of them is no cheat."""
         eager = self.answer.eager
         tensors = [change(tensor) for tensor in eager.tensors]
         if all(new is old for new, old in zip(tensors, eager.tensors, strict=True)):
             raise Inapplicable(unless)
-        return Flat(eager.layout, tensors)
+        return FlatOutputs(eager.layout, tensors)
 
     def inputs_changed(self, change: Change) -> list[Any]:
         changed = [map_tensors(value, change) for value in self.inputs]

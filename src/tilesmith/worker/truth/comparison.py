@@ -18,7 +18,7 @@ from tilesmith.process.protocol.comparison import (
     OutputStatistics,
     WorstElement,
 )
-from tilesmith.worker.tensors.exchange import Flat
+from tilesmith.worker.tensors.exchange import FlatOutputs
 from tilesmith.worker.truth.arg_reductions import ArgReduction, same_choice
 
 _CHUNK = 1 << 24
@@ -26,7 +26,7 @@ _WORST = 3
 _ASSUMED_ULPS = 64
 
 
-def layout_problem(candidate: Flat, eager: Flat) -> str | None:
+def layout_problem(candidate: FlatOutputs, eager: FlatOutputs) -> str | None:
     """Why the outputs are not even of the right form, or None."""
     if candidate.layout != eager.layout:
         return f"returned {_form(candidate.layout)}, expected {_form(eager.layout)}"
@@ -59,7 +59,7 @@ def without_truth(stats: OutputStatistics) -> OutputStatistics:
     return replace(stats, eager_relative=assumed, eager_max_relative=assumed, effective=1e9)
 
 
-def same_to_rounding(first: Flat, second: Flat) -> bool:
+def same_to_rounding(first: FlatOutputs, second: FlatOutputs) -> bool:
     """Two runs of one kernel agree when only the order of additions can explain the difference."""
     if layout_problem(first, second):
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from tilesmith.worker.tensors.exchange import Flat, tensors_in
+from tilesmith.worker.tensors.exchange import FlatOutputs, tensors_in
 from tilesmith.worker.truth.variant import Answer, Variant
 
 _FAR = 0.05
@@ -17,7 +17,7 @@ _FEWEST_TELLING = 0.01
 """Share of the elements that must differ from the inputs before their agreement says anything."""
 
 
-def find_copied_draw(variant: Variant, draw: str, outputs: Flat) -> str | None:
+def find_copied_draw(variant: Variant, draw: str, outputs: FlatOutputs) -> str | None:
     """The other draw whose answer this is, for outputs that are far from the answer of their own."""
     if (
         sum(t.numel() for t in outputs.tensors) < _FEWEST_ELEMENTS
@@ -73,7 +73,7 @@ def _share(held: torch.Tensor, truth: torch.Tensor, inputs: list[torch.Tensor]) 
     return max(int((((form - truth).abs() <= slack) & telling).sum()) / count for form in forms)
 
 
-def _distance(outputs: Flat, answer: Answer) -> float:
+def _distance(outputs: FlatOutputs, answer: Answer) -> float:
     """Of the output that is farthest off; infinite where the form is another."""
     if len(outputs.tensors) != len(answer.truth.tensors):
         return float("inf")

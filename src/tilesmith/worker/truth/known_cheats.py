@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from tilesmith.process.protocol.comparison import CheatResult
-from tilesmith.worker.tensors.exchange import Flat, map_tensors, tensors_in
-from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NotHere
+from tilesmith.worker.tensors.exchange import FlatOutputs, map_tensors, tensors_in
+from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NothingToShow
 from tilesmith.worker.truth.measurement import compare_with_answer
 from tilesmith.worker.truth.rounding import coarser, halved, to_bfloat16
 from tilesmith.worker.truth.variant import Variant
@@ -27,7 +27,7 @@ class Cheat:
     """A name to report it by and what it would return; `kind` says what its survival means."""
 
     name: str
-    make: Callable[[CheatContext], Flat]
+    make: Callable[[CheatContext], FlatOutputs]
     kind: str = "wrong"
     """wrong: never right; parameters: the same, and other parameters may tell; echo: right if the task is a copy;
     rounding: right where the error budget allows it."""
@@ -52,14 +52,14 @@ def _try_cheat(context: CheatContext, cheat: Cheat) -> CheatResult:
         outputs = cheat.make(context)
     except Inapplicable as why:
         return CheatResult(inapplicable=str(why))
-    except NotHere:
+    except NothingToShow:
         return CheatResult()
     eager = context.answer.eager
     same = outputs.layout == eager.layout and all(map(torch.equal, outputs.tensors, eager.tensors))
     return CheatResult(compare_with_answer(context.variant, context.answer, outputs), same)
 
 
-def _constant(context: CheatContext) -> Flat:
+def _constant(context: CheatContext) -> FlatOutputs:
     """The likeliest number, learned from the task's own inputs."""
     typical = iter([_typical(tensor) for tensor in context.outputs_of("own").tensors])
     return context.outputs_changed(lambda tensor: torch.full_like(tensor, next(typical)))
@@ -79,7 +79,7 @@ def _row_means(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.double().mean(-1, keepdim=True).expand_as(tensor).to(tensor.dtype)
 
 
-def _echo(context: CheatContext, position: int) -> Flat:
+def _echo(context: CheatContext, position: int) -> FlatOutputs:
     source = tensors_in(context.inputs)[position]
     return context.outputs_changed(lambda tensor: _shaped_like(tensor, source), "it fits no output")
 
@@ -96,9 +96,9 @@ def _shaped_like(output: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
         return output
 
 
-def _remembered(context: CheatContext, draw: str) -> Flat:
+def _remembered(context: CheatContext, draw: str) -> FlatOutputs:
     if context.draw == draw:
-        raise NotHere
+        raise NothingToShow
     return context.outputs_of(draw)
 
 
@@ -124,12 +124,12 @@ def _half(tensor: torch.Tensor, again: bool) -> torch.Tensor:
     return torch.cat([first, rest if again else torch.zeros_like(rest)], -1)
 
 
-def _only_first_output(context: CheatContext) -> Flat:
+def _only_first_output(context: CheatContext) -> FlatOutputs:
     first = context.answer.eager.tensors[0]
     return context.outputs_changed(lambda t: t if t is first else torch.zeros_like(t), "there is only one output")
 
 
-def _blind_to_inputs(context: CheatContext, keeps_first: bool) -> Flat:
+def _blind_to_inputs(context: CheatContext, keeps_first: bool) -> FlatOutputs:
     given = tensors_in(context.inputs)
     if len(given) < 2:
         raise Inapplicable("the task has no second input")
@@ -140,12 +140,12 @@ def _blind_to_inputs(context: CheatContext, keeps_first: bool) -> Flat:
     return context.rerun(context.inputs_changed(seen))
 
 
-def _computed_coarsely(context: CheatContext) -> Flat:
+def _computed_coarsely(context: CheatContext) -> FlatOutputs:
     inputs = [map_tensors(value, coarser) for value in context.inputs]
     return context.rerun(inputs, {name: coarser(tensor) for name, tensor in context.variant.state.items()})
 
 
-def _with_initial_parameters(context: CheatContext) -> Flat:
+def _with_initial_parameters(context: CheatContext) -> FlatOutputs:
     context.state_changed(torch.clone)
     return context.rerun(state=context.variant.seeded)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from tilesmith.process.protocol.comparison import Comparison
-from tilesmith.worker.tensors.exchange import Flat
+from tilesmith.worker.tensors.exchange import FlatOutputs
 from tilesmith.worker.truth.comparison import layout_problem, measure, without_truth
 from tilesmith.worker.truth.variant import Answer, Variant
 
 
-def compare_with_answer(variant: Variant, answer: Answer, outputs: Flat) -> Comparison:
+def compare_with_answer(variant: Variant, answer: Answer, outputs: FlatOutputs) -> Comparison:
     """Plain numbers for the judge, or the reason why the outputs are not even of the right form."""
     problem = layout_problem(outputs, answer.eager)
     if problem:

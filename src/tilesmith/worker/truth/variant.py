@@ -15,8 +15,8 @@ from tilesmith.process.protocol.comparison import ExactStatistics, FloatStatisti
 from tilesmith.worker.compat.torch_names import FakeTensorMode
 from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.task import LoadedTask, build_model, seed_everything
-from tilesmith.worker.task.torch_steps import Step, Steps
-from tilesmith.worker.tensors.exchange import Flat, flatten, map_tensors, tensors_in
+from tilesmith.worker.task.torch_steps import Step, TorchStepLog
+from tilesmith.worker.tensors.exchange import FlatOutputs, flatten, map_tensors, tensors_in
 from tilesmith.worker.truth.arg_reductions import ArgReductionLog
 from tilesmith.worker.truth.comparison import measure, same_to_rounding
 from tilesmith.worker.truth.draws import draw_inputs
@@ -33,8 +33,8 @@ _CACHED_ANSWER_BYTES = 256 * 2**20
 class Answer:
     """What the outputs should be on one draw."""
 
-    truth: Flat
-    eager: Flat
+    truth: FlatOutputs
+    eager: FlatOutputs
     log: ArgReductionLog
     truth_is: str
 
@@ -118,7 +118,7 @@ class Variant:
         if self._steps is None:
             inputs = _copy(self.inputs("own"))
             self._restore(self.model, self.state)
-            with self._world(), torch.no_grad(), Steps() as steps:
+            with self._world(), torch.no_grad(), TorchStepLog() as steps:
                 self.model(*inputs)
             self._steps = steps.taken
         return self._steps
@@ -148,7 +148,7 @@ class Variant:
     def release(self) -> None:
         self._answers.clear()
 
-    def _truth(self, inputs: list[Any], eager: Flat, log: ArgReductionLog) -> tuple[Flat, str]:
+    def _truth(self, inputs: list[Any], eager: FlatOutputs, log: ArgReductionLog) -> tuple[FlatOutputs, str]:
         for device, widen in ((self.device, True), (self.device, False), ("cpu", True)):
             try:
                 return self._in_float64(inputs, device, widen, log), f"float64 on {device}"
@@ -156,7 +156,7 @@ class Variant:
                 log.seen.clear()
         return eager, "compared with PyTorch's own result, because the model does not run in float64"
 
-    def _in_float64(self, inputs: list[Any], device: str, widen: bool, log: ArgReductionLog) -> Flat:
+    def _in_float64(self, inputs: list[Any], device: str, widen: bool, log: ArgReductionLog) -> FlatOutputs:
         with self._world():
             wide = build_model(self.loaded, self.seed)
         wide = wide.to(device).double()

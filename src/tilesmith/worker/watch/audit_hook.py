@@ -1,10 +1,10 @@
-"""Tripwires: what no kernel needs and every attack on a judge does is stopped, and told, the moment it is tried.
+"""An audit hook: what no kernel needs and every attack on a judge does is stopped, and told, when it is tried.
 
 Python raises an audit event before it opens a file, starts a process, loads native code or hands out a frame, and
 an audit hook cannot be removed. The hook looks at whose code asked: torch and triton may do what they need, the
-candidate may not. The first trip ends the process with its reason as the reply, so no later code can take it back.
+candidate may not. The first finding ends the process with its reason as the reply; no later code can take it back.
 
-A tripwire explains; it is not the wall. What it misses runs into the sandbox.
+The hook explains; it is not the wall. What it misses runs into the sandbox.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ _REFLECTING_FUNCTIONS = ("walk_tb", "walk_stack")
 _state = threading.local()
 
 
-def arm(territory: AllowedPaths, report: Report) -> None:
+def install_hook(paths: AllowedPaths, report: Report) -> None:
     """From now on, until the process ends. `report` gets the reason and must not return."""
 
     def hook(event: str, arguments: Arguments) -> None:
-        judge = _JUDGES.get(event)
-        if judge is None or getattr(_state, "busy", False):
+        check = _CHECKS.get(event)
+        if check is None or getattr(_state, "busy", False):
             return
         _state.busy = True
         try:
             stack = list(frames(1))
-            reason = judge(event, arguments, stack, territory)
+            reason = check(event, arguments, stack, paths)
             if reason is not None:
                 report(_located(reason, stack))
         finally:
@@ -97,11 +97,11 @@ def _plainly_forbidden(event: str, arguments: Arguments, stack: Stack, _: Allowe
     return f"it {events.DEEDS[event]} ({_shown(event, arguments)}), which no kernel needs"
 
 
-def _process(event: str, arguments: Arguments, stack: Stack, home: AllowedPaths) -> str | None:
+def _process(event: str, arguments: Arguments, stack: Stack, paths: AllowedPaths) -> str | None:
     """Triton starts a compiler; a C++ extension does too, and is not Triton."""
     if any("cpp_extension" in frame.f_code.co_filename for frame in stack):
         return "it builds a C++ extension: only Triton kernels are judged here"
-    return _plainly_forbidden(event, arguments, stack, home)
+    return _plainly_forbidden(event, arguments, stack, paths)
 
 
 def _by_library(stack: Stack, trusted: tuple[str, ...]) -> bool:
@@ -146,7 +146,7 @@ def _asks_directly(stack: Stack) -> bool:
     return True
 
 
-def _attribute(event: str, arguments: Arguments, stack: Stack, home: AllowedPaths) -> str | None:
+def _attribute(event: str, arguments: Arguments, stack: Stack, paths: AllowedPaths) -> str | None:
     name = arguments[1] if len(arguments) > 1 else ""
     writes = event != "object.__getattr__"
     watched = _CODE_ATTRIBUTES if writes else _FRAME_ATTRIBUTES
@@ -156,7 +156,7 @@ def _attribute(event: str, arguments: Arguments, stack: Stack, home: AllowedPath
     return f"it {deed} ({name} of a {type(arguments[0]).__name__})"
 
 
-def _open(event: str, arguments: Arguments, stack: Stack, home: AllowedPaths) -> str | None:
+def _open(event: str, arguments: Arguments, stack: Stack, paths: AllowedPaths) -> str | None:
     path, flags = arguments[0], arguments[2] if len(arguments) > 2 else 0
     if not isinstance(path, str | bytes | os.PathLike):
         strange = _by_candidate(stack) and not _by_quiet_module(stack)
@@ -165,17 +165,17 @@ def _open(event: str, arguments: Arguments, stack: Stack, home: AllowedPaths) ->
     writes = bool((flags or 0) & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND))
     if name == os.devnull:
         return None
-    if home.is_task(name):
+    if paths.is_task(name):
         return f"it reads the task ({os.path.basename(name)}): the reference must not do the work"
     if _by_candidate(stack):
-        if not writes and _imports(stack) and home.may_be_imported(name):
+        if not writes and _imports(stack) and paths.may_be_imported(name):
             return None
-        if not writes and _by_quiet_module(stack) and home.may_be_read(name):
+        if not writes and _by_quiet_module(stack) and paths.may_be_read(name):
             return None
         return f"it {'writes' if writes else 'reads'} a file ({name}), which no kernel needs"
     if not _for_candidate(stack):
         return None
-    if home.may_be_written(name) or (not writes and home.may_be_read(name)):
+    if paths.may_be_written(name) or (not writes and paths.may_be_read(name)):
         return None
     return f"it {'writes' if writes else 'reads'} a file ({name}) by way of a library"
 
@@ -191,14 +191,14 @@ def _imports(stack: Stack) -> bool:
     return False
 
 
-def _import(event: str, arguments: Arguments, stack: Stack, home: AllowedPaths) -> str | None:
+def _import(event: str, arguments: Arguments, stack: Stack, paths: AllowedPaths) -> str | None:
     name = str(arguments[0])
     if not _by_candidate(stack):
         return None
     top = name.partition(".")[0]
     if top == _OWN_PACKAGE:
         return f"it imports {name}, the judge itself"
-    if top in _OTHER_COMPUTERS and home.is_installed(top):
+    if top in _OTHER_COMPUTERS and paths.is_installed(top):
         return f"it imports {name}: another library must not do the work"
     return None
 
@@ -210,7 +210,7 @@ def _environment(event: str, arguments: Arguments, stack: Stack, _: AllowedPaths
     return f"it changes the environment ({name}), on which compilers and judges rely"
 
 
-def _compile(event: str, arguments: Arguments, stack: Stack, home: AllowedPaths) -> str | None:
+def _compile(event: str, arguments: Arguments, stack: Stack, paths: AllowedPaths) -> str | None:
     """Code compiled under the name of someone else's file would pass as theirs."""
     filename = os.fsdecode(arguments[1]) if len(arguments) > 1 and isinstance(arguments[1], str | bytes) else ""
     if not filename or not _by_candidate(stack) or _imports(stack):
@@ -226,9 +226,9 @@ def _shown(event: str, arguments: Arguments) -> str:
     return text[:80]
 
 
-_Judge = Callable[[str, Arguments, Stack, AllowedPaths], str | None]
+_Check = Callable[[str, Arguments, Stack, AllowedPaths], str | None]
 _FORBIDDEN = events.NETWORK + events.NATIVE + events.CODE + events.MAPPING + events.FOLDERS
-_JUDGES: dict[str, _Judge] = {
+_CHECKS: dict[str, _Check] = {
     **dict.fromkeys(_FORBIDDEN, _plainly_forbidden),
     **dict.fromkeys(events.PROCESS, _process),
     **dict.fromkeys(events.SIGNAL, _signal),

@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 from tilesmith.process.channel import Channel
 from tilesmith.process.protocol.codec import RequestFailure, encode
 from tilesmith.records import Verdict
-from tilesmith.worker.watch import audit_hook, blocked_functions, forked_copy, inventory
+from tilesmith.worker.watch import audit_hook, blocked_functions, forked_copy, name_snapshot
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
 from tilesmith.worker.watch.global_switches import flipped, switches
-from tilesmith.worker.watch.inventory import Changes
+from tilesmith.worker.watch.name_snapshot import Changes
 
 _OWN_MODULES = "tilesmith."
 
@@ -31,42 +31,42 @@ def report_and_exit(channel: Channel, reason: str) -> NoReturn:
 
 
 class Watch:
-    """One per process that runs a candidate. Made after our own stand-ins are installed, before its code is."""
+    """One per process that runs a candidate. Made after our own replacements are installed, before its code is."""
 
-    def __init__(self, territory: AllowedPaths, report: Callable[[str], None]) -> None:
+    def __init__(self, paths: AllowedPaths, report: Callable[[str], None]) -> None:
         """`report` tells the parent and ends the process."""
         self._report = report
-        self._inventory = inventory.taken()
+        self._snapshot = name_snapshot.snapshot_of_process()
         self._threads = set(sys._current_frames())
         self._handlers = _handlers()
-        audit_hook.arm(territory, report)
+        audit_hook.install_hook(paths, report)
 
     @contextmanager
     def over_candidate_code(self) -> Iterator[None]:
         """Raises CheatingDetected when the code has changed what is not its own; its own errors pass through."""
         before = switches()
         with blocked_functions.blocked(self._report) as replacements:
-            meant = self._inventory.departures() | replacements
+            intended = self._snapshot.intended_changes() | replacements
             try:
                 with _out_of_sight():
                     yield
             except Exception:
-                self._refuse_replacements(meant)  # or what it left behind would be taken for ours next time
+                self._refuse_replacements(intended)  # or what it left behind would be taken for ours next time
                 raise
-            self._inspect(meant, before)
+            self._inspect(intended, before)
 
-    def _refuse_replacements(self, meant: Changes) -> None:
-        name = self._inventory.replaced(meant)
+    def _refuse_replacements(self, intended: Changes) -> None:
+        name = self._snapshot.replaced(intended)
         if name is not None:
             raise CheatingDetected(f"it replaced {name}, on which the judge relies")
 
-    def _inspect(self, meant: Changes, before: dict[str, Any]) -> None:
+    def _inspect(self, intended: Changes, before: dict[str, Any]) -> None:
         switch = flipped(before, switches())
         if switch is not None:
             raise CheatingDetected(
                 f"it switches {switch} for the whole process; ask for precision inside its own kernels"
             )
-        self._refuse_replacements(meant)
+        self._refuse_replacements(intended)
         if set(sys._current_frames()) - self._threads:
             raise CheatingDetected("it left a thread running when forward had returned")
         if _handlers() != self._handlers:
@@ -75,7 +75,7 @@ class Watch:
 
 @contextmanager
 def _out_of_sight() -> Iterator[None]:
-    """Our modules cannot be found by name; an import of them is an audit event, and a tripwire."""
+    """Our modules cannot be found by name; an import of them is an audit event, and is caught."""
     ours = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(_OWN_MODULES)}
     for name in ours:
         del sys.modules[name]

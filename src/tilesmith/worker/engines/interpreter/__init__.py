@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilesmith.worker.engines.interpreter.faults import (
+from tilesmith.worker.engines.interpreter.kernel_faults import (
     AssertionFailed,
     DataRace,
     Deadlock,

@@ -13,7 +13,7 @@ import triton.language as tl
 from tilesmith.worker.compat.interpreter_names import compiler_options
 from tilesmith.worker.compat.triton_names import TensorWrapper, mangle_type
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import KernelCompileFault
+from tilesmith.worker.engines.interpreter.kernel_faults import KernelCompileFault
 from tilesmith.worker.engines.interpreter.memory.extents import MemoryMap
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from tilesmith.worker.compat.torch_names import DisableTorchFunction
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.arguments import Grid, KernelSignature, grid_dimensions, kernel_values
-from tilesmith.worker.engines.interpreter.faults import (
+from tilesmith.worker.engines.interpreter.kernel_code import source_lines
+from tilesmith.worker.engines.interpreter.kernel_code.rewriting import rewrite
+from tilesmith.worker.engines.interpreter.kernel_faults import (
     KernelCompileFault,
     KernelFault,
     KernelLocation,
@@ -17,11 +19,9 @@ from tilesmith.worker.engines.interpreter.faults import (
     NotInterpretable,
     line_of,
 )
-from tilesmith.worker.engines.interpreter.kernel_code import source_lines
-from tilesmith.worker.engines.interpreter.kernel_code.rewriting import rewrite
 from tilesmith.worker.engines.interpreter.memory.extents import MemoryMap
 from tilesmith.worker.engines.interpreter.memory.races import RaceLog
-from tilesmith.worker.engines.interpreter.program_schedule import Programs
+from tilesmith.worker.engines.interpreter.program_schedule import ProgramSchedule
 from tilesmith.worker.fake_cuda.graphs import start_work
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class ActiveLaunch:
         self.iterations = 0
         self.memory = MemoryMap()
         self.races = RaceLog(active=interpreter.find_races)
-        self.programs = Programs(kernel, grid, interpreter.next_order(), self.check_deadline)
+        self.programs = ProgramSchedule(kernel, grid, interpreter.next_order(), self.check_deadline)
 
     def check_deadline(self) -> None:
         """Raise when the caller's patience is at an end."""

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
-from tilesmith.worker.engines.interpreter.faults import Deadlock, KernelLocation
 from tilesmith.worker.engines.interpreter.kernel_code import source_lines
+from tilesmith.worker.engines.interpreter.kernel_faults import Deadlock, KernelLocation
 
 # Rounds of fruitless polling after which nothing can change any more.
 _IDLE_POLLS = 500
@@ -29,7 +29,7 @@ _IN_FLIGHT = 64
 Index = tuple[int, int, int]
 
 
-class _Runner(greenlet):
+class _ProgramGreenlet(greenlet):
     """A greenlet that runs programs until it is paused, then only the one it is in."""
 
     number = 0
@@ -37,7 +37,7 @@ class _Runner(greenlet):
     polled = False
 
 
-class Programs:
+class ProgramSchedule:
     """The programs of one launch."""
 
     def __init__(self, kernel: str, grid: Index, seed: int, check_deadline: Callable[[], None]) -> None:
@@ -46,7 +46,7 @@ class Programs:
         self.current_index: Index = (0, 0, 0)
         self._check_deadline = check_deadline
         self._random = random.Random(seed) if seed else None
-        self._waiting: list[_Runner] = []
+        self._waiting: list[_ProgramGreenlet] = []
         self._pending: Sequence[int] = range(grid[0] * grid[1] * grid[2])
         if self._random:
             self._pending = self._random.sample(self._pending, len(self._pending))
@@ -108,15 +108,15 @@ class Programs:
     def _enter(self, number: int) -> None:
         self.current_number, self.current_index = number, self.index_of(number)
 
-    def _choose(self) -> _Runner | None:
+    def _choose(self) -> _ProgramGreenlet | None:
         more = self._started < len(self._pending)
         if not more and not self._waiting:
             return None
         if self._random is None:
-            return _Runner(self._work) if more else self._waiting.pop(0)
+            return _ProgramGreenlet(self._work) if more else self._waiting.pop(0)
         crowded = len(self._waiting) >= _IN_FLIGHT and self._idle_polls < 4 * _IN_FLIGHT
         position = self._random.randrange(len(self._waiting) + (more and not crowded))
-        return self._waiting.pop(position) if position < len(self._waiting) else _Runner(self._work)
+        return self._waiting.pop(position) if position < len(self._waiting) else _ProgramGreenlet(self._work)
 
     def _work(self) -> None:
         runner = getcurrent()

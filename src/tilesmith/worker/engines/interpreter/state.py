@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tilesmith.worker.engines.interpreter.faults import KernelLocation
 from tilesmith.worker.engines.interpreter.kernel_code import source_lines
+from tilesmith.worker.engines.interpreter.kernel_faults import KernelLocation
 
 if TYPE_CHECKING:
     from tilesmith.worker.engines.interpreter.launch import ActiveLaunch

@@ -14,7 +14,7 @@ import triton.language as tl
 
 from tilesmith.worker.compat.interpreter_names import MIN_AND_MAX_OF_MANY, largest, smallest
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import KernelCompileFault
+from tilesmith.worker.engines.interpreter.kernel_faults import KernelCompileFault
 
 # A waiting loop on plain loads must let others run and see the deadline, at little cost.
 _ITERATIONS_BETWEEN_PAUSES = 256

@@ -16,9 +16,9 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from tilesmith.worker.engines.interpreter.faults import KernelCompileFault, KernelLocation
 from tilesmith.worker.engines.interpreter.kernel_code import control_flow, source_lines
 from tilesmith.worker.engines.interpreter.kernel_code.syntax import UnsupportedSyntax, kernel_body
+from tilesmith.worker.engines.interpreter.kernel_faults import KernelCompileFault, KernelLocation
 
 _RUNTIME: dict[str, Any] = {
     "__tilesmith_value": control_flow.as_value,

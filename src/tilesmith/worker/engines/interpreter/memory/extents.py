@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import OutOfBounds
+from tilesmith.worker.engines.interpreter.kernel_faults import OutOfBounds
 
 
 @dataclass(eq=False)

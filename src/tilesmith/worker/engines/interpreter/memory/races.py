@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import DataRace
+from tilesmith.worker.engines.interpreter.kernel_faults import DataRace
 from tilesmith.worker.engines.interpreter.memory.extents import Region
 
 _NOBODY, _SEVERAL, _FIRST_PROGRAM = 0, 1, 2

@@ -19,7 +19,7 @@ from tilesmith.worker.compat.interpreter_names import (
     InterpreterBuilder,
 )
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import NotInterpretable
+from tilesmith.worker.engines.interpreter.kernel_faults import NotInterpretable
 from tilesmith.worker.engines.interpreter.operations import number_formats
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
 

@@ -13,7 +13,7 @@ import triton.language as tl
 
 from tilesmith.worker.compat.interpreter_names import InterpreterOptions, TritonSemantic, smallest_dot
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import AssertionFailed, NotInterpretable
+from tilesmith.worker.engines.interpreter.kernel_faults import AssertionFailed, NotInterpretable
 from tilesmith.worker.engines.interpreter.memory.access import MemoryAccess
 from tilesmith.worker.engines.interpreter.operations import inline_asm, libdevice
 from tilesmith.worker.engines.interpreter.operations.arithmetic import Arithmetic

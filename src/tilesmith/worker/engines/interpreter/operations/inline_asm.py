@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import NotInterpretable
+from tilesmith.worker.engines.interpreter.kernel_faults import NotInterpretable
 from tilesmith.worker.engines.interpreter.operations import number_formats
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
 

@@ -22,8 +22,8 @@ from tilesmith.worker.compat.interpreter_names import (
 )
 from tilesmith.worker.compat.patches import Replacement, replace
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import KernelCompileFault, NotInterpretable
 from tilesmith.worker.engines.interpreter.kernel_code import control_flow
+from tilesmith.worker.engines.interpreter.kernel_faults import KernelCompileFault, NotInterpretable
 from tilesmith.worker.engines.interpreter.operations import reductions
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
 from tilesmith.worker.engines.interpreter.operations.shared_types import share_types

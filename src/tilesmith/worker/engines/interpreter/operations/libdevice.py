@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from tilesmith.worker.engines.interpreter import state
-from tilesmith.worker.engines.interpreter.faults import NotInterpretable
+from tilesmith.worker.engines.interpreter.kernel_faults import NotInterpretable
 from tilesmith.worker.engines.interpreter.operations import number_formats
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
 

@@ -91,34 +91,34 @@ Changes = dict[tuple[int, str], Any]
 
 
 @functools.cache
-def taken() -> Inventory:
-    """The inventory of this process, or of the server it was forked from. Stand-ins that were put in place since
-    then, before the candidate's code runs, are departures that are meant."""
-    return Inventory()
+def snapshot_of_process() -> NameSnapshot:
+    """That of this process, or of the server it was forked from. What was replaced since then, before candidate
+    code runs, is an intended change."""
+    return NameSnapshot()
 
 
-class Inventory:
-    """Looked over around every call, so in C."""
+class NameSnapshot:
+    """Compared around every call, so in C."""
 
     def __init__(self) -> None:
         modules = [m for name in [*_MODULES, *_of_packages()] if isinstance(m := sys.modules.get(name), ModuleType)]
         owners: dict[int, Owner] = {id(module): module for module in modules}
         for module in modules:
             owners |= {id(cls): cls for cls in _classes_of(module)}
-        self._lively: list[_Shelf] = []
-        """Those on which something was put since: they are looked over one by one."""
-        self._still = _StillShelves([_Shelf(owner) for owner in owners.values()])
+        self._changed: list[_OwnerSnapshot] = []
+        """Those in which something was replaced since: they are compared one by one."""
+        self._unchanged = _UnchangedOwners([_OwnerSnapshot(owner) for owner in owners.values()])
         self._tables = [(module, name, repr(value)) for module, name, value in _our_tables(modules)]
         self._modules = dict(sys.modules)
         self._finders = list(sys.meta_path), list(sys.path_hooks)
 
-    def departures(self) -> Changes:
-        """What differs now and is meant to: stand-ins that are put in place around a call."""
+    def intended_changes(self) -> Changes:
+        """What differs now and is meant to: replacements that are put in place around a call."""
         return {(id(owner), name): value for owner, name, value in self._differing({})}
 
-    def replaced(self, meant: Changes) -> str | None:
+    def replaced(self, intended: Changes) -> str | None:
         """The first name that holds something else than it should, as a user would write it."""
-        for owner, name, _ in self._differing(meant):
+        for owner, name, _ in self._differing(intended):
             return f"{_name(owner)}.{name}"
         for module, name, shown in self._tables:
             if repr(vars(module).get(name)) != shown:
@@ -130,18 +130,20 @@ class Inventory:
         changed = (name for name, module in self._modules.items() if sys.modules.get(name) is not module)
         return f"sys.modules['{next(changed)}']"
 
-    def _differing(self, meant: Changes) -> Iterator[tuple[Owner, str, Any]]:
-        if not self._still.are_untouched():
-            touched = [shelf for shelf in self._still.shelves if shelf.differing()]
-            self._lively += touched
-            self._still = _StillShelves([shelf for shelf in self._still.shelves if shelf not in touched])
-        for shelf in self._lively:
-            for name, now in shelf.differing():
-                if meant.get((id(shelf.owner), name), _GONE) is not now or now is _GONE:
-                    yield shelf.owner, name, now
+    def _differing(self, intended: Changes) -> Iterator[tuple[Owner, str, Any]]:
+        if not self._unchanged.are_unchanged():
+            touched = [snapshot for snapshot in self._unchanged.owners if snapshot.differing()]
+            self._changed += touched
+            self._unchanged = _UnchangedOwners(
+                [snapshot for snapshot in self._unchanged.owners if snapshot not in touched]
+            )
+        for snapshot in self._changed:
+            for name, now in snapshot.differing():
+                if intended.get((id(snapshot.owner), name), _GONE) is not now or now is _GONE:
+                    yield snapshot.owner, name, now
 
 
-class _Shelf:
+class _OwnerSnapshot:
     """The callables of one module or class; of our own modules also the constants."""
 
     def __init__(self, owner: Owner) -> None:
@@ -175,18 +177,18 @@ class _Shelf:
         ]
 
 
-class _StillShelves:
-    """Many shelves as one: every value in its place, and no class with new names."""
+class _UnchangedOwners:
+    """Many owners as one: every value in its place, and no class with new names."""
 
-    def __init__(self, shelves: list[_Shelf]) -> None:
-        self.shelves = shelves
-        self._lookups = [look for shelf in shelves for look in [vars(shelf.owner).get] * len(shelf.names)]
-        self._names = [name for shelf in shelves for name in shelf.names]
-        self._values = [value for shelf in shelves for value in shelf.values]
-        self._classes = [vars(shelf.owner) for shelf in shelves if isinstance(shelf.owner, type)]
+    def __init__(self, owners: list[_OwnerSnapshot]) -> None:
+        self.owners = owners
+        self._lookups = [look for snapshot in owners for look in [vars(snapshot.owner).get] * len(snapshot.names)]
+        self._names = [name for snapshot in owners for name in snapshot.names]
+        self._values = [value for snapshot in owners for value in snapshot.values]
+        self._classes = [vars(snapshot.owner) for snapshot in owners if isinstance(snapshot.owner, type)]
         self._sizes = list(map(len, self._classes))
 
-    def are_untouched(self) -> bool:
+    def are_unchanged(self) -> bool:
         in_place = all(map(is_, map(call, self._lookups, self._names), self._values))
         return in_place and list(map(len, self._classes)) == self._sizes
 

@@ -7,7 +7,7 @@ import torch
 from triton.runtime.errors import OutOfResources
 
 from tilesmith.process.protocol.codec import RequestFailure
-from tilesmith.worker.candidate.faults import explain_fault
+from tilesmith.worker.candidate.fault_verdicts import explain_fault
 from tilesmith.worker.candidate.loading import execute
 from tilesmith.worker.compile import CompileFailure
 from tilesmith.worker.engines.interpreter import NotInterpretable, OutOfBounds

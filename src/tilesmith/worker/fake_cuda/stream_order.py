@@ -9,7 +9,7 @@ from __future__ import annotations
 Clock = dict[int, int]
 
 
-class Ledger:
+class StreamOrder:
     """The work of all streams. Nothing is ever taken back, so an old clock stays true."""
 
     def __init__(self) -> None:
