@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -198,6 +199,7 @@ def test_doctor_speaks_in_plain_lines(doctor: list[Any]) -> None:
     assert plain.returncode == 0, plain.stderr
     for word in ("python", "torch", "triton", "gpu", "sandbox", "llm keys"):
         assert word in plain.stdout
+    assert re.search(r"internals .* triton 3\.\d+: all \d+ internal names found", plain.stdout)
     assert "tilesmith check works here" in plain.stdout.strip().splitlines()[-1]
 
 

@@ -15,7 +15,7 @@ from tilesmith.worker.candidate.launch_fingerprint import fingerprints_of
 from tilesmith.worker.candidate.loading import adopt_sizes
 from tilesmith.worker.compat.torch_names import DisableTorchFunction
 from tilesmith.worker.compile import install_fake_driver
-from tilesmith.worker.engines.engine import CallSettings, LaunchEngine, observed
+from tilesmith.worker.engines.engine import CallSettings, LaunchEngine
 from tilesmith.worker.engines.gpu import GpuEngine
 from tilesmith.worker.engines.interpreter import install as install_interpreter
 from tilesmith.worker.fake_cuda.streams import begin_call
@@ -24,7 +24,6 @@ from tilesmith.worker.tensors import exchange
 from tilesmith.worker.truth.model_state import Transfer, fill
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
-from tilesmith.worker.watch.provenance import Provenance
 from tilesmith.worker.watch.returned_values import unplain
 from tilesmith.worker.watch.watch import Watch, report_and_exit
 
@@ -66,15 +65,9 @@ class Runner:
         self.engine.synchronize()
         return outputs
 
-    def observing_launches(self, provenance: Provenance) -> AbstractContextManager[None]:
-        return observed(self.engine, provenance)
-
     def forget_launches(self, schedule: int = 0, choice: int = 0, limit_s: float | None = None) -> None:
         """Before a call; the interpreter is told its order of programs, autotune config and patience."""
         self.engine.begin_call(CallSettings(schedule, choice, limit_s))
-
-    def launched(self) -> list[str]:
-        return self.engine.launched()
 
     def first_call(self, complete: bool) -> FirstCall | None:
         """With launches muted: what a call would have launched, where the engine knows."""

@@ -19,6 +19,7 @@ from tilesmith.worker.candidate.fault_verdicts import explain_fault
 from tilesmith.worker.candidate.loading import construct, execute
 from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import BuiltModel, Runner
+from tilesmith.worker.engines.engine import observed
 from tilesmith.worker.engines.gpu import GpuEngine, profile_call
 from tilesmith.worker.fake_cuda.streams import unjoined
 from tilesmith.worker.roles.request_loop import answer_requests
@@ -88,7 +89,7 @@ class CandidateRole:
         self._sizes[request.variant] = frozenset(tensor.numel() for tensor in tensors)
         exchange.write_outputs(request.output, outputs)
         return protocol.ForwardReport(
-            launches=tuple(self._runner.launched()),
+            launches=tuple(self._runner.engine.launched()),
             torch_steps=tuple(steps),
             changed_inputs=tuple(input_placement.changed(guarded, kept)),
             devices=tuple(sorted({str(t.device.type) for t in tensors})),
@@ -103,7 +104,7 @@ class CandidateRole:
         weights = [tensor for name, tensor in state_of(built.model).items() if name in built.transfer.sources]
         known = [*exchange.tensors_in(inputs), *weights]
         provenance = Provenance(known, self._sizes.get(variant))
-        with self._runner.observing_launches(provenance):
+        with observed(self._runner.engine, provenance):
             outputs = self._runner.forward(built, inputs, guard, provenance)
         write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
         return outputs, provenance.steps[:MOST_STEPS]

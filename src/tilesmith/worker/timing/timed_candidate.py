@@ -30,7 +30,7 @@ class TimedCandidate:
         with self._runner.candidate_code(), torch.no_grad():
             turn = self._stopwatch.time(self._call, seeds, kept)
         self._kept = turn.kept
-        launches = len(self._runner.launched())
+        launches = len(self._runner.engine.launched())
         return TimedCalls(tuple(turn.samples), tuple(turn.digests), tuple(turn.late_ms), launches)
 
     def write_kept(self, output: str) -> None:

@@ -41,14 +41,14 @@ class KernelFault(Exception):
 
     verdict: ClassVar[str] = "runtime_error"
 
-    def __init__(self, message: str, place: KernelLocation | None = None) -> None:
-        super().__init__(f"{message}\n  in {place}" if place else message)
-        self.place = place
+    def __init__(self, message: str, location: KernelLocation | None = None) -> None:
+        super().__init__(f"{message}\n  in {location}" if location else message)
+        self.location = location
 
     @property
     def line(self) -> int | None:
         """The line number in the candidate's file."""
-        return self.place.line.number if self.place and self.place.line else None
+        return self.location.line.number if self.location and self.location.line else None
 
 
 class OutOfBounds(KernelFault):

@@ -60,7 +60,7 @@ class ActiveLaunch:
             return
         if self.programs.finished > 1 or self.is_later:
             raise NotInterpretable("too much work for Triton's interpreter in the time given (--timeout)")
-        raise KernelTimeout("the kernel ran past its deadline", state.place())
+        raise KernelTimeout("the kernel ran past its deadline", state.current_location())
 
 
 @functools.cache
@@ -127,7 +127,7 @@ def _is_compile_error(error: Exception) -> bool:
 
 
 def _compile_fault(error: Exception, launch: ActiveLaunch) -> KernelFault:
-    place = KernelLocation(launch.kernel, launch.programs.current_index, line_of(error.__traceback__))
+    location = KernelLocation(launch.kernel, launch.programs.current_index, line_of(error.__traceback__))
     if isinstance(error, TypeError | AttributeError) and any(trace in str(error) for trace in _OUR_LIMITS):
-        return NotInterpretable(f"the interpreter does not fit this Triton: {error}", place)
-    return KernelCompileFault(f"the kernel does not compile: {type(error).__name__}: {error}", place)
+        return NotInterpretable(f"the interpreter does not fit this Triton: {error}", location)
+    return KernelCompileFault(f"the kernel does not compile: {type(error).__name__}: {error}", location)

@@ -42,7 +42,7 @@ def launch() -> ActiveLaunch:
     return _launch
 
 
-def place() -> KernelLocation | None:
+def current_location() -> KernelLocation | None:
     """Kernel, program and line that run now."""
     if _launch is None:
         return None

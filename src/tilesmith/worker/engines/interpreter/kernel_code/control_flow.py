@@ -44,7 +44,7 @@ def truth(value: Any) -> Any:
         shape = "x".join(str(size) for size in value.handle.data.shape)
         raise KernelCompileFault(
             f"an `if` or `while` tests a whole block ({shape}); reduce it to a scalar or use tl.where",
-            state.place(),
+            state.current_location(),
         )
     return value
 
@@ -118,13 +118,15 @@ def refuse_global(name: str) -> None:
     raise KernelCompileFault(
         f"the kernel reads the global {name}, which Triton does not allow; "
         f"pass it as an argument or write {name} = tl.constexpr(...)",
-        state.place(),
+        state.current_location(),
     )
 
 
 def refuse_jump(statement: str) -> None:
     """A kernel reached a `break` or `continue`."""
-    raise KernelCompileFault(f"Triton does not support `{statement}`; use a condition or a mask", state.place())
+    raise KernelCompileFault(
+        f"Triton does not support `{statement}`; use a condition or a mask", state.current_location()
+    )
 
 
 def _silent(*_values: Any, **_options: Any) -> None:

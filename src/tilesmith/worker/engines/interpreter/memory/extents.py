@@ -97,7 +97,9 @@ class MemoryMap:
         if index.min() < 0 or index.max() >= region.nbytes // dtype.itemsize:
             raise _stray(region, addresses, dtype, what)
         if dtype.itemsize != region.itemsize and (offsets % dtype.itemsize).any():
-            raise OutOfBounds(f"misaligned {what}: {region.name} as {dtype.itemsize}-byte elements", state.place())
+            raise OutOfBounds(
+                f"misaligned {what}: {region.name} as {dtype.itemsize}-byte elements", state.current_location()
+            )
         yield Lanes(region, index, chosen)
 
     def _scattered(self, addresses: Any, chosen: Any, dtype: Any, what: str) -> Iterator[Lanes]:
@@ -109,7 +111,7 @@ class MemoryMap:
             region = self._covering(first, first, dtype.itemsize)
             if region is None:
                 raise OutOfBounds(
-                    f"{what} at address {first:#x}, which belongs to no tensor argument", state.place()
+                    f"{what} at address {first:#x}, which belongs to no tensor argument", state.current_location()
                 )
             end = region.start + region.nbytes - dtype.itemsize
             inside = left & (addresses >= np.uint64(region.start)) & (addresses <= np.uint64(end))
@@ -138,7 +140,7 @@ def _stray(region: Region, addresses: Any, dtype: Any, what: str) -> OutOfBounds
     return OutOfBounds(
         f"out-of-bounds {what}: {span} of argument {region.name}, which has {high} elements "
         f"(valid: {low}..{high - 1}). Mask the access or fix the index.",
-        state.place(),
+        state.current_location(),
     )
 
 

@@ -81,7 +81,7 @@ class RaceLog:
 
     def disagreement(self, region: Region, index: Any, lanes_lost: Any) -> None:
         """Two lanes of one store wrote different values to one element: either may win."""
-        place = state.place()
+        place = state.current_location()
         element = _element(region, index[lanes_lost][0])
         self.conflict = DataRace(
             f"race within one store: several lanes write different values to element {element} "
@@ -112,7 +112,7 @@ class RaceLog:
         self.conflict = DataRace(
             f"race between programs of one launch: element {element} of argument {region.name} "
             f"{relation} {named}; the result depends on their order",
-            state.place(),
+            state.current_location(),
         )
         self.active = False
 

@@ -43,7 +43,7 @@ class Arithmetic(InterpreterBuilder):
         """A cast with a rounding mode; to nearest even unless told otherwise."""
         scalar = dst_type.scalar
         if "fp8e4b15" in (scalar.name, src.dtype.scalar.name):
-            raise NotInterpretable("the float8e4b15 format is not interpreted", state.place())
+            raise NotInterpretable("the float8e4b15 format is not interpreted", state.current_location())
         toward_zero = rounding_mode == ROUND_TOWARD_ZERO
         return Handle(number_formats.convert(src.data, number_formats.numpy_dtype(scalar), toward_zero), scalar)
 

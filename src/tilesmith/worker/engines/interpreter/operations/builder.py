@@ -37,7 +37,9 @@ class HardenedBuilder(Arithmetic, MemoryAccess):
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith(("create_", "get_")):
-            raise NotInterpretable(f"the interpreter has no {name.removeprefix('create_')}", state.place())
+            raise NotInterpretable(
+                f"the interpreter has no {name.removeprefix('create_')}", state.current_location()
+            )
         raise AttributeError(name)
 
     def create_get_program_id(self, axis: int) -> Handle:
@@ -85,12 +87,12 @@ class HardenedBuilder(Arithmetic, MemoryAccess):
     def create_assert(self, condition: Any, message: str) -> None:
         """tl.device_assert."""
         if not condition.data.all():
-            raise AssertionFailed(f"tl.device_assert failed: {message}", state.place())
+            raise AssertionFailed(f"tl.device_assert failed: {message}", state.current_location())
 
     def create_assume(self, condition: Any) -> None:
         """tl.assume: what follows may be compiled as if it held."""
         if not condition.data.all():
-            raise AssertionFailed("tl.assume was given something false", state.place())
+            raise AssertionFailed("tl.assume was given something false", state.current_location())
 
     def create_barrier(self, *_details: Any) -> None:
         """A program's threads are one thread here."""

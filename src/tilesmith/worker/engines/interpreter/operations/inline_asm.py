@@ -120,4 +120,4 @@ def _as_result(registers: dict[str, Any], number: int, kind: Any, asm: str) -> H
 
 def _unknown(asm: str) -> NotInterpretable:
     shown = " ".join(asm.split())
-    return NotInterpretable(f"inline assembly is not interpreted: {shown[:200]}", state.place())
+    return NotInterpretable(f"inline assembly is not interpreted: {shown[:200]}", state.current_location())

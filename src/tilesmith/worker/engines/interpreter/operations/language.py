@@ -87,7 +87,7 @@ def _checked_index(get_item: Callable[..., Any]) -> Callable[..., Any]:
             raise KernelCompileFault(
                 "a block cannot be indexed by a number or a tensor; load the elements from memory, "
                 "or use tl.gather, tl.split or a masked tl.sum",
-                state.place(),
+                state.current_location(),
             )
         return get_item(self, key)
 
@@ -103,11 +103,11 @@ def _transposed(self: Any) -> Any:
 
 def _static_assert(condition: Any, msg: Any = "", **_context: Any) -> None:
     if not bool(condition):
-        raise KernelCompileFault(f"tl.static_assert failed: {getattr(msg, 'value', msg)}", state.place())
+        raise KernelCompileFault(f"tl.static_assert failed: {getattr(msg, 'value', msg)}", state.current_location())
 
 
 def _map_elementwise(*_args: Any, **_options: Any) -> Any:
-    raise NotInterpretable("tl.map_elementwise is not interpreted", state.place())
+    raise NotInterpretable("tl.map_elementwise is not interpreted", state.current_location())
 
 
 def _hint(value: Any, *_values: Any, **_options: Any) -> Any:

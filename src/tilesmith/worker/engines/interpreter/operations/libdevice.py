@@ -82,7 +82,7 @@ def call(symbol: str, arguments: list[Any], result_type: Any) -> Handle:
     """Apply a libdevice symbol to handles."""
     function = _lookup(symbol)
     if function is None:
-        raise NotInterpretable(f"libdevice function {symbol} is not interpreted", state.place())
+        raise NotInterpretable(f"libdevice function {symbol} is not interpreted", state.current_location())
     operands = [torch.from_numpy(np.array(handle.data)) for handle in arguments]
     dtype = number_formats.numpy_dtype(result_type)
     return Handle(function(*operands).numpy().astype(dtype, copy=False), result_type.scalar)
