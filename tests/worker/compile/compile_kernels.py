@@ -151,3 +151,8 @@ def python_function(x):
 @triton.jit
 def calls_python_kernel(x_ptr):
     tl.store(x_ptr, python_function(1.0))  # FAULT python
+
+
+@triton.jit
+def parameters_named_like_ours(kernel, fn, tuner, self_: tl.constexpr):
+    tl.store(kernel + tl.arange(0, self_), tuner + fn)

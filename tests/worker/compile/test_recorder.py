@@ -163,3 +163,9 @@ def test_the_driver_answers_as_the_target_and_everything_is_put_back():
 def test_unknown_targets_are_listed():
     with pytest.raises(ValueError, match=r"unknown target 'sm_42'.*sm_90.*gfx942"):
         install_fake_driver("sm_42")
+
+
+def test_a_kernels_parameters_may_have_any_name():
+    x = torch.empty(32)
+    (launch,) = record(lambda: kernels.parameters_named_like_ours[(1,)](kernel=x, fn=2, tuner=3, self_=32))
+    assert launch.kernel == "parameters_named_like_ours"

@@ -41,7 +41,7 @@ class GpuEngine:
         )
 
     def _observed_run(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+        def run(kernel: Any, /, *args: Any, **kwargs: Any) -> Any:
             self.observer.before_launch((*args, *kwargs.values()))
             try:
                 compiled = original(kernel, *args, **kwargs | ({"warmup": True} if self._muted else {}))
@@ -120,7 +120,7 @@ class GpuEngine:
         return set(self.names) | {_name(compiled) for compiled in self._compiled.values()}
 
 
-def _compile_configs(tuner: Any, *args: Any, **kwargs: Any) -> None:
+def _compile_configs(tuner: Any, /, *args: Any, **kwargs: Any) -> None:
     tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
     for config in tuner.prune_configs(kwargs):
         with suppress(Exception):

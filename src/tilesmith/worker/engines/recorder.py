@@ -85,7 +85,7 @@ class RecorderEngine:
     def synchronize(self) -> None:
         """Nothing was started."""
 
-    def run(self, fn: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> RecordedKernel:
+    def run(self, fn: Any, /, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> RecordedKernel:
         for hook in getattr(fn, "pre_run_hooks", ()):
             hook(*args, **kwargs)
         bound, signature, constexprs, attrs = self._binder(fn)(args, kwargs)
@@ -109,7 +109,7 @@ class RecorderEngine:
             launch = self.note(told, grid(bound) if callable(grid) else grid)
         return RecordedKernel(self, launch)
 
-    def run_autotuned(self, tuner: Any, *args: Any, **kwargs: Any) -> Any:
+    def run_autotuned(self, tuner: Any, /, *args: Any, **kwargs: Any) -> Any:
         """No timing: the first config that survives pruning, or all of them for inspection."""
         tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
         configs = tuner.configs if len(tuner.configs) == 1 else tuner.prune_configs(kwargs)
@@ -164,10 +164,10 @@ def recording(all_configs: bool = False, target: str = "sm_90") -> Iterator[list
     """Yields the list that fills with launches. Alignment hints are those of `target`'s vendor."""
     recorder = RecorderEngine(target_named(target), all_configs)
 
-    def run(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(kernel: Any, /, *args: Any, **kwargs: Any) -> Any:
         return recorder.run(kernel, *args, **kwargs)
 
-    def run_autotuned(tuner: Any, *args: Any, **kwargs: Any) -> Any:
+    def run_autotuned(tuner: Any, /, *args: Any, **kwargs: Any) -> Any:
         return recorder.run_autotuned(tuner, *args, **kwargs)
 
     replacements = [Replacement(JITFunction, "run", run), Replacement(Autotuner, "run", run_autotuned)]

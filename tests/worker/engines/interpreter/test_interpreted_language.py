@@ -7,6 +7,10 @@ def test_the_language_under_any_name(language):
     assert language["aliases"] == [True, True, True]
 
 
+def test_a_kernels_parameters_may_have_any_name(language):
+    assert language["parameters_of_any_name"] == [5.0] * 4
+
+
 def test_kernels_in_closures_classes_and_attributes(language):
     assert language["closures_and_methods"] == [True, True, True, True]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def bind_autotuner(interpreter: InterpreterEngine) -> None:
     """Replace the timing of configurations by a choice."""
 
-    def run(tuner: Any, *args: Any, **kwargs: Any) -> Any:
+    def run(tuner: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _run(interpreter, tuner, args, kwargs)
 
     replace([Replacement(Autotuner, "run", run)])

@@ -146,12 +146,12 @@ def install(seed: int = 0) -> InterpreterEngine:
 
 
 def _replace_runtime(interpreter: InterpreterEngine, builder: HardenedBuilder, semantic: HardenedSemantic) -> None:
-    def run(kernel: Any, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+    def run(kernel: Any, /, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         if warmup:
             return _warmed(interpreter, kernel, kwargs)
         return run_kernel(interpreter, kernel, args, kwargs, grid)
 
-    def call(kernel: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(kernel: Any, /, *args: Any, **kwargs: Any) -> Any:
         return interpretable(kernel.fn)(*args, **kwargs)
 
     replace(

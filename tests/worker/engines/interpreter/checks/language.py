@@ -28,6 +28,17 @@ def by_name(x_ptr, out_ptr, N: tl.constexpr):
     store(out_ptr + offs, load(x_ptr + offs))
 
 
+@triton.jit
+def named_like_ours(kernel, tuner, fn, N: tl.constexpr):
+    tl.store(kernel + tl.arange(0, N), tuner + fn)
+
+
+def check_parameters_of_any_name(_):
+    out = torch.zeros(4)
+    named_like_ours[(1,)](kernel=out, tuner=2, fn=3, N=4)
+    return out.tolist()
+
+
 def check_aliases(_):
     x = torch.randn(16)
     outs = [torch.zeros(16) for _ in range(3)]
