@@ -203,11 +203,11 @@ ROWS = {
     "row_count": task("return (x > 0).sum(-1)", FLAT),
     "pooled_image": task("return x.mean(dim=(2, 3))", "x = torch.randn(16, 12, 14, 14)"),
     "flatten_then_sum": task("return torch.relu(x).flatten(1).sum(1)", IMAGE),
-    "l2_normalise": task("return F.normalize(x, p=2, dim=-1)", FLAT),
+    "l2_normalize": task("return F.normalize(x, p=2, dim=-1)", FLAT),
     "norms": task(
         "return x / torch.norm(x, p=2, dim=1, keepdim=True), x.norm(p=1, dim=-1), x.norm(p=math.inf, dim=-1)", FLAT
     ),
-    "standardise": task("return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6)", FLAT),
+    "standardize": task("return (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 1e-6)", FLAT),
     "min_max_scale": task(
         "low = x.amin(-1, keepdim=True)\nreturn (x - low) / (x.amax(-1, keepdim=True) - low)", FLAT
     ),

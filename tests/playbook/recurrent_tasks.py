@@ -14,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from playbook_tasks import owner, task
 
-from tilesmith.playbook.recipes.recurrent import Recurrent, RecurrentMatch
+from tilesmith.playbook.recipes.recurrent.recipe import RecurrentMatch, RecurrentRecipe
 from tilesmith.records import Survey
 from tilesmith.tasks.graph import graph_from_json
 
@@ -278,7 +278,7 @@ DECLINED = {
 def matched(survey: Survey) -> RecurrentMatch:
     """What the recipe makes of a task, also of a small one that it would leave to cuDNN."""
     assert survey.graph is not None
-    match = Recurrent(keeps_pytorch=False).match(survey, graph_from_json(survey.graph))
+    match = RecurrentRecipe(keeps_pytorch=False).match(survey, graph_from_json(survey.graph))
     assert isinstance(match, RecurrentMatch), match
     return match
 

@@ -13,7 +13,7 @@ from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.recipes.elementwise import ElementwiseMatch
 from tilesmith.playbook.recipes.rows import RowsMatch
-from tilesmith.playbook.tuning import tuning_of
+from tilesmith.playbook.tuning import find_tuning
 from tilesmith.records import COMPLEXITIES, Attempt, Candidate, Evaluation, Phase, Prompt, Request, Verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -33,7 +33,7 @@ def matched(judge: Judge, task: Path) -> Match:
 
 def judged(judge: Judge, task: Path, match: Match, tuning: Tuning) -> Evaluation:
     source = match.write(tuning)
-    assert tuning_of(match, source) == tuning
+    assert find_tuning(match, source) == tuning
     kernel = written(task.parent, f"{task.stem}_kernel", source)
     return judge.check(task, kernel)
 
@@ -159,6 +159,6 @@ def test_a_number_is_taken_from_where_the_task_has_it(judge: Judge, tmp_path: Pa
 def test_a_kernel_that_was_changed_by_hand_is_nobodys_tuning(judge: Judge, tmp_path: Path) -> None:
     match = matched(judge, written(tmp_path, "softmax", ROWS["softmax"]))
     source = match.write(match.tunings[0])
-    assert tuning_of(match, source.replace("tl.exp(", "tl.exp2(")) is None
-    assert tuning_of(match, "not python (") is None
-    assert tuning_of(match, source.rstrip()) == match.tunings[0]
+    assert find_tuning(match, source.replace("tl.exp(", "tl.exp2(")) is None
+    assert find_tuning(match, "not python (") is None
+    assert find_tuning(match, source.rstrip()) == match.tunings[0]

@@ -13,9 +13,9 @@ from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Tuning
-from tilesmith.playbook.recipes.recurrent import RecurrentMatch
-from tilesmith.playbook.recurrent.planning import chunks
-from tilesmith.playbook.tuning import tuning_of
+from tilesmith.playbook.recipes.recurrent.planning import chunks
+from tilesmith.playbook.recipes.recurrent.recipe import RecurrentMatch
+from tilesmith.playbook.tuning import find_tuning
 from tilesmith.records import COMPLEXITIES, Severity, Verdict
 from tilesmith.worker.engines.recorder import recording
 
@@ -32,7 +32,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 
 def assert_right(judge: Judge, task: Path, match: RecurrentMatch, tuning: Tuning) -> None:
     source = match.write(tuning)
-    assert tuning_of(match, source) == tuning
+    assert find_tuning(match, source) == tuning
     evaluation = judge.check(task, written(task.parent, f"{task.stem}_kernel", source))
     assert evaluation.verdict is Verdict.PASSED, f"{tuning}: {evaluation.reason}"
     assert evaluation.kernel_type == "persistent_recurrent"

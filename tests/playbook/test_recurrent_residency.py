@@ -15,8 +15,14 @@ import pytest
 from recurrent_tasks import Written, cell_task, compiling, difference, interpreting, matched, recurrent
 
 from tilesmith.judge import Judge
-from tilesmith.playbook.recurrent.layer import DTYPES, GATES, RecurrentLayer
-from tilesmith.playbook.recurrent.planning import Plan, chunks, expected_ms, plans, rows_per_unit
+from tilesmith.playbook.recipes.recurrent.layer import DTYPES, GATES, RecurrentLayer
+from tilesmith.playbook.recipes.recurrent.planning import (
+    RecurrentPlan,
+    chunks,
+    expected_ms,
+    make_plans,
+    rows_per_unit,
+)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 MULTIPROCESSORS = {"sm_80": 108, "sm_90": 132, "sm_100": 148}
@@ -135,13 +141,13 @@ def layers_like(layer: RecurrentLayer, cell: str, dtype: str) -> Iterator[Recurr
         )
 
 
-def programs(layer: RecurrentLayer, plan: Plan) -> int:
+def programs(layer: RecurrentLayer, plan: RecurrentPlan) -> int:
     """That wait for one another in one launch."""
     sharing = -(-layer.hidden_size // plan.units) * -(-layer.batch // plan.batch)
     return sharing * (plan.layers_at_once or layer.directions)
 
 
-def assert_sound(layer: RecurrentLayer, plan: Plan, multiprocessors: int, is_exact: bool) -> None:
+def assert_sound(layer: RecurrentLayer, plan: RecurrentPlan, multiprocessors: int, is_exact: bool) -> None:
     assert 1 <= programs(layer, plan) <= multiprocessors
     for size in (plan.units, plan.batch, plan.warps):
         assert size > 0
@@ -162,7 +168,7 @@ def test_all_programs_of_every_plan_run_at_once(cell: str, dtype: str, any_layer
     planned = 0
     for layer in layers_like(any_layer, cell, dtype):
         for multiprocessors, is_exact in ((132, False), (132, True), (20, False)):
-            found = plans(layer, multiprocessors, is_exact)
+            found = make_plans(layer, multiprocessors, is_exact)
             for plan in found:
                 assert_sound(layer, plan, multiprocessors, is_exact)
             assert len({plan.tuning for plan in found}) == len(found)
@@ -172,12 +178,12 @@ def test_all_programs_of_every_plan_run_at_once(cell: str, dtype: str, any_layer
 
 def test_plans_depend_on_nothing_else(any_layer: RecurrentLayer) -> None:
     for layer in layers_like(any_layer, "lstm", "float32"):
-        assert plans(layer, 132, False) == plans(replace(layer), 132, False)
+        assert make_plans(layer, 132, False) == make_plans(replace(layer), 132, False)
 
 
 def test_the_best_guess_comes_first(any_layer: RecurrentLayer) -> None:
     for layer in layers_like(any_layer, "gru", "float32"):
-        times = [expected_ms(layer, plan) for plan in plans(layer, 132, False) if plan.words == "tf32"]
+        times = [expected_ms(layer, plan) for plan in make_plans(layer, 132, False) if plan.words == "tf32"]
         assert times == sorted(times)
 
 
