@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import cache
 from itertools import count, product
 from math import inf
@@ -16,6 +17,7 @@ from playbook_tasks import owner, task
 
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentMatch, RecurrentRecipe
 from tilesmith.records import Survey
+from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.graph import graph_from_json
 
 GRU, LSTM = "nn.GRU(width, hidden)", "nn.LSTM(width, hidden)"
@@ -342,7 +344,7 @@ class Written:
         from tilesmith.worker.tensors.exchange import tensors_in
 
         self.interpreter.reschedule(schedule)
-        with pretend_cuda(sms=multiprocessors), torch.no_grad():
+        with pretend_cuda(replace(REPRESENTATIVES["sm_90"], multiprocessors=multiprocessors)), torch.no_grad():
             return tensors_in(self.written(*inputs))
 
     def expected(self, *inputs: Any) -> list[Any]:

@@ -23,10 +23,10 @@ from tilesmith.playbook.recipes.recurrent.planning import (
     make_plans,
     rows_per_unit,
 )
+from tilesmith.tasks.gpus import REPRESENTATIVES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-MULTIPROCESSORS = {"sm_80": 108, "sm_90": 132, "sm_100": 148}
-"""Of an A100, an H200 and a B200."""
+MULTIPROCESSORS = {target: REPRESENTATIVES[target].multiprocessors for target in ("sm_80", "sm_90", "sm_100")}
 MOST_REGISTERS = 255
 CLOSE = 3e-3
 """More than tf32 does to a state within (-1, 1)."""

@@ -25,8 +25,9 @@ import torch
 from torch.overrides import TorchFunctionMode
 from torch.utils._device import _device_constructors
 
+from tilesmith.tasks.gpus import REPRESENTATIVES, Gpu
 from tilesmith.worker.fake_cuda.graphs import NotOnThisMachine, abandon_capture
-from tilesmith.worker.fake_cuda.torch_cuda import FakeGpu, cuda_api, other_stream_and_graph_names
+from tilesmith.worker.fake_cuda.torch_cuda import cuda_api, other_stream_and_graph_names
 from tilesmith.worker.fake_cuda.torch_work import noted
 
 __all__ = ["NotOnThisMachine", "pretend_cuda"]
@@ -150,7 +151,7 @@ def _to_cpu(value: Any) -> Any:
     return "cpu" if _means_cuda(value) else value
 
 
-def _api_patches(gpu: FakeGpu) -> list[tuple[Any, str, Any]]:
+def _api_patches(gpu: Gpu) -> list[tuple[Any, str, Any]]:
     """(owner, name, stand-in) for what asks about the GPU."""
     return [
         *((torch.cuda, name, stand_in) for name, stand_in in cuda_api(gpu).items()),
@@ -198,14 +199,9 @@ def _settings_restored() -> Iterator[None]:
 
 
 @contextmanager
-def pretend_cuda(
-    capability: tuple[int, int] = (9, 0),
-    sms: int = 132,
-    name: str = "NVIDIA H200",
-    translate: bool = True,
-) -> Iterator[None]:
-    """Until the block ends, this process seems to have one GPU of that description."""
-    patches = _api_patches(FakeGpu(name, capability, sms)) + (_translating_patches() if translate else [])
+def pretend_cuda(gpu: Gpu = REPRESENTATIVES["sm_90"], translate: bool = True) -> Iterator[None]:
+    """Until the block ends, this process seems to have that one GPU."""
+    patches = _api_patches(gpu) + (_translating_patches() if translate else [])
     with ExitStack() as stack:
         stack.enter_context(_settings_restored())
         stack.callback(abandon_capture)

@@ -17,10 +17,9 @@ from tilesmith.playbook.recipes.recurrent.writing import OWN_NAMES, write_file
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.task_code import WholeModel, read_whole_model, refuse_constants
 from tilesmith.records import Analysis, Survey
+from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.graph import Graph
 
-_MULTIPROCESSORS = 132
-"""Where the GPU is not known: those of an H100."""
 _WORTH_IT = 0.97
 """Of cuDNN's time: what is expected to need more is left to PyTorch."""
 _NAMES = {"gru": "GRU", "lstm": "LSTM", "rnn_tanh": "RNN (tanh)", "rnn_relu": "RNN (relu)"}
@@ -142,7 +141,8 @@ _PRODUCTS = {
 
 
 def _multiprocessors(survey: Survey) -> int:
-    return int((survey.gpu or {}).get("multiprocessors") or _MULTIPROCESSORS)
+    known = (survey.gpu or {}).get("multiprocessors")
+    return int(known or REPRESENTATIVES["sm_90"].multiprocessors)
 
 
 def _why_nothing_fits(layer: RecurrentLayer, multiprocessors: int) -> str:
