@@ -8,7 +8,7 @@ from typing import Any
 from tilesmith.process.protocol.reference import Environment
 from tilesmith.tasks.gpu_estimate import estimate_gpu
 from tilesmith.tasks.gpus import Gpu, find_gpu
-from tilesmith.tasks.roofline import TaskProfile, roofline
+from tilesmith.tasks.roofline import TaskProfile, compute_roofline
 
 
 def gpu_at_hand(environment: Environment) -> Gpu | None:
@@ -21,7 +21,7 @@ def gpu_at_hand(environment: Environment) -> Gpu | None:
 
 def floor_on(profile: TaskProfile, gpu: Gpu | None) -> dict[str, Any] | None:
     """The roofline as JSON, for the record."""
-    found = roofline(profile, gpu) if gpu is not None else None
+    found = compute_roofline(profile, gpu) if gpu is not None else None
     if gpu is None or found is None:
         return None
     return asdict(found) | {"gpu": gpu.name, "bytes_moved": profile.bytes_moved, "flops": profile.flops}

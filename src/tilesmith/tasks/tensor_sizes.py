@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 
 from tilesmith.syntax import parse
-from tilesmith.tasks.feeding import SHAPE_MAKERS, called_name
+from tilesmith.tasks.input_names import SHAPE_MAKERS, called_name
 from tilesmith.tasks.source import TaskSource
 
 OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
@@ -20,7 +20,7 @@ OPERATORS: Mapping[type[ast.operator], Callable[[int, int], int]] = {
 }
 
 
-def largest_tensor(task: TaskSource) -> int | None:
+def find_largest_tensor(task: TaskSource) -> int | None:
     """Elements of the largest tensor the file makes; None when no size can be read."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -13,7 +13,7 @@ SHAPE_MAKERS = {"rand", "randn", "zeros", "ones", "empty", "full", "randint", "n
 
 
 @dataclass
-class Feeds:
+class InputNames:
     """Names that `get_inputs` depends on, and those that lead a shape."""
 
     inputs: set[str] = field(default_factory=set)
@@ -24,7 +24,7 @@ def called_name(call: ast.Call) -> str:
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
-def leading_sizes(function: ast.AST) -> Iterator[ast.expr]:
+def find_leading_sizes(function: ast.AST) -> Iterator[ast.expr]:
     """The expression of the first dimension in every call that makes a tensor."""
     for call in ast.walk(function):
         if not isinstance(call, ast.Call) or called_name(call) not in SHAPE_MAKERS:
@@ -40,7 +40,7 @@ def leading_sizes(function: ast.AST) -> Iterator[ast.expr]:
             yield first
 
 
-def what_feeds_inputs(tree: ast.Module, inputs_name: str) -> Feeds:
+def find_input_names(tree: ast.Module, inputs_name: str) -> InputNames:
     """Names that reach `get_inputs`, through other constants and functions if need be."""
     reads: dict[str, set[str]] = {}
     functions: dict[str, ast.FunctionDef] = {}
@@ -54,13 +54,13 @@ def what_feeds_inputs(tree: ast.Module, inputs_name: str) -> Feeds:
                 for node in ast.walk(target):
                     if isinstance(node, ast.Name):
                         reads.setdefault(node.id, set()).update(loaded)
-    feeds, waiting = Feeds(), [inputs_name]
+    feeds, waiting = InputNames(), [inputs_name]
     while waiting:
         for name in reads.get(waiting.pop(), set()) - feeds.inputs:
             feeds.inputs.add(name)
             waiting.append(name)
     for name in (feeds.inputs & functions.keys()) | ({inputs_name} & functions.keys()):
-        for first in leading_sizes(functions[name]):
+        for first in find_leading_sizes(functions[name]):
             label = first.id if isinstance(first, ast.Name) else ast.unparse(first)
             feeds.leading.add(label)
             if isinstance(first, ast.Name):

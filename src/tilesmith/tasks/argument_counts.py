@@ -9,19 +9,19 @@ from tilesmith.syntax import parse
 from tilesmith.tasks.source import TaskSource
 
 
-def input_count(task: TaskSource) -> int | None:
+def count_inputs(task: TaskSource) -> int | None:
     """Arguments of `forward`: the elements of the list that `get_inputs` returns."""
-    return returned_count(task.text, task.inputs_name)
+    return count_returned(task.text, task.inputs_name)
 
 
-def init_count(task: TaskSource) -> int | None:
+def count_init_arguments(task: TaskSource) -> int | None:
     """Arguments of the constructor; a list or a dict among them may stand for several, so that is None."""
     if task.init_name is None:
         return 0
-    return returned_count(task.text, task.init_name, plain=True)
+    return count_returned(task.text, task.init_name, plain=True)
 
 
-def returned_count(text: str, function: str, plain: bool = False) -> int | None:
+def count_returned(text: str, function: str, plain: bool = False) -> int | None:
     """Elements of the one list a function returns; with `plain`, only if none of them is a container."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

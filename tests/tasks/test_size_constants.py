@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilesmith.tasks.constants import find_constants, rewrite
+from tilesmith.tasks.size_constants import find_constants, rewrite_constants
 from tilesmith.tasks.source import parse_task
 
 TEXT = """# größe: ein Kommentar mit Umlauten, 128 bleibt
@@ -58,7 +58,7 @@ def test_what_feeds_inputs_is_told_apart():
 
 def test_rewriting_touches_only_the_constants():
     found = constants()
-    new = rewrite(TEXT, {found["N"]: 16, found["K"]: 32, found["config['heads']"]: 4})
+    new = rewrite_constants(TEXT, {found["N"]: 16, found["K"]: 32, found["config['heads']"]: 4})
     expected = TEXT.replace("N, M = 2048,", "N, M = 16,").replace("1024 * 2", "32").replace(": 12}", ": 4}")
     assert new == expected
 
@@ -66,4 +66,4 @@ def test_rewriting_touches_only_the_constants():
 def test_windows_line_ends_keep_their_bytes():
     task = parse_task(Path("t.py"), TEXT.replace("\n", "\r\n"))
     found = {item.name: item for item in find_constants(task)}
-    assert rewrite(task.text, {found["K"]: 32}) == task.text.replace("1024 * 2", "32")
+    assert rewrite_constants(task.text, {found["K"]: 32}) == task.text.replace("1024 * 2", "32")

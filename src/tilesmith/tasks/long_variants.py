@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilesmith.tasks.constants import Constant, find_constants
-from tilesmith.tasks.relations import shrink_value
-from tilesmith.tasks.shrink import BATCH_NAME, SMALLEST_BATCH, ShrunkTask, is_size, shrunk_task
+from tilesmith.tasks.shrunk_variants import BATCH_NAME, SMALLEST_BATCH, ShrunkTask, is_size, make_shrunk_task
+from tilesmith.tasks.size_constants import SizeConstant, find_constants
+from tilesmith.tasks.size_relations import shrink_value
 from tilesmith.tasks.source import TaskSource
 
 LONG_LIMITS = (8192, 4096, 2048, 1024, 512, 256)
@@ -19,7 +19,7 @@ LONGEST_BATCH = 256
 """More rows are more programs, not more work for one."""
 
 
-def long_variants(small: TaskSource, task: TaskSource) -> Iterator[Iterator[ShrunkTask]]:
+def make_long_variants(small: TaskSource, task: TaskSource) -> Iterator[Iterator[ShrunkTask]]:
     """For each size of `task`, versions of `small` in which it alone is long, longest first."""
     pairs = list(zip(find_constants(small), find_constants(task), strict=True))
     sizes = [(now, before) for now, before in pairs if is_size(before)]
@@ -30,10 +30,10 @@ def long_variants(small: TaskSource, task: TaskSource) -> Iterator[Iterator[Shru
 
 def _long_versions(
     small: TaskSource,
-    sizes: list[tuple[Constant, Constant]],
+    sizes: list[tuple[SizeConstant, SizeConstant]],
     fixed: list[int],
-    chosen: Constant,
-    original: Constant,
+    chosen: SizeConstant,
+    original: SizeConstant,
 ) -> Iterator[ShrunkTask]:
     for limit in LONG_LIMITS:
         if limit > LONGEST_BATCH and BATCH_NAME.search(original.name):
@@ -44,10 +44,10 @@ def _long_versions(
         for beside in BESIDE_LONG:
             new = {now: _beside(now, before, beside, fixed) for now, before in sizes if now.value < before.value}
             plan = f"{original.name} long ({length})"
-            yield shrunk_task(small, plan, new | {chosen: length}, f"long {original.name}")
+            yield make_shrunk_task(small, plan, new | {chosen: length}, f"long {original.name}")
 
 
-def _beside(now: Constant, before: Constant, limit: int, fixed: list[int]) -> int:
+def _beside(now: SizeConstant, before: SizeConstant, limit: int, fixed: list[int]) -> int:
     """A size next to a long one. What the small task kept as it was is not passed here: kernels may count on it."""
     if BATCH_NAME.search(before.name):
         return min(now.value, SMALLEST_BATCH)

@@ -10,25 +10,27 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from tilesmith.tasks.constants import find_constants
-from tilesmith.tasks.shrink import BATCH_NAME, ShrunkTask, is_size, shrunk_task
+from tilesmith.tasks.shrunk_variants import BATCH_NAME, ShrunkTask, is_size, make_shrunk_task
+from tilesmith.tasks.size_constants import find_constants
 from tilesmith.tasks.source import TaskSource
 
 CAP_BITS = (10, 9, 8, 7, 6)
 BATCHES = (8, 2)
 
 
-def aligned_variants(task: TaskSource) -> Iterator[ShrunkTask]:
+def make_aligned_variants(task: TaskSource) -> Iterator[ShrunkTask]:
     """From the largest cap to the smallest."""
     sizes = [constant for constant in find_constants(task) if is_size(constant)]
     for bits, batch in product(CAP_BITS, BATCHES):
-        new = {c: min(c.value, batch) if BATCH_NAME.search(c.name) else aligned(c.value, bits) for c in sizes}
+        new = {c: min(c.value, batch) if BATCH_NAME.search(c.name) else align(c.value, bits) for c in sizes}
         changed = {c: value for c, value in new.items() if value != c.value}
         if changed:
-            yield shrunk_task(task, f"sizes that divide alike, powers of two at most {2**bits}", changed, "aligned")
+            yield make_shrunk_task(
+                task, f"sizes that divide alike, powers of two at most {2**bits}", changed, "aligned"
+            )
 
 
-def aligned(value: int, cap_bits: int) -> int:
+def align(value: int, cap_bits: int) -> int:
     if value <= 0:
         return value
     power = value & -value

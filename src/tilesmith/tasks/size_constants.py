@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilesmith.syntax import parse
-from tilesmith.tasks.feeding import SHAPE_MAKERS, called_name, leading_sizes, what_feeds_inputs
+from tilesmith.tasks.input_names import SHAPE_MAKERS, called_name, find_input_names, find_leading_sizes
 from tilesmith.tasks.source import DEFAULT_NAMES, TaskSource
 
 CONTAINERS = SHAPE_MAKERS | {"dict", "Size", "tuple", "list"}
@@ -25,7 +25,7 @@ MAX_CONSTANTS = 400
 
 
 @dataclass(frozen=True)
-class Constant:
+class SizeConstant:
     """One integer of the task file that a shrink plan may replace."""
 
     name: str
@@ -37,19 +37,19 @@ class Constant:
     """Is the first dimension of an input: almost always the batch, which is free to change."""
 
 
-def find_constants(task: TaskSource) -> list[Constant]:
+def find_constants(task: TaskSource) -> list[SizeConstant]:
     """Every rewritable integer of the task, in file order, each position once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tree = parse(task.text)
     starts = _line_starts(task.text)
-    feeds = what_feeds_inputs(tree, task.inputs_name)
-    found: dict[int, Constant] = {}
+    feeds = find_input_names(tree, task.inputs_name)
+    found: dict[int, SizeConstant] = {}
     for name, node, leads in _named_integers(tree, task):
         root = re.split(r"[\[.:]", name)[0]
         start, end = (starts[line - 1] + column for line, column in _span(node))
         local = root == task.inputs_name
-        constant = Constant(
+        constant = SizeConstant(
             name,
             _folded(node) or 0,
             start,
@@ -61,7 +61,7 @@ def find_constants(task: TaskSource) -> list[Constant]:
     return [found[start] for start in sorted(found)][:MAX_CONSTANTS]
 
 
-def rewrite(text: str, replacements: dict[Constant, int]) -> str:
+def rewrite_constants(text: str, replacements: dict[SizeConstant, int]) -> str:
     """`text` with each constant replaced by its new value and nothing else touched."""
     data = text.encode()
     for constant in sorted(replacements, key=lambda item: -item.start):
@@ -145,8 +145,8 @@ def _in_value(name: str, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
 
 def _in_function(function: ast.FunctionDef) -> Iterator[tuple[str, ast.expr, bool]]:
     """Literals of a function that makes inputs: its defaults, local names and bare arguments."""
-    leading = {id(node) for node in leading_sizes(function)}
-    led_by = {node.id for node in leading_sizes(function) if isinstance(node, ast.Name)}
+    leading = {id(node) for node in find_leading_sizes(function)}
+    led_by = {node.id for node in find_leading_sizes(function) if isinstance(node, ast.Name)}
     arguments = function.args.args[len(function.args.args) - len(function.args.defaults) :]
     for argument, default in zip(arguments, function.args.defaults, strict=True):
         for name, node in _in_value(f"{function.name}.{argument.arg}", default):

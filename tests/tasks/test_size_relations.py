@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilesmith.tasks.relations import (
+from tilesmith.tasks.size_relations import (
     clamp,
     is_power_of_two,
     keep_products,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tilesmith.tasks.aligned import aligned, aligned_variants
+from tilesmith.tasks.aligned_variants import align, make_aligned_variants
 from tilesmith.tasks.source import parse_task
 
 TASK = """
@@ -29,11 +29,11 @@ def get_init_inputs():
     ("value", "expected"), [(4096, 256), (4000, 96), (393216, 768), (1000, 24), (64, 64), (7, 3), (1, 1), (0, 0)]
 )
 def test_a_size_keeps_its_power_of_two_up_to_the_cap(value: int, expected: int) -> None:
-    assert aligned(value, 8) == expected
+    assert align(value, 8) == expected
 
 
 def test_variants_get_smaller_and_keep_what_is_ragged_ragged() -> None:
-    variants = list(aligned_variants(parse_task(Path("task.py"), TASK)))
+    variants = list(make_aligned_variants(parse_task(Path("task.py"), TASK)))
     rows = [variant.constants["rows"] for variant in variants]
     assert rows == sorted(rows, reverse=True)
     assert all(variant.constants["ragged"] % 64 for variant in variants)

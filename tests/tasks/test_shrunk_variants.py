@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilesmith.tasks.shrink import halvings, odd_subset, odd_variants, shrunk_variants
+from tilesmith.tasks.shrunk_variants import make_halvings, make_odd_subset, make_odd_variants, make_shrunk_variants
 from tilesmith.tasks.source import parse_task
 
 TEXT = """
@@ -24,20 +24,20 @@ TASK = parse_task(Path("t.py"), TEXT)
 
 
 def test_first_plan_shrinks_sizes_and_spares_knobs():
-    first = next(shrunk_variants(TASK))
+    first = next(make_shrunk_variants(TASK))
     assert first.constants["channels"] <= 128
     assert not {"kernel_size", "groups", "seed", "num_layers"} & first.constants.keys()
     assert "kernel_size = 7\ngroups = 32\n" in first.text
 
 
 def test_equal_values_stay_equal():
-    for variant in shrunk_variants(TASK):
+    for variant in make_shrunk_variants(TASK):
         new = [size for name, size in variant.constants.items() if name.startswith("get_inputs:")]
         assert len(set(new)) <= 1
 
 
 def test_families_go_from_large_to_small_and_end_with_the_batch():
-    variants = list(shrunk_variants(TASK))
+    variants = list(make_shrunk_variants(TASK))
     families = list(dict.fromkeys(variant.family for variant in variants))
     assert families[-1] == "batch only,"
     assert set(variants[-1].constants) == {"batch_size"}
@@ -47,31 +47,31 @@ def test_families_go_from_large_to_small_and_end_with_the_batch():
 
 
 def test_divisors_family_keeps_groups():
-    kept = [v for v in shrunk_variants(TASK) if v.family == "all sizes, divisors kept,"]
+    kept = [v for v in make_shrunk_variants(TASK) if v.family == "all sizes, divisors kept,"]
     assert kept
     assert all(v.constants.get("channels", 512) % 32 == 0 for v in kept)
 
 
 def test_halving_starts_with_the_batch_and_reaches_layers():
-    variants = list(halvings(TASK, TASK))
+    variants = list(make_halvings(TASK, TASK))
     assert variants[0].constants == {"batch_size": 64}
     assert any(v.constants == {"num_layers": 3} or v.constants == {"num_layers": 2} for v in variants)
 
 
 def test_sizes_are_judged_by_what_they_were_before_shrinking():
     small = parse_task(TASK.path, TEXT.replace("= 512", "= 16"))
-    assert any("channels" in variant.constants for variant in odd_variants(small, TASK))
-    assert not any("channels" in variant.constants for variant in odd_variants(small))
+    assert any("channels" in variant.constants for variant in make_odd_variants(small, TASK))
+    assert not any("channels" in variant.constants for variant in make_odd_variants(small))
 
 
 def test_ragged_variants_are_new_texts_and_differ():
-    texts = [variant.text for variant in odd_variants(TASK)]
+    texts = [variant.text for variant in make_odd_variants(TASK)]
     assert len(set(texts)) == len(texts)
     assert TEXT not in texts
 
 
 def test_only_the_named_sizes_become_ragged():
-    variant = odd_subset(TASK, TASK, -3, {"batch_size"})
+    variant = make_odd_subset(TASK, TASK, -3, {"batch_size"})
     assert variant is not None
     assert variant.constants == {"batch_size": 125}
-    assert odd_subset(TASK, TASK, -3, {"kernel_size"}) is None
+    assert make_odd_subset(TASK, TASK, -3, {"kernel_size"}) is None
