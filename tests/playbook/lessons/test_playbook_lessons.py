@@ -6,6 +6,8 @@ import ast
 from pathlib import Path
 
 import pytest
+from playbook_children import find_problems, interpreting
+from playbook_judging import some_of
 
 from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
@@ -92,12 +94,22 @@ def test_the_linter_finds_nothing_in_correct(lesson_id: str) -> None:
     assert grave(playbook_lessons()[lesson_id].correct) == []
 
 
+def task_of(lesson_id: str) -> str:
+    arguments, body, inputs = TASKS[lesson_id]
+    return TASK.format(arguments=arguments, body=body, inputs=inputs)
+
+
 @pytest.mark.parametrize("lesson_id", TASKS)
+def test_values_of_correct_are_right(lesson_id: str) -> None:
+    kernel = kernel_file(playbook_lessons()[lesson_id].correct)
+    assert interpreting(find_problems, task_of(lesson_id), kernel, ("own",)) == []
+
+
+@pytest.mark.parametrize("lesson_id", some_of(TASKS, ["float32-on-tensor-cores"]))
 def test_the_judge_passes_correct(judge: Judge, tmp_path: Path, lesson_id: str) -> None:
     """Values, masks and compilation for sm_90."""
-    arguments, body, inputs = TASKS[lesson_id]
     task, kernel = tmp_path / "task.py", tmp_path / "kernel.py"
-    task.write_text(TASK.format(arguments=arguments, body=body, inputs=inputs))
+    task.write_text(task_of(lesson_id))
     kernel.write_text(kernel_file(playbook_lessons()[lesson_id].correct))
     found = judge.check(task, kernel)
     assert found.passed, found.reason

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from recurrent_tasks import Written, cell_task, difference, interpreting, matched, recurrent
-
-from tilesmith.judge import Judge
+from golden_texts import first_of_each_kind
+from playbook_children import Twins, difference, interpreting
+from playbook_surveys import match_recurrent, survey_task
+from recurrent_tasks import cell_task, recurrent
 
 SEEDS = (0, 1, 2, 3, 4)
 """Of the interpreter's schedules; 0 is the natural order, any other lets chance decide who runs next."""
@@ -27,21 +26,19 @@ CALLS = ((5, 2), (LONG, 2), (1, 2), (3, 3), (70, 2), (2, 1), (6, 3))
 """Steps and sequences of calls in a row."""
 
 
-def kernel_for(judge: Judge, folder: Path, text: str, kind: str) -> str:
+def kernel_for(text: str, kind: str) -> str:
     """The first written file of a kind: wave, layer or exact (a wave with full float32 products)."""
-    task = folder / "task.py"
-    task.write_text(text)
-    match = matched(judge.survey(task))
-    wanted = (kind != "layer", kind == "exact")
-    tunings = (one for one in match.tunings if ("LAYERS_AT_ONCE" in one, "EXACT" in one) == wanted)
-    return match.write(next(tunings))
+    match = match_recurrent(survey_task("task", text))
+    tuning = first_of_each_kind(match)[kind]
+    assert ("LAYERS_AT_ONCE" in tuning) == (kind != "layer")
+    return match.write(tuning)
 
 
 def run_in_orders(task: str, kernel: str, seeds: tuple[int, ...]) -> tuple[float, bool]:
     """The error under the first seed, and whether all seeds gave the same bits."""
     import torch
 
-    twins = Written(task, kernel)
+    twins = Twins(task, kernel)
     inputs = twins.loaded.make_inputs(seed=0)
     results = [twins.outputs(*inputs, schedule=seed) for seed in seeds]
     are_same = all(torch.equal(a, b) for other in results for a, b in zip(other, results[0], strict=True))
@@ -53,15 +50,15 @@ def run_in_a_row(task: str, kernel: str, calls: tuple[tuple[int, int], ...]) -> 
     import torch
 
     torch.manual_seed(0)
-    twins = Written(task, kernel)
+    twins = Twins(task, kernel)
     width = twins.reference.rnn.input_size
     return [twins.error(torch.randn(time, batch, width), schedule=seed) for seed, (time, batch) in enumerate(calls)]
 
 
 @pytest.mark.parametrize("name", ORDERS)
-def test_the_order_of_programs_does_not_matter(name: str, judge: Judge, tmp_path: Path) -> None:
+def test_the_order_of_programs_does_not_matter(name: str) -> None:
     task, kind = ORDERS[name]
-    error, are_same = interpreting(run_in_orders, task, kernel_for(judge, tmp_path, task, kind), SEEDS)
+    error, are_same = interpreting(run_in_orders, task, kernel_for(task, kind), SEEDS)
     assert error < TOLERANCE[kind]
     assert are_same
 
@@ -74,17 +71,17 @@ def test_the_order_of_programs_does_not_matter(name: str, judge: Judge, tmp_path
         ("nn.GRU(width, hidden, bidirectional=True)", "layer"),
     ],
 )
-def test_calls_of_other_sizes_in_a_row(layer: str, kind: str, judge: Judge, tmp_path: Path) -> None:
+def test_calls_of_other_sizes_in_a_row(layer: str, kind: str) -> None:
     task = recurrent("y, h = self.rnn(x)\nreturn y, h", layer=layer, sizes=(4, 2, 5, 16))
-    errors = interpreting(run_in_a_row, task, kernel_for(judge, tmp_path, task, kind), CALLS)
+    errors = interpreting(run_in_a_row, task, kernel_for(task, kind), CALLS)
     assert max(errors) < TOLERANCE[kind], errors
 
 
-def test_calls_of_many_batch_sizes(judge: Judge, tmp_path: Path) -> None:
+def test_calls_of_many_batch_sizes() -> None:
     """More than the model keeps a ring for."""
     task = recurrent("return self.rnn(x)[0]", layer="nn.GRU(width, hidden, 2)", sizes=(4, 2, 5, 7))
     calls = (*((2, batch) for batch in range(1, 26)), (3, 1), (4, 25), (2, 24))
-    errors = interpreting(run_in_a_row, task, kernel_for(judge, tmp_path, task, "wave"), calls)
+    errors = interpreting(run_in_a_row, task, kernel_for(task, "wave"), calls)
     assert max(errors) < TOLERANCE["wave"], errors
 
 
@@ -92,7 +89,7 @@ def run_over_the_end_of_the_clock(task: str, kernel: str, times: tuple[int, ...]
     """The error of each call after so many steps that the clock of the ring starts anew."""
     import torch
 
-    twins = Written(task, kernel)
+    twins = Twins(task, kernel)
     hidden, width = twins.reference.rnn.hidden_size, twins.reference.rnn.input_size
     ring_size, tags = twins.module.RING.value, twins.module.TAG.value
     inputs = [torch.randn(time, 2, width) for time in times]
@@ -114,16 +111,14 @@ def run_over_the_end_of_the_clock(task: str, kernel: str, times: tuple[int, ...]
         ("nn.GRU(width, hidden, bidirectional=True)", "layer"),
     ],
 )
-def test_the_clock_may_start_anew(layer: str, kind: str, judge: Judge, tmp_path: Path) -> None:
+def test_the_clock_may_start_anew(layer: str, kind: str) -> None:
     task = recurrent("return self.rnn(x)[0]", layer=layer, sizes=(4, 2, 5, 16))
-    errors = interpreting(
-        run_over_the_end_of_the_clock, task, kernel_for(judge, tmp_path, task, kind), (4, 9, 2, 70)
-    )
+    errors = interpreting(run_over_the_end_of_the_clock, task, kernel_for(task, kind), (4, 9, 2, 70))
     assert max(errors) < TOLERANCE[kind], errors
 
 
-def test_a_step_that_is_chosen_by_its_number(judge: Judge, tmp_path: Path) -> None:
+def test_a_step_that_is_chosen_by_its_number() -> None:
     """It is the last one of the task's sequence, but not of a longer one."""
     task = recurrent("y, _ = self.rnn(x)\nreturn y[3]", sizes=(4, 2, 5, 7))
-    errors = interpreting(run_in_a_row, task, kernel_for(judge, tmp_path, task, "layer"), ((4, 2), (6, 2)))
+    errors = interpreting(run_in_a_row, task, kernel_for(task, "layer"), ((4, 2), (6, 2)))
     assert max(errors) < TOLERANCE["layer"], errors
