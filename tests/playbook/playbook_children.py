@@ -88,7 +88,7 @@ def _find_problems(
     from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
     from tilesmith.worker.task.loading import load_task
     from tilesmith.worker.tensors.exchange import flatten, map_tensors
-    from tilesmith.worker.truth.measurement import measured
+    from tilesmith.worker.truth.measurement import compare_with_answer
     from tilesmith.worker.truth.variant import Variant
 
     interpreter = install()
@@ -103,10 +103,10 @@ def _find_problems(
             outputs = flatten(map_tensors(model(*variant.inputs(draw)), torch.clone))
         if launches is not None and len(interpreter.launches) != launches:
             yield f"{len(interpreter.launches)} launches"
-        found = measured(variant, variant.answer(draw), outputs)
-        judgment = judge_outputs(found.get("outputs", []), BUDGET, draw)
-        if "problem" in found or judgment.verdict is not Verdict.PASSED:
-            yield found.get("problem") or judgment.message
+        found = compare_with_answer(variant, variant.answer(draw), outputs)
+        judgment = judge_outputs(found.outputs, BUDGET, draw)
+        if found.layout_problem or judgment.verdict is not Verdict.PASSED:
+            yield found.layout_problem or judgment.message
 
 
 class Twins:

@@ -22,12 +22,12 @@ def survey_task(name: str, text: str, precision: str = "default") -> Survey:
     from tilesmith.worker.task.tracing import trace
 
     loaded, gpu = load_task(f"{name}.py", text), REPRESENTATIVES["sm_90"]
-    traced, profile = trace(loaded), asdict(describe(loaded))
+    traced, profile = trace(loaded), describe(loaded)
     return Survey(
         task=name,
         source=text,
         device="cpu",
-        profile=profile,
+        profile=asdict(profile),
         gpu=asdict(gpu),
         roofline=floor_on(profile, gpu),
         graph=graph_to_json(traced.graph) if traced.graph else None,

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import os
-import socket
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playbook_children import compiling
@@ -15,6 +12,7 @@ from playbook_judging import some_of
 from playbook_surveys import match_recurrent, survey_task
 from recurrent_tasks import cell_task
 
+from tilesmith.records import KernelResources
 from tilesmith.tasks.gpus import REPRESENTATIVES
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -47,42 +45,33 @@ def example(name: str) -> str:
     return text.replace("self.gru(x, h0)", "self.gru(x, (h0, torch.tanh(h0)))") if name == "lstm" else text
 
 
-class Unwatched:
-    """For kernels of our own, in a process that goes on to other work: a tripwire cannot be taken down."""
-
-    def __init__(self, *_: Any) -> None:
-        self.over_candidate_code = nullcontext
-
-
-def compiled(task: str, kernel: str, target: str, folder: str) -> list[dict[str, Any]]:
+def compile_exact(task: str, kernel: str, target: str, folder: str) -> list[KernelResources]:
     """What every kernel of a forward pass at the task's own shape needs on a GPU."""
     os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
-    from tilesmith.process.channel import Channel
-    from tilesmith.worker.roles import compiler as children
-    from tilesmith.worker.task.loading import load_task
-    from tilesmith.worker.tensors import exchange
-    from tilesmith.worker.truth.variant import input_shapes
+    import torch
 
-    loaded, blueprint = load_task(f"{folder}/task.py", task), f"{folder}/blueprint"
-    plan = {"args": loaded.init_args, "kwargs": loaded.init_kwargs, "inputs": input_shapes(loaded)}
-    exchange.write_trusted(blueprint, plan)
-    ours, _theirs = socket.socketpair()
-    children.Watch = Unwatched
-    compiler = children.Compiler(Channel(ours))
-    compiler.load(f"{folder}/kernel.py", kernel, "cpu", target, "default", task="")
-    compiler.record_exact(blueprint)
-    resources: list[dict[str, Any]] = compiler.compile()["resources"]
-    return resources
+    from tilesmith.worker.candidate.loading import execute
+    from tilesmith.worker.compile import compile_launch, distinct
+    from tilesmith.worker.engines.recorder import recording
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.fake_tensors import fake_tensors
+    from tilesmith.worker.task.loading import load_task
+
+    loaded = load_task(f"{folder}/task.py", task)
+    with recording(target=target) as launches, pretend_cuda(), fake_tensors(), torch.no_grad():
+        model = execute(f"{folder}/kernel.py", kernel)(*loaded.init_args, **loaded.init_kwargs)
+        model(*loaded.make_inputs())
+    return [compile_launch(launch, target) for launch in distinct(launches)]
 
 
 def assert_in_registers(folder: Path, text: str, target: str) -> None:
     """The first tuning for a GPU keeps everything in registers there."""
     survey = survey_task("task", text)
     match = match_recurrent(replace(survey, gpu=(survey.gpu or {}) | {"multiprocessors": MULTIPROCESSORS[target]}))
-    kernels = compiling(compiled, text, match.write(match.tunings[0]), target, str(folder))
-    assert any(kernel["kernel"] == f"{match.layer.cell}_kernel" for kernel in kernels)
-    assert {kernel["kernel"]: kernel["spills"] for kernel in kernels if kernel["spills"]} == {}, match.tunings[0]
-    assert all(kernel["registers"] <= MOST_REGISTERS for kernel in kernels)
+    kernels = compiling(compile_exact, text, match.write(match.tunings[0]), target, str(folder))
+    assert any(kernel.kernel == f"{match.layer.cell}_kernel" for kernel in kernels)
+    assert {kernel.kernel: kernel.spills for kernel in kernels if kernel.spills} == {}, match.tunings[0]
+    assert all(kernel.registers <= MOST_REGISTERS for kernel in kernels)
 
 
 @pytest.mark.parametrize("name", some_of(SIX_LAYERS, ["gru"]))
