@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import textwrap
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
+from tilesmith.process.protocol.comparison import CheatResult
 from tilesmith.tasks.draws import EXTRA_DRAWS
 from tilesmith.worker.task import load_task
 from tilesmith.worker.tensors.exchange import Flat
 from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NotHere
 from tilesmith.worker.truth.draws import draw_inputs
 from tilesmith.worker.truth.known_cheats import cheats_for, try_cheats
-from tilesmith.worker.truth.measurement import measured
+from tilesmith.worker.truth.measurement import compare_with_answer
 from tilesmith.worker.truth.rounding import coarser, halved, to_bfloat16
 from tilesmith.worker.truth.variant import Variant
 
@@ -46,7 +46,7 @@ def outputs(made: Variant, name: str, draw: str = "own") -> list[torch.Tensor]:
     return cheat.make(CheatContext(made, draw)).tensors
 
 
-def results(made: Variant, draw: str = "own") -> dict[str, dict[str, Any]]:
+def results(made: Variant, draw: str = "own") -> dict[str, CheatResult]:
     return try_cheats(made, draw, [cheat.name for cheat in cheats_for(made)])
 
 
@@ -134,14 +134,14 @@ def test_only_the_first_output_is_right(tmp_path: Path) -> None:
 )
 def test_what_means_nothing_here_says_why(tmp_path: Path, name: str, why: str) -> None:
     made = variant(tmp_path, "return x.argmax(-1)")
-    assert why in results(made)[name]["inapplicable"]
+    assert why in str(results(made)[name].inapplicable)
     with pytest.raises(Inapplicable):
         outputs(made, name)
 
 
 def test_a_model_that_refuses_what_a_cheat_makes_is_no_failure(tmp_path: Path) -> None:
     made = variant(tmp_path, "assert bool((x != 0).all())\nreturn x * 2")
-    assert "does not run" in results(made)["half of each input row"]["inapplicable"]
+    assert "does not run" in str(results(made)["half of each input row"].inapplicable)
 
 
 def test_a_constant_stands_for_integers_and_booleans_too(tmp_path: Path) -> None:
@@ -150,28 +150,28 @@ def test_a_constant_stands_for_integers_and_booleans_too(tmp_path: Path) -> None
     assert integers.unique().numel() == 1
     assert bool(booleans.all())
     assert numbers.dtype == torch.complex64
-    assert all("problem" not in result for result in results(made).values())
+    assert all(one.comparison is None or not one.comparison.layout_problem for one in results(made).values())
 
 
 def test_an_input_is_stretched_or_reshaped_to_fit(tmp_path: Path) -> None:
     stretched = variant(tmp_path, "return x.expand(6, 8) * 2", inputs="[torch.randn(1, 8)]")
     assert outputs(stretched, "input 0 returned unchanged")[0].shape == (6, 8)
     reshaped = variant(tmp_path, "return x.reshape(8, 16)")
-    assert results(reshaped)["input 0 returned unchanged"]["identical"] is True
+    assert results(reshaped)["input 0 returned unchanged"].identical
 
 
 def test_cheats_are_measured_exactly_like_candidates(tmp_path: Path) -> None:
     made = variant(tmp_path, "return torch.softmax(x, -1)")
     answer = made.answer("own")
     zeros = Flat(answer.eager.layout, [torch.zeros_like(t) for t in answer.eager.tensors])
-    assert results(made)["zeros"] == measured(made, answer, zeros) | {"identical": False}
+    assert results(made)["zeros"] == CheatResult(compare_with_answer(made, answer, zeros))
 
 
 def test_tensors_of_no_elements_and_scalars_do_no_harm(tmp_path: Path) -> None:
-    assert results(variant(tmp_path, "return x[:0]"))["zeros"]["identical"] is True
+    assert results(variant(tmp_path, "return x[:0]"))["zeros"].identical
     scalar = results(variant(tmp_path, "return x.mean()"))
-    assert "inapplicable" in scalar["second half left out"]
-    assert scalar["a constant"]["identical"] is True
+    assert scalar["second half left out"].inapplicable
+    assert scalar["a constant"].identical
 
 
 @pytest.mark.parametrize(

@@ -23,37 +23,37 @@ from tilesmith.tasks.source import TaskSource
 def certificate_of(
     task: TaskSource, reference: ReferenceSession, config: CheckConfig, device: str, renew: bool = False
 ) -> Certificate:
-    """The certificate of a task: remembered with its reference, else from disk, else made now."""
+    """The certificate of a task: kept with its reference, else from disk, else made now."""
     with reference.certifying:
         if reference.certificate is None or renew:
             key = certificate_key(task, reference, config, device)
             stored = None if renew else read_certificate(key)
-            reference.certificate = stored or _made(task.name, key, reference, config, device)
+            reference.certificate = stored or _certify(task.name, key, reference, config, device)
             reference.move_parameters(strongly=reference.certificate.strong_parameters)
             if stored is None:
                 write_certificate(reference.certificate)
         return reference.certificate
 
 
-def _made(task: str, key: str, reference: ReferenceSession, config: CheckConfig, device: str) -> Certificate:
+def _certify(task: str, key: str, reference: ReferenceSession, config: CheckConfig, device: str) -> Certificate:
     """Where a kernel could do without its parameters, other parameters are tried, and kept if they tell more."""
     large = device == "cuda" and is_large(reference)
     shape = "exact" if device == "cuda" and not large else "shrunk"
     draws = FEW_DRAWS if large else DRAWS
 
-    def made(strongly: bool) -> tuple[Certificate, bool]:
+    def certify(strongly: bool) -> tuple[Certificate, bool]:
         reference.move_parameters(strongly)
-        hearing = CheatTrials(reference, config.k, shape, strongly)
-        hearing.hear(draws)
-        extra = hearing.hear(tuple(d for d in ALL_DRAWS if d not in draws), spares_allowed=True)
-        hearing.hear(extra)  # a lower precision that was allowed so far must hold on these, too
-        trials = hearing.trials()
+        cheats = CheatTrials(reference, config.k, shape, strongly)
+        cheats.try_on(draws)
+        extra = cheats.try_on(tuple(d for d in ALL_DRAWS if d not in draws), spares_allowed=True)
+        cheats.try_on(extra)  # a lower precision that was allowed so far must hold on these, too
+        trials = cheats.trials()
         certificate = Certificate(task, key, device, shape, trials, extra, strongly, _notes(trials))
-        return certificate, hearing.has_survivors("parameters")
+        return certificate, cheats.has_survivors("parameters")
 
     with GpuLock().shared() if device == "cuda" else nullcontext():
-        usual, lives_without = made(strongly=False)
-        strong = made(strongly=True)[0] if lives_without else usual
+        usual, lives_without = certify(strongly=False)
+        strong = certify(strongly=True)[0] if lives_without else usual
     return min(usual, strong, key=lambda certificate: len(certificate.blind_to))
 
 
