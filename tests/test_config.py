@@ -6,7 +6,7 @@ import pytest
 
 from tilesmith.config import PRECISIONS, TARGETS, CheckConfig
 from tilesmith.errors import UsageError
-from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
+from tilesmith.tasks.draws import ALL_DRAWS
 from tilesmith.worker.compile import TARGETS as COMPILABLE
 from tilesmith.worker.truth import draws, precision
 
@@ -20,6 +20,4 @@ def test_a_wrong_option_is_refused(wrong: dict[str, object]) -> None:
 def test_both_sides_know_the_same_names() -> None:
     assert set(TARGETS) == set(COMPILABLE)
     assert set(PRECISIONS) == set(precision._ALLOWED)
-    assert DRAWS == draws.DRAWS
-    assert EXTRA_DRAWS == draws.EXTRA_DRAWS
-    assert set(FEW_DRAWS) <= set(DRAWS)
+    assert {draw for draw in ALL_DRAWS if not draw.startswith("own")} == set(draws._VARIATIONS)

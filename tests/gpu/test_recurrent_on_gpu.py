@@ -16,7 +16,8 @@ from tilesmith.records import Evaluation, Verdict
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "playbook"))
 
-from recurrent_tasks import TASKS, matched
+from playbook_surveys import match_recurrent
+from recurrent_tasks import TASKS
 
 ON_GPU = {
     name: text
@@ -44,7 +45,7 @@ def _judged(judge: Judge, folder: Path, name: str) -> Evaluation | TaskError:
     task, kernel = folder / f"{name}.py", folder / f"{name}_kernel.py"
     task.write_text(ON_GPU[name])
     try:
-        match = matched(judge.survey(task))
+        match = match_recurrent(judge.survey(task))
         kernel.write_text(match.write(match.tunings[0]))
         return judge.check(task, kernel)
     except TaskError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilesmith.lint import Given
-from tilesmith.tasks.interface import returned_count
+from tilesmith.tasks.argument_counts import count_returned
 
 CORPUS = Path(__file__).parent / "corpus"
 MARK = "#!"
@@ -57,8 +57,8 @@ def _given(header: dict[str, str], text: str) -> Given:
         return Given(planned_launches=planned)
     return Given(
         has_task=True,
-        inputs=returned_count(text, "get_inputs"),
-        init_arguments=returned_count(text, "get_init_inputs", plain=True),
+        inputs=count_returned(text, "get_inputs"),
+        init_arguments=count_returned(text, "get_init_inputs", plain=True),
         planned_launches=planned,
     )
 

@@ -1,22 +1,10 @@
-"""Tasks with one recurrent layer, as tables, and processes in which what is written for them can run."""
+"""Tasks with one recurrent layer, as tables."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from functools import cache
-from itertools import count, product
-from math import inf
-from multiprocessing import get_context
-from typing import Any, ParamSpec, TypeVar
+from itertools import product
 
 from playbook_tasks import owner, task
-
-from tilesmith.playbook.recipes.recurrent import Recurrent, RecurrentMatch
-from tilesmith.records import Survey
-from tilesmith.tasks.graph import graph_from_json
 
 GRU, LSTM = "nn.GRU(width, hidden)", "nn.LSTM(width, hidden)"
 CELLS = {
@@ -273,95 +261,3 @@ DECLINED = {
     ),
 }
 """Task, and what the reason must say."""
-
-
-def matched(survey: Survey) -> RecurrentMatch:
-    """What the recipe makes of a task, also of a small one that it would leave to cuDNN."""
-    assert survey.graph is not None
-    match = Recurrent(keeps_pytorch=False).match(survey, graph_from_json(survey.graph))
-    assert isinstance(match, RecurrentMatch), match
-    return match
-
-
-# What is written runs in processes of its own: on import, triton decides whether it interprets or compiles.
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def interpreting(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """What `function` returns in a process whose kernels are interpreted."""
-    return _process("1").submit(function, *args, **kwargs).result()
-
-
-def compiling(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """What `function` returns in a process whose kernels can be recorded and compiled."""
-    return _process("0").submit(function, *args, **kwargs).result()
-
-
-@cache
-def _process(interpret: str) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, get_context("spawn"), _prepare, (interpret,))
-
-
-def _prepare(interpret: str) -> None:
-    os.environ["TRITON_INTERPRET"] = interpret
-    import torch
-
-    torch.set_num_threads(1)
-
-
-class Written:
-    """A task's model and the one written for it, with the same parameters, where kernels are interpreted."""
-
-    _numbers = count()
-
-    def __init__(self, task: str, kernel: str) -> None:
-        from tilesmith.worker.candidate.loading import execute
-        from tilesmith.worker.compile import install_fake_driver
-        from tilesmith.worker.engines.interpreter import install
-        from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
-        from tilesmith.worker.task.loading import build_model, load_task
-
-        self.interpreter = install()
-        install_fake_driver("sm_90")
-        number = next(self._numbers)
-        self.loaded = load_task(f"task_{number}.py", task)
-        with pretend_cuda():
-            written_class = execute(f"written_{number}.py", kernel)
-            self.written = written_class(*self.loaded.init_args, **self.loaded.init_kwargs).eval()
-        self.module: Any = sys.modules[written_class.__module__]
-        self.reference = build_model(self.loaded).eval()
-        self.written.load_state_dict(self.reference.state_dict())
-
-    def outputs(self, *inputs: Any, schedule: int = 0, multiprocessors: int = 132) -> list[Any]:
-        """The tensors that the written model returns with its programs in one of many orders."""
-        import torch
-
-        from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
-        from tilesmith.worker.tensors.exchange import tensors_in
-
-        self.interpreter.reschedule(schedule)
-        with pretend_cuda(sms=multiprocessors), torch.no_grad():
-            return tensors_in(self.written(*inputs))
-
-    def expected(self, *inputs: Any) -> list[Any]:
-        """The tensors that the task's own model returns."""
-        import torch
-
-        from tilesmith.worker.tensors.exchange import tensors_in
-
-        with torch.no_grad():
-            return tensors_in(self.reference(*inputs))
-
-    def error(self, *inputs: Any, schedule: int = 0) -> float:
-        return difference(self.outputs(*inputs, schedule=schedule), self.expected(*inputs))
-
-
-def difference(got: list[Any], expected: list[Any]) -> float:
-    """The largest one of any element; a NaN is infinitely far from anything."""
-    assert [one.shape for one in got] == [one.shape for one in expected]
-    furthest = [
-        float((a.float() - b.float()).abs().nan_to_num(inf).max()) for a, b in zip(got, expected, strict=True)
-    ]
-    return max(furthest)

@@ -112,7 +112,7 @@ def test_byte_order_mark_is_no_obstacle(tmp_path):
 
 def test_tasks_package_never_imports_torch():
     code = (
-        "import sys, tilesmith.tasks.source, tilesmith.tasks.shrink, tilesmith.tasks.gpus, "
+        "import sys, tilesmith.tasks.source, tilesmith.tasks.shrunk_variants, tilesmith.tasks.gpus, "
         "tilesmith.tasks.roofline; sys.exit('torch' in sys.modules or 'triton' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

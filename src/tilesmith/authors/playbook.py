@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from tilesmith.authors.protocol import Heard
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
-from tilesmith.playbook.tuning import tuning_of
+from tilesmith.playbook.tuning import find_tuning
 from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop, Usage, Verdict
 
 NAME = "playbook"
@@ -131,13 +131,13 @@ def _kernel(match: Match, tuning: Tuning) -> Reply:
 
 
 def _tuning(request: Request, match: Match) -> Tuning | None:
-    return tuning_of(match, request.base.candidate.source) if request.base else None
+    return find_tuning(match, request.base.candidate.source) if request.base else None
 
 
 def _untried(request: Request, match: Match, options: Sequence[Tuning]) -> list[Tuning]:
     """Each option once, without those that the base and the history had."""
     attempts = [*request.history, *([request.base] if request.base else [])]
-    tried = {tuning_of(match, attempt.candidate.source) for attempt in attempts}
+    tried = {find_tuning(match, attempt.candidate.source) for attempt in attempts}
     return [tuning for tuning in dict.fromkeys(options) if tuning not in tried]
 
 

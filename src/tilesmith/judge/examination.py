@@ -7,7 +7,7 @@ from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.cheat_checks import AnswerWithoutLaunches
-from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand, gpu_for_target
+from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
 from tilesmith.judge.gates.compilation import CompilationJob
 from tilesmith.judge.gates.values import Values
 from tilesmith.judge.kernel_file import KernelFile
@@ -26,6 +26,7 @@ from tilesmith.records import (
     Timing,
     Verdict,
 )
+from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.source import TaskSource
 
 
@@ -125,7 +126,7 @@ def begin(findings: Findings, reference: ReferenceSession, config: CheckConfig, 
     notes = ["not timed: there is no GPU here"]
     if config.sanitize:
         notes.append("not sanitized: compute-sanitizer needs a GPU; the interpreter checked every address")
-    roofline = floor_on(reference.profile, gpu_for_target(config.target))
+    roofline = floor_on(reference.profile, REPRESENTATIVES.get(config.target))
     return replace(findings, roofline=roofline).knowing(target=config.target, shapes=shapes).noting(*notes)
 
 

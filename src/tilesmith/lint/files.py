@@ -11,9 +11,9 @@ from tilesmith.errors import UsageError
 from tilesmith.lint import Given, KernelSyntaxError, LintReport, lint, read_kernel
 from tilesmith.lint.model.reading import LARGEST_SOURCE_CHARACTERS, too_large
 from tilesmith.records import Finding, Severity
-from tilesmith.tasks.interface import init_count, input_count
-from tilesmith.tasks.sizes import largest_tensor
+from tilesmith.tasks.argument_counts import count_init_arguments, count_inputs
 from tilesmith.tasks.source import TaskSource, read_task
+from tilesmith.tasks.tensor_sizes import find_largest_tensor
 
 SYNTAX = "syntax-error"
 NOT_READ = "not-read"
@@ -45,9 +45,9 @@ def given_by_task(task: TaskSource) -> Given:
     return Given(
         has_task=True,
         task_module=task.path.stem,
-        inputs=input_count(task),
-        init_arguments=init_count(task),
-        largest_elements=largest_tensor(task),
+        inputs=count_inputs(task),
+        init_arguments=count_init_arguments(task),
+        largest_elements=find_largest_tensor(task),
     )
 
 

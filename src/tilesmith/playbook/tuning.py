@@ -8,7 +8,7 @@ from tilesmith.playbook.recipe import Match, Tuning
 from tilesmith.syntax import parse
 
 
-def tuning_of(match: Match, source: str) -> Tuning | None:
+def find_tuning(match: Match, source: str) -> Tuning | None:
     """The tuning that `match` writes this very text for; None if somebody else wrote it."""
     constants = _constants(source)
     for names in dict.fromkeys(tuple(name for name, _ in tuning.values) for tuning in match.tunings):

@@ -1,1 +1,1 @@
-"""Tasks as text and numbers: reading, shrinking and the roofline. Nothing here imports torch."""
+"""Tasks as text and numbers: reading and shrinking them, their draws, GPUs and rooflines. No torch here."""

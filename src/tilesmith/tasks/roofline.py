@@ -43,7 +43,7 @@ class Roofline:
     """"memory" or "compute"."""
 
 
-def roofline(profile: TaskProfile, gpu: Gpu) -> Roofline | None:
+def compute_roofline(profile: TaskProfile, gpu: Gpu) -> Roofline | None:
     """The task's floor on `gpu`; None when the profile does not know its bytes or FLOPs."""
     if profile.bytes_moved is None or profile.flops is None:
         return None

@@ -11,10 +11,10 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.certificates.certification import certificate_of
 from tilesmith.judge.certificates.cheat_trials import CheatTrials
-from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.process.protocol.comparison import CheatResult, Comparison, FloatStatistics
 from tilesmith.process.protocol.reference import CheatKinds, CheatResults, Environment, ListCheats, TryCheats
 from tilesmith.records import Certificate, Outcome
+from tilesmith.tasks.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.tasks.roofline import TaskProfile
 from tilesmith.tasks.source import parse_task
 

@@ -6,48 +6,40 @@ from dataclasses import replace
 
 import pytest
 
-from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand, gpu_for_target
+from tilesmith.config import TARGETS
+from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
 from tilesmith.process.protocol.reference import Environment
-from tilesmith.tasks.gpus import GPUS, DriverProperties
+from tilesmith.tasks.gpu_estimate import DriverProperties
+from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.roofline import TaskProfile
 
-DRIVER = DriverProperties(
-    name="NVIDIA Mystery",
-    capability=(9, 0),
-    multiprocessors=100,
-    clock_khz=1_000_000,
-    memory_clock_khz=1_000_000,
-    bus_bits=4096,
-    l2_bytes=2**25,
-    shared_bytes_per_block=232_448,
-)
+DRIVER = DriverProperties("NVIDIA Mystery", (9, 0), 100, 1_000_000, 1_000_000, 4096, 2**25, 232_448)
 COPY = TaskProfile(bytes_moved=4_800_000_000, flops=0, tensor_flops=0, dtype="float32")
 
 
-def machine(device: str, driver: DriverProperties | None) -> Environment:
-    return Environment("0", "3.11", "2", "3", device, driver=driver)
+def environment(device: str, driver: DriverProperties | None = DRIVER) -> Environment:
+    return Environment("0", "3.12", "2.11", "3.6", device, driver=driver)
 
 
-@pytest.mark.parametrize("target", sorted({gpu.target for gpu in GPUS}))
-def test_every_target_in_the_table_stands_for_a_gpu_of_that_target(target: str) -> None:
-    gpu = gpu_for_target(target)
-    assert gpu is not None
-    assert gpu.target == target
+@pytest.mark.parametrize("target", TARGETS)
+def test_every_target_has_a_floor(target: str) -> None:
+    floor = floor_on(COPY, REPRESENTATIVES[target])
+    assert floor is not None
+    assert floor["floor_ms"] > 0
 
 
-def test_an_unknown_target_stands_for_none() -> None:
-    assert gpu_for_target("sm_52") is None
-    assert floor_on(COPY, gpu_for_target("sm_52")) is None
+def test_without_a_gpu_there_is_no_floor() -> None:
+    assert floor_on(COPY, None) is None
 
 
 def test_the_gpu_at_hand_is_found_by_name_before_its_clocks_are_believed() -> None:
-    known = gpu_at_hand(machine("NVIDIA H200", DRIVER))
+    known = gpu_at_hand(environment("NVIDIA H200"))
     assert known is not None
     assert known.name == "H200"
 
 
 def test_a_gpu_outside_the_table_is_estimated_from_its_driver() -> None:
-    gpu = gpu_at_hand(machine("NVIDIA Mystery", DRIVER))
+    gpu = gpu_at_hand(environment("NVIDIA Mystery"))
     assert gpu is not None
     assert gpu.target == "sm_90"
     assert gpu.memory_gb_per_s == pytest.approx(1024)
@@ -55,17 +47,15 @@ def test_a_gpu_outside_the_table_is_estimated_from_its_driver() -> None:
 
 @pytest.mark.parametrize("driver", [None, replace(DRIVER, memory_clock_khz=0)])
 def test_nothing_is_made_up_without_clocks(driver: DriverProperties | None) -> None:
-    assert gpu_at_hand(machine("NVIDIA Mystery", driver)) is None
+    assert gpu_at_hand(environment("NVIDIA Mystery", driver)) is None
 
 
 def test_a_copy_on_an_h200_takes_its_bytes_over_its_bandwidth() -> None:
-    floor = floor_on(COPY, gpu_for_target("sm_90"))
+    floor = floor_on(COPY, REPRESENTATIVES["sm_90"])
     assert floor is not None
     assert floor["floor_ms"] == pytest.approx(1.0)
     assert (floor["bound"], floor["gpu"], floor["bytes_moved"]) == ("memory", "H200", 4_800_000_000)
 
 
 def test_an_unknown_profile_has_no_floor() -> None:
-    gpu = gpu_for_target("sm_90")
-    assert floor_on(TaskProfile(), gpu) is None
-    assert floor_on(TaskProfile(reason="cannot count"), gpu) is None
+    assert floor_on(TaskProfile(reason="cannot count"), REPRESENTATIVES["sm_90"]) is None

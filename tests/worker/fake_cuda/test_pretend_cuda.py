@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import nn
 
+from tilesmith.tasks.gpus import ARCHITECTURES, GPUS, REPRESENTATIVES, Gpu, find_gpu
 from tilesmith.worker.fake_cuda.pretend_cuda import NotOnThisMachine, pretend_cuda
-from tilesmith.worker.fake_cuda.torch_cuda import FakeGpu, cuda_api
+from tilesmith.worker.fake_cuda.torch_cuda import cuda_api
 
 CUDA = torch.device("cuda", 0)
 
@@ -110,8 +111,22 @@ def test_generators_seed_the_draws(cuda):
     assert torch.equal(a, torch.rand(3, device="cuda"))
 
 
+@pytest.mark.parametrize("gpu", GPUS, ids=lambda gpu: gpu.name)
+def test_facts_come_from_the_table(gpu: Gpu) -> None:
+    architecture = ARCHITECTURES[gpu.target]
+    with pretend_cuda(gpu):
+        assert torch.cuda.get_device_name() == gpu.driver_name
+        assert torch.cuda.get_device_capability() == architecture.capability
+        assert torch.cuda.mem_get_info() == (gpu.memory_bytes, gpu.memory_bytes)
+        properties = torch.cuda.get_device_properties(CUDA)
+    assert properties.multi_processor_count == gpu.multiprocessors
+    assert properties.L2_cache_size == gpu.l2_bytes
+    assert properties.shared_memory_per_block_optin == gpu.shared_bytes_per_block
+    assert properties.warp_size == architecture.warp_size
+
+
 def test_torch_cuda_describes_the_card():
-    with pretend_cuda(capability=(8, 9), sms=142, name="NVIDIA L40S"):
+    with pretend_cuda(find_gpu("NVIDIA L40S")):
         assert torch.cuda.is_available()
         assert (torch.cuda.device_count(), torch.cuda.current_device()) == (1, 0)
         assert torch.cuda.get_device_name() == "NVIDIA L40S"
@@ -147,7 +162,7 @@ def test_streams_events_and_housekeeping_do_nothing(cuda):
 
 def test_no_two_names_share_a_stand_in():
     """torch._dynamo, imported by torch itself on first use, would refuse to load."""
-    api = cuda_api(FakeGpu("card", (9, 0), 132))
+    api = cuda_api(REPRESENTATIVES["sm_90"])
     assert len({id(stand_in) for stand_in in api.values()}) == len(api)
 
 

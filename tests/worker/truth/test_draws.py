@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 import torch
 
-from tilesmith.worker.truth.draws import DRAWS, draw_inputs
+from tilesmith.tasks.draws import DRAWS
+from tilesmith.worker.truth.draws import draw_inputs
 
 VARIED = [draw for draw in DRAWS if not draw.startswith("own")]
 Pair = namedtuple("Pair", "left right")

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from tilesmith.process.protocol.comparison import CheatResult
+from tilesmith.tasks.draws import EXTRA_DRAWS
 from tilesmith.worker.task import load_task
 from tilesmith.worker.tensors.exchange import FlatOutputs
 from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NothingToShow
-from tilesmith.worker.truth.draws import EXTRA_DRAWS, draw_inputs
+from tilesmith.worker.truth.draws import draw_inputs
 from tilesmith.worker.truth.known_cheats import cheats_for, try_cheats
 from tilesmith.worker.truth.measurement import compare_with_answer
 from tilesmith.worker.truth.rounding import coarser, halved, to_bfloat16

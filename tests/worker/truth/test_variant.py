@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from tilesmith.errors import TaskError
+from tilesmith.tasks.draws import DRAWS
 from tilesmith.worker.task import load_task
-from tilesmith.worker.truth.draws import DRAWS
 from tilesmith.worker.truth.variant import Variant
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"

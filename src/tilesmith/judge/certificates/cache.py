@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.config import CheckConfig
-from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS
 from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.records import CERTIFICATE_VERSION, Certificate, Outcome, from_json, to_json
+from tilesmith.tasks.draws import ALL_DRAWS
 from tilesmith.tasks.source import TaskSource
 
 _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
@@ -45,7 +45,7 @@ def read_certificate(key: str) -> Certificate | None:
     except _UNREADABLE:
         return None
     ours = certificate.key == key and certificate.format_version == CERTIFICATE_VERSION
-    return certificate if ours and {*certificate.extra_draws} <= {*DRAWS, *EXTRA_DRAWS} else None
+    return certificate if ours and {*certificate.extra_draws} <= {*ALL_DRAWS} else None
 
 
 def write_certificate(certificate: Certificate) -> None:

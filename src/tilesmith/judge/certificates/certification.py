@@ -12,11 +12,11 @@ from contextlib import nullcontext
 from tilesmith.config import CheckConfig
 from tilesmith.judge.certificates.cache import certificate_key, read_certificate, write_certificate
 from tilesmith.judge.certificates.cheat_trials import CheatTrials
-from tilesmith.judge.draws import DRAWS, EXTRA_DRAWS, FEW_DRAWS
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.reference.references import is_large
 from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.records import Certificate, Outcome, Trial
+from tilesmith.tasks.draws import ALL_DRAWS, DRAWS, FEW_DRAWS
 from tilesmith.tasks.source import TaskSource
 
 
@@ -45,7 +45,7 @@ def _certify(task: str, key: str, reference: ReferenceSession, config: CheckConf
         reference.move_parameters(strongly)
         cheats = CheatTrials(reference, config.k, shape, strongly)
         cheats.try_on(draws)
-        extra = cheats.try_on(tuple(d for d in (*DRAWS, *EXTRA_DRAWS) if d not in draws), spares_allowed=True)
+        extra = cheats.try_on(tuple(d for d in ALL_DRAWS if d not in draws), spares_allowed=True)
         cheats.try_on(extra)  # a lower precision that was allowed so far must hold on these, too
         trials = cheats.trials()
         certificate = Certificate(task, key, device, shape, trials, extra, strongly, _notes(trials))

@@ -12,13 +12,12 @@ from itertools import islice
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.error_budget import judge_outputs
-from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession, UnreadableOutputs
 from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint, ReplayWithoutLaunches
 from tilesmith.process.protocol.reference import CompareOutputs, StepCoverage
 from tilesmith.records import Verdict
+from tilesmith.tasks.draws import DRAWS
 
-REPLAY_DRAWS = ("own", "wild", "large")
 _LEAST_DRAWS = 2
 """On a single draw an honest epilogue may have nothing to do."""
 FIRST_FILL = "0"

@@ -6,15 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from tilesmith.process.protocol.reference import Environment
-from tilesmith.tasks.gpus import GPUS, Gpu, find_gpu, gpu_from_properties
-from tilesmith.tasks.roofline import TaskProfile, roofline
-
-_TYPICAL = {"sm_80": "A100 80GB", "sm_86": "RTX 3090", "sm_89": "RTX 4090", "sm_90": "H200", "gfx942": "MI300X"}
-"""Which GPU a target stands for when there is none here."""
-
-
-def gpu_for_target(target: str) -> Gpu | None:
-    return next((gpu for gpu in GPUS if gpu.name == _TYPICAL.get(target)), None)
+from tilesmith.tasks.gpu_estimate import estimate_gpu
+from tilesmith.tasks.gpus import Gpu, find_gpu
+from tilesmith.tasks.roofline import TaskProfile, compute_roofline
 
 
 def gpu_at_hand(environment: Environment) -> Gpu | None:
@@ -22,12 +16,12 @@ def gpu_at_hand(environment: Environment) -> Gpu | None:
     known, driver = find_gpu(environment.device), environment.driver
     if known is not None or driver is None or not driver.memory_clock_khz:
         return known
-    return gpu_from_properties(driver)
+    return estimate_gpu(driver)
 
 
 def floor_on(profile: TaskProfile, gpu: Gpu | None) -> dict[str, Any] | None:
     """The roofline as JSON, for the record."""
-    found = roofline(profile, gpu) if gpu is not None else None
+    found = compute_roofline(profile, gpu) if gpu is not None else None
     if gpu is None or found is None:
         return None
     return asdict(found) | {"gpu": gpu.name, "bytes_moved": profile.bytes_moved, "flops": profile.flops}

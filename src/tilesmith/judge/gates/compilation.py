@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from threading import Thread
 
 from tilesmith.errors import MachineError
-from tilesmith.judge.decisions.cheat_checks import FIRST_FILL, REPLAY_DRAWS
+from tilesmith.judge.decisions.cheat_checks import FIRST_FILL
 from tilesmith.judge.reference.references import LARGE_BYTES
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.process.fork_server_client import Spawn
@@ -22,6 +22,7 @@ from tilesmith.process.protocol.candidate import (
 )
 from tilesmith.process.protocol.reference import TorchStep
 from tilesmith.records import KernelResources, Verdict
+from tilesmith.tasks.draws import REPLAY_DRAWS
 
 _UNKNOWN_BYTES = 1 << 60
 

@@ -10,14 +10,12 @@ from dataclasses import replace
 from tilesmith.errors import MachineError, NotJudgedHere
 from tilesmith.judge.decisions.cheat_checks import (
     MANY_CALLS,
-    REPLAY_DRAWS,
     AnswerWithoutLaunches,
     answer_without_launches,
     refuse_different_launches,
     refuse_idle,
     refuse_torch_doing_everything,
 )
-from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.examination import Examination, Findings
 from tilesmith.judge.gates.compilation import Compilation
 from tilesmith.judge.gates.gate import Gate, always, has_failed
@@ -26,6 +24,7 @@ from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.judge.sessions import Failed
 from tilesmith.process.protocol.reference import CheckExactSteps
 from tilesmith.records import Verdict
+from tilesmith.tasks.draws import DRAWS, REPLAY_DRAWS
 
 _INTERPRET_S = 20.0
 _SECOND_CHANCE_S = 8.0

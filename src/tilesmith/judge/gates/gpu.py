@@ -11,7 +11,6 @@ from tilesmith.judge.decisions.cheat_checks import (
     refuse_unjoined_streams,
 )
 from tilesmith.judge.decisions.task_roofline import gpu_at_hand
-from tilesmith.judge.draws import DRAWS, FEW_DRAWS
 from tilesmith.judge.examination import Examination, Findings
 from tilesmith.judge.gates.gate import Gate
 from tilesmith.judge.gates.other_shapes import check_other_shapes
@@ -24,6 +23,7 @@ from tilesmith.process import folders
 from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels
 from tilesmith.process.protocol.reference import MeasureMinimumTraffic
 from tilesmith.records import Verdict
+from tilesmith.tasks.draws import DRAWS, FEW_DRAWS
 
 _VALUES_S = 120.0
 _BELIEVABLE = 0.7

@@ -17,17 +17,14 @@ from tilesmith.judge.decisions.cheat_checks import (
     refuse_unjoined_streams,
 )
 from tilesmith.judge.decisions.error_budget import Judgment, judge_outputs
-from tilesmith.judge.draws import DRAWS
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession, UnreadableOutputs
 from tilesmith.process.protocol.candidate import ConstructModel, ForwardReport, InspectKernels, RunForward
 from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.process.protocol.reference import CompareOutputs, CompareRuns, MeasureTorchShare, TorchStep
 from tilesmith.records import OutputErrors, Verdict
+from tilesmith.tasks.draws import DRAWS, FARTHER_DRAWS, WATCHED_DRAWS
 
-_WATCHED_DRAWS = ("own again", "scaled", "wild")
-"""On which it is looked at what torch had made without a kernel; not the first, when sizes are unknown."""
 _HEAVY, _FEW_ELEMENTS = 0.1, 64
-_FARTHER_DRAWS = ("large", "heavy")
 _LEAST_CONFIGS, _CONFIGS_S = 4, 1.5
 """Of an autotuner so many are tried at least, and as many more as that time allows."""
 _SLOW_S = 3.0
@@ -111,7 +108,7 @@ class Values:
                 break
             if self._reference.inputs(variant, draw) is None:
                 continue
-            watching = watched and draw in _WATCHED_DRAWS
+            watching = watched and draw in WATCHED_DRAWS
             run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             if launches:
                 refuse_idle(run.report.launches, f"on the {draw} inputs, unlike on others, ")
@@ -131,7 +128,7 @@ class Values:
 
     def _shares_elsewhere(self, variant: str) -> list[float]:
         """On inputs beyond the usual, where a clamp or a small correction has something to do."""
-        draws = [draw for draw in _FARTHER_DRAWS if self._reference.inputs(variant, draw) is not None]
+        draws = [draw for draw in FARTHER_DRAWS if self._reference.inputs(variant, draw) is not None]
         runs = [(draw, self._judged_run(variant, draw, watched=True)[0]) for draw in draws]
         return [self._torch_share(variant, draw, run) for draw, run in runs]
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tilesmith.config import CheckConfig
-from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand, gpu_for_target
+from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
 from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.process.protocol.reference import TraceTask
 from tilesmith.records import Survey
+from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.source import TaskSource
 
 
 def survey_of(task: TaskSource, reference: ReferenceSession, device: str, config: CheckConfig) -> Survey:
     """Operators, bytes, FLOPs and the floor of a task, on the GPU here or on the one compiled for."""
-    gpu = gpu_at_hand(reference.environment) if device == "cuda" else gpu_for_target(config.target)
+    gpu = gpu_at_hand(reference.environment) if device == "cuda" else REPRESENTATIVES.get(config.target)
     traced = reference.ask(TraceTask())
     environment = reference.facts | {"precision": config.precision}
     if traced.reason:

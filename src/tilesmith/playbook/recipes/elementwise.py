@@ -9,16 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from tilesmith.playbook.explaining import analyse
-from tilesmith.playbook.fusing import Fused, fuse
-from tilesmith.playbook.kernels import Tile, on_one_tile
-from tilesmith.playbook.lowering import Lowering, outputs_of
-from tilesmith.playbook.page import KernelParts, Page, render, wrapped
-from tilesmith.playbook.placing import Place, Placer
+from tilesmith.playbook.graph.lowering import Lowering, list_outputs
+from tilesmith.playbook.graph.placement import Placer, TilePosition
+from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
 from tilesmith.playbook.recipe import Declined, Tuning
-from tilesmith.playbook.steps import REDUCTIONS, Step
-from tilesmith.playbook.symbols import Unmatched
-from tilesmith.playbook.taskcode import TaskCode, read_task_code, refuse_constants
+from tilesmith.playbook.recipes.analysis import analyze_fusion
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
+from tilesmith.playbook.writing.kernel_body import Tile, write_on_one_tile
+from tilesmith.playbook.writing.kernel_file import KernelFile, KernelParts, render_file, wrap
+from tilesmith.playbook.writing.task_code import TaskCode, read_task_code, refuse_constants
 from tilesmith.records import Analysis, Survey
 from tilesmith.tasks.graph import Graph
 
@@ -27,7 +27,7 @@ _SIZES = ((1024, 4), (2048, 8), (512, 4), (4096, 8), (2048, 4), (1024, 8), (8192
 _LARGEST_BLOCK, _MOST_WARPS = 16384, 32
 
 
-class Elementwise:
+class ElementwiseRecipe:
     name = "elementwise"
 
     def match(self, survey: Survey, graph: Graph) -> ElementwiseMatch | Declined:
@@ -35,14 +35,14 @@ class Elementwise:
             code = read_task_code(survey.task, survey.source)
             refuse_constants(code, ("BLOCK", "NUM_WARPS"))
             low = Lowering(graph)
-            steps = [step for step in low.values.values() if isinstance(step, Step)]
+            steps = [step for step in low.values.values() if isinstance(step, KernelStep)]
             if any(step.op in REDUCTIONS or step.row_lengths for step in steps):
                 return Declined("the task reduces, so its elements are not independent")
-            outputs = outputs_of(graph)
+            outputs = list_outputs(graph)
             columns = low.step(outputs[0]).form.dims if outputs else ()
-            placer = Placer(low.symbols, Place(None, "offs", len(columns)), (), columns)
+            placer = Placer(low.symbols, TilePosition(None, "offs", len(columns)), (), columns)
             fused = fuse(low, placer, code)
-            body = on_one_tile(placer, Tile(None, "offs", False), fused.outputs)
+            body = write_on_one_tile(placer, Tile(None, "offs", False), fused.outputs)
             return ElementwiseMatch(survey, fused, tuple(body), code)
         except Unmatched as reason:
             return Declined(f"the task {reason}")
@@ -51,7 +51,7 @@ class Elementwise:
 @dataclass(frozen=True)
 class ElementwiseMatch:
     survey: Survey
-    fused: Fused
+    fused: FusedKernel
     body: tuple[str, ...]
     code: TaskCode
 
@@ -78,7 +78,7 @@ class ElementwiseMatch:
             "index arithmetic), keep every intermediate in registers in float32, cast at the store; then try "
             "larger blocks and other numbers of warps."
         )
-        return analyse(self.survey, self.fused, "elementwise", plan, "a smaller block with fewer warps")
+        return analyze_fusion(self.survey, self.fused, "elementwise", plan, "a smaller block with fewer warps")
 
     def write(self, tuning: Tuning) -> str:
         fused = self.fused
@@ -100,10 +100,10 @@ class ElementwiseMatch:
             "",
             *fused.formulas(),
             "",
-            *wrapped(f"Shapes in the task: {fused.shapes()}."),
-            *wrapped(self.strategy(tuning)),
+            *wrap(f"Shapes in the task: {fused.shapes()}."),
+            *wrap(self.strategy(tuning)),
         )
-        return render(Page(summary, tuning, kernel, self.code, fused.forward()))
+        return render_file(KernelFile(summary, tuning, kernel, self.code, fused.forward()))
 
     def _launcher(self, wide: bool) -> list[str]:
         fused = self.fused

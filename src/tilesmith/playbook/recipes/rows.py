@@ -9,16 +9,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.playbook.explaining import analyse
-from tilesmith.playbook.fusing import Fused, fuse
-from tilesmith.playbook.kernels import Tile, in_blocks, on_one_tile
-from tilesmith.playbook.lowering import Lowering
-from tilesmith.playbook.page import KernelParts, Page, render, wrapped
-from tilesmith.playbook.placing import Place, Placer, Value
+from tilesmith.playbook.graph.lowering import Lowering
+from tilesmith.playbook.graph.placement import PlacedValue, Placer, TilePosition
+from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import Declined, Tuning
-from tilesmith.playbook.steps import REDUCTIONS, Step
-from tilesmith.playbook.symbols import Dim, Unmatched
-from tilesmith.playbook.taskcode import TaskCode, read_task_code, refuse_constants
+from tilesmith.playbook.recipes.analysis import analyze_fusion
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
+from tilesmith.playbook.writing.kernel_body import Tile, write_in_blocks, write_on_one_tile
+from tilesmith.playbook.writing.kernel_file import KernelFile, KernelParts, render_file, wrap
+from tilesmith.playbook.writing.task_code import TaskCode, read_task_code, refuse_constants
 from tilesmith.records import Analysis, Survey
 from tilesmith.tasks.graph import Graph
 
@@ -33,7 +34,7 @@ _ROW = "row = tl.program_id(0).to(tl.int64)  # M * N may pass 2**31"
 _MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS = 32, 16384, 64
 
 
-class Rows:
+class RowsRecipe:
     name = "rows"
 
     def match(self, survey: Survey, graph: Graph) -> RowsMatch | Declined:
@@ -53,16 +54,16 @@ class Rows:
         return match
 
 
-def _first_reduction(low: Lowering) -> Step | None:
+def _first_reduction(low: Lowering) -> KernelStep | None:
     waiting = [step for value in low.values.values() for step in (value if isinstance(value, tuple) else (value,))]
-    seen: set[Step] = set()
+    seen: set[KernelStep] = set()
     while waiting:
         step = waiting.pop(0)
         if step.op in REDUCTIONS:
             return step
         if step not in seen:
             seen.add(step)
-            waiting += [one for one in step.operands if isinstance(one, Step)]
+            waiting += [one for one in step.operands if isinstance(one, KernelStep)]
     return None
 
 
@@ -115,12 +116,12 @@ class RowsMatch:
     def analysis(self) -> Analysis:
         tuning = self.tunings[0]
         plan = (
-            f"{self.strategy(tuning)} Sums run over centred or shifted values in float32; lanes beyond the row "
+            f"{self.strategy(tuning)} Sums run over centered or shifted values in float32; lanes beyond the row "
             "hold the neutral element. Then try other numbers of rows and warps per program."
         )
         fused = self._fused(_tile(tuning))
         kernel_type = "normalization" if any(value.is_wide for value in _stored(fused)) else "reduction"
-        return analyse(
+        return analyze_fusion(
             self.survey, fused, kernel_type, plan, "read the row in blocks instead of holding it on chip"
         )
 
@@ -146,21 +147,21 @@ class RowsMatch:
             "",
             *fused.formulas(),
             "",
-            *wrapped(f"Shapes in the task: {fused.shapes()}."),
-            *wrapped(self.strategy(tuning)),
+            *wrap(f"Shapes in the task: {fused.shapes()}."),
+            *wrap(self.strategy(tuning)),
         )
-        return render(Page(summary, tuning, kernel, self.code, fused.forward()))
+        return render_file(KernelFile(summary, tuning, kernel, self.code, fused.forward()))
 
-    def _fused(self, tile: Tile) -> Fused:
+    def _fused(self, tile: Tile) -> FusedKernel:
         low = Lowering(self.graph)
         step = _first_reduction(low)
         assert step is not None
         dims, count = step.operands[0].form.dims, step.options["count"]
         cut = len(dims) - count
-        placer = Placer(low.symbols, Place(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
+        placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
         return fuse(low, placer, self.code)
 
-    def _launcher(self, fused: Fused, tuning: Tuning) -> list[str]:
+    def _launcher(self, fused: FusedKernel, tuning: Tuning) -> list[str]:
         rows, columns = fused.placer.rows, fused.placer.columns
         sizes = [f"    N = {fused.product(_flat(columns))}", f"    M = {_row_count(fused, rows, columns)}"]
         if "BLOCK_N" in tuning:
@@ -172,7 +173,7 @@ class RowsMatch:
         return self._assembled(fused, sizes, "(triton.cdiv(M, ROWS),)", ["M", "N"], ["ROWS=ROWS", *constants])
 
     def _assembled(
-        self, fused: Fused, sizes: list[str], grid: str, given: list[str], constants: list[str]
+        self, fused: FusedKernel, sizes: list[str], grid: str, given: list[str], constants: list[str]
     ) -> list[str]:
         launch = fused.launch(grid, given, constants)
         return [*fused.signature(), *fused.preparation(), *sizes, *fused.allocations(), *launch]
@@ -195,9 +196,9 @@ def _meta(tuning: Tuning) -> tuple[str, ...]:
     return (*(("ROWS: tl.constexpr",) if several else ()), "BLOCK_N: tl.constexpr")
 
 
-def _body(fused: Fused, tile: Tile, tuning: Tuning) -> list[str]:
+def _body(fused: FusedKernel, tile: Tile, tuning: Tuning) -> list[str]:
     if "BLOCK_N" in tuning:
-        return [_ROW, *in_blocks(fused.placer, tile, fused.outputs)]
+        return [_ROW, *write_in_blocks(fused.placer, tile, fused.outputs)]
     if tile.lead == "rows":
         head = [
             "rows = (tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS))[:, None]",
@@ -208,10 +209,10 @@ def _body(fused: Fused, tile: Tile, tuning: Tuning) -> list[str]:
         ]
     else:
         head = [_ROW, "cols = tl.arange(0, BLOCK_N)", "mask = cols < N"]
-    return [*head, *on_one_tile(fused.placer, tile, fused.outputs)]
+    return [*head, *write_on_one_tile(fused.placer, tile, fused.outputs)]
 
 
-def _row_count(fused: Fused, rows: tuple[Dim, ...], columns: tuple[Dim, ...]) -> str:
+def _row_count(fused: FusedKernel, rows: tuple[Dim, ...], columns: tuple[Dim, ...]) -> str:
     symbols = fused.low.symbols
     for leaf in fused.leaves:
         if symbols.same(leaf.form.dims, (*rows, *columns)):
@@ -223,7 +224,7 @@ def _flat(dims: tuple[Dim, ...]) -> Dim:
     return tuple(axis for dim in dims for axis in dim)
 
 
-def _stored(fused: Fused) -> list[Value]:
+def _stored(fused: FusedKernel) -> list[PlacedValue]:
     return [output.value for output in fused.outputs]
 
 

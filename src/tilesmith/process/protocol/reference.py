@@ -8,7 +8,7 @@ from typing import Any
 from tilesmith.process.protocol.codec import Done, Request
 from tilesmith.process.protocol.comparison import CheatResult, Comparison
 from tilesmith.records.numbers import Count, Share
-from tilesmith.tasks.gpus import DriverProperties
+from tilesmith.tasks.gpu_estimate import DriverProperties
 from tilesmith.tasks.roofline import TaskProfile
 
 TorchStep = tuple[str, Count]

@@ -22,6 +22,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.tasks.gpus import REPRESENTATIVES, Gpu
 from tilesmith.worker.compat.patches import Replacement, replaced
 from tilesmith.worker.compat.torch_names import (
     PARSE_TO,
@@ -33,7 +34,7 @@ from tilesmith.worker.compat.torch_names import (
     run_backward,
 )
 from tilesmith.worker.fake_cuda.graphs import NotOnThisMachine, abandon_capture
-from tilesmith.worker.fake_cuda.torch_cuda import FakeGpu, cuda_api, other_stream_and_graph_names
+from tilesmith.worker.fake_cuda.torch_cuda import cuda_api, other_stream_and_graph_names
 from tilesmith.worker.fake_cuda.torch_work import noted
 
 __all__ = ["NotOnThisMachine", "pretend_cuda"]
@@ -157,7 +158,7 @@ def _to_cpu(value: Any) -> Any:
     return "cpu" if _means_cuda(value) else value
 
 
-def _api_replacements(gpu: FakeGpu) -> list[Replacement]:
+def _api_replacements(gpu: Gpu) -> list[Replacement]:
     """For what asks about the GPU."""
     return [
         *(Replacement(torch.cuda, name, stand_in) for name, stand_in in cuda_api(gpu).items()),
@@ -204,15 +205,9 @@ def _settings_restored() -> Iterator[None]:
 
 
 @contextmanager
-def pretend_cuda(
-    capability: tuple[int, int] = (9, 0),
-    sms: int = 132,
-    name: str = "NVIDIA H200",
-    translate: bool = True,
-) -> Iterator[None]:
-    """Until the block ends, this process seems to have one GPU of that description."""
-    replacements = _api_replacements(FakeGpu(name, capability, sms))
-    replacements += _translating_replacements() if translate else []
+def pretend_cuda(gpu: Gpu = REPRESENTATIVES["sm_90"], translate: bool = True) -> Iterator[None]:
+    """Until the block ends, this process seems to have that one GPU."""
+    replacements = _api_replacements(gpu) + (_translating_replacements() if translate else [])
     with ExitStack() as stack:
         stack.enter_context(_settings_restored())
         stack.callback(abandon_capture)

@@ -6,49 +6,39 @@ Streams and graphs, which need more than an answer, are in `streams` and `graphs
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import torch
 
+from tilesmith.tasks.gpus import ARCHITECTURES, Gpu
 from tilesmith.worker.compat.patches import Replacement
 from tilesmith.worker.compat.torch_names import LAZY_INIT, RAW_STREAM
-from tilesmith.worker.compile.targets import TARGETS
 from tilesmith.worker.fake_cuda import graphs, streams
 
-GIB = 2**30
 
-
-@dataclass(frozen=True)
-class FakeGpu:
-    name: str
-    capability: tuple[int, int]
-    sms: int
-    total_memory: int = 140 * GIB
-
-    def properties(self) -> SimpleNamespace:
-        """torch.cuda.get_device_properties, as far as kernels ask."""
-        major, minor = self.capability
-        target = TARGETS.get(f"sm_{major}{minor}", TARGETS["sm_90"])
-        return SimpleNamespace(
-            name=self.name,
-            major=major,
-            minor=minor,
-            total_memory=self.total_memory,
-            multi_processor_count=self.sms,
-            warp_size=32,
-            regs_per_multiprocessor=target.registers_per_sm,
-            max_threads_per_block=1024,
-            max_threads_per_multi_processor=target.max_threads_per_sm,
-            shared_memory_per_block=48 * 1024,
-            shared_memory_per_block_optin=target.max_shared_bytes,
-            shared_memory_per_multiprocessor=target.max_shared_bytes + 1024,
-            L2_cache_size=50 * 2**20,
-            is_integrated=0,
-            is_multi_gpu_board=0,
-            gcnArchName="",
-        )
+def device_properties(gpu: Gpu) -> SimpleNamespace:
+    """torch.cuda.get_device_properties, as far as kernels ask."""
+    architecture = ARCHITECTURES[gpu.target]
+    major, minor = architecture.capability
+    return SimpleNamespace(
+        name=gpu.driver_name,
+        major=major,
+        minor=minor,
+        total_memory=gpu.memory_bytes,
+        multi_processor_count=gpu.multiprocessors,
+        warp_size=architecture.warp_size,
+        regs_per_multiprocessor=architecture.registers_per_multiprocessor,
+        max_threads_per_block=1024,
+        max_threads_per_multi_processor=architecture.threads_per_multiprocessor,
+        shared_memory_per_block=48 * 1024,
+        shared_memory_per_block_optin=architecture.shared_bytes_per_block,
+        shared_memory_per_multiprocessor=architecture.shared_bytes_per_multiprocessor,
+        L2_cache_size=gpu.l2_bytes,
+        is_integrated=0,
+        is_multi_gpu_board=0,
+        gcnArchName="",
+    )
 
 
 class FakeDeviceContext:
@@ -78,7 +68,7 @@ def _seed(seed: int) -> None:
     torch.default_generator.manual_seed(int(seed))
 
 
-def cuda_api(gpu: FakeGpu) -> dict[str, Any]:
+def cuda_api(gpu: Gpu) -> dict[str, Any]:
     """Name in torch.cuda → stand-in, a different object for every name: torch._dynamo, which some torch
     functions import on first use, refuses functions that go by two names."""
     parts = (_facts(gpu), _memory(gpu), _randomness(), _streams_and_graphs(), _legacy_types())
@@ -98,7 +88,7 @@ def _own_copy(stand_in: Any) -> Any:
     )
 
 
-def _facts(gpu: FakeGpu) -> dict[str, Any]:
+def _facts(gpu: Gpu) -> dict[str, Any]:
     return {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
@@ -108,10 +98,10 @@ def _facts(gpu: FakeGpu) -> dict[str, Any]:
         "set_device": _nothing,
         "device": FakeDeviceContext,
         "device_of": lambda tensor: FakeDeviceContext(),
-        "get_device_name": lambda device=None: gpu.name,
-        "get_device_capability": lambda device=None: gpu.capability,
-        "get_device_properties": lambda device=None: gpu.properties(),
-        "get_arch_list": lambda: ["sm_{}{}".format(*gpu.capability)],
+        "get_device_name": lambda device=None: gpu.driver_name,
+        "get_device_capability": lambda device=None: ARCHITECTURES[gpu.target].capability,
+        "get_device_properties": lambda device=None: device_properties(gpu),
+        "get_arch_list": lambda: ["sm_{}{}".format(*ARCHITECTURES[gpu.target].capability)],
         "can_device_access_peer": lambda *_: False,
         "is_bf16_supported": lambda *_, **__: True,
         "is_tf32_supported": lambda: True,
@@ -120,7 +110,7 @@ def _facts(gpu: FakeGpu) -> dict[str, Any]:
     }
 
 
-def _memory(gpu: FakeGpu) -> dict[str, Any]:
+def _memory(gpu: Gpu) -> dict[str, Any]:
     no_bytes = ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
     resets = ("reset_peak_memory_stats", "reset_max_memory_allocated", "reset_accumulated_memory_stats")
     return {
@@ -131,7 +121,7 @@ def _memory(gpu: FakeGpu) -> dict[str, Any]:
         "set_per_process_memory_fraction": _nothing,
         "memory_stats": lambda device=None: {},
         "memory_summary": lambda *_, **__: "",
-        "mem_get_info": lambda device=None: (gpu.total_memory, gpu.total_memory),
+        "mem_get_info": lambda device=None: (gpu.memory_bytes, gpu.memory_bytes),
     }
 
 

@@ -11,7 +11,7 @@ import triton
 
 import tilesmith
 from tilesmith.process.protocol.reference import Environment
-from tilesmith.tasks.gpus import DriverProperties
+from tilesmith.tasks.gpu_estimate import DriverProperties
 
 
 def describe_environment(device: str) -> Environment:

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tilesmith.errors import TaskError
-from tilesmith.tasks.aligned import aligned_variants
-from tilesmith.tasks.constants import find_constants
-from tilesmith.tasks.longer import long_variants
-from tilesmith.tasks.shrink import (
+from tilesmith.tasks.aligned_variants import make_aligned_variants
+from tilesmith.tasks.long_variants import make_long_variants
+from tilesmith.tasks.shrunk_variants import (
     RAGGED_STEPS,
     ShrunkTask,
-    halvings,
-    odd_subset,
-    odd_variants,
-    shrunk_variants,
+    make_halvings,
+    make_odd_subset,
+    make_odd_variants,
+    make_shrunk_variants,
 )
+from tilesmith.tasks.size_constants import find_constants
 from tilesmith.tasks.source import TaskSource, parse_task
 from tilesmith.worker.task.trial import TaskTrial, try_task
 
@@ -132,7 +132,7 @@ def long_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[
     budget = _Budget(LONG_ELEMENTS, BUDGET_FLOPS, LONG_OUTPUTS, LONG_ROWS)
     search = _Ragged(task, small, try_task(task.path, choice.text), budget, time.monotonic() + LONG_SECONDS)
     found: list[ShrunkChoice] = []
-    for versions in long_variants(small, task):
+    for versions in make_long_variants(small, task):
         longest = next((long for variant in versions if (long := search.choice(variant))), None)
         if longest is not None:
             found.append(longest)
@@ -144,7 +144,7 @@ def long_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[
 def choose_aligned(task: TaskSource) -> ShrunkChoice | None:
     """The largest shape that divides as the task does and can still be interpreted; None if there is none."""
     budget = _Budget(ALIGNED_ELEMENTS, ALIGNED_FLOPS)
-    for tried, variant in enumerate(aligned_variants(task), 1):
+    for tried, variant in enumerate(make_aligned_variants(task), 1):
         trial = try_task(task.path, variant.text)
         if trial.runs and budget.fits(trial):
             return ShrunkChoice(
@@ -165,13 +165,13 @@ class _Ragged:
 
     def first_valid(self, by: int) -> ShrunkChoice | None:
         """The first whole plan that runs; else whatever sizes can be ragged one by one."""
-        for variant in odd_variants(self.small, self.task):
+        for variant in make_odd_variants(self.small, self.task):
             if variant.family == f"ragged {by:+d}" and (choice := self.choice(variant)):
                 return choice
         best: ShrunkChoice | None = None
         for size in find_constants(self.task):
             names = {*(best.constants if best else ()), size.name}
-            variant_of = odd_subset(self.small, self.task, by, names)
+            variant_of = make_odd_subset(self.small, self.task, by, names)
             best = (variant_of and self.choice(variant_of)) or best
         return best
 
@@ -187,7 +187,7 @@ class _Ragged:
 
 def _try_families(search: _Search) -> None:
     broken: set[str] = set()
-    for variant in shrunk_variants(search.task):
+    for variant in make_shrunk_variants(search.task):
         if search.is_over:
             return
         if variant.family not in broken and not search.consider(variant).runs:
@@ -208,7 +208,7 @@ def _halve_until_small(search: _Search) -> None:
 
 def _halved_from(search: _Search) -> Iterator[ShrunkTask]:
     best = search.best
-    for variant in halvings(parse_task(search.task.path, best.text), search.task):
+    for variant in make_halvings(parse_task(search.task.path, best.text), search.task):
         yield replace(
             variant,
             plan=best.plan if best.plan.endswith("halved") else f"{best.plan}, then halved",

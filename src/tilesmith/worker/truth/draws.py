@@ -11,21 +11,16 @@ from typing import Any
 
 import torch
 
+from tilesmith.tasks.draws import ALL_DRAWS
 from tilesmith.worker.task.loading import seed_everything
 from tilesmith.worker.tensors.exchange import map_tensors
-
-DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse", "large")
-"""In order of how much they tell; a caller short of time takes the first few."""
-EXTRA_DRAWS = ("tiny", "offset", "spread", "peaked", "heavy")
-"""Only for tasks whose usual draws cannot tell some cheat from the truth: far from what anybody feeds a model."""
-_KINDS = DRAWS + EXTRA_DRAWS
 
 Variation = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 
 
 def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[Any]:
     """The task's inputs under `seed`, varied as `kind` says; integer inputs keep the task's own range."""
-    position = _KINDS.index(kind)
+    position = ALL_DRAWS.index(kind)
     seed_everything(seed + 7919 * position)
     inputs = list(make_inputs())
     variation = _VARIATIONS.get(kind)

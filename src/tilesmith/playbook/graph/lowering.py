@@ -1,0 +1,186 @@
+"""A traced graph as the steps of one kernel: composite operators written out, aliases and reshapes seen through."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tilesmith.playbook.graph import composites, operators
+from tilesmith.playbook.graph.names import RESERVED, make_identifier
+from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
+from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute
+from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
+from tilesmith.playbook.graph.symbols import Symbols
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
+
+ROW_SIZE = "N"
+_MOST_STEPS = 120
+"""Beyond that a kernel runs out of registers and a reader out of patience."""
+_OF_BOOLEANS = (*COMPARISONS, *LOGICAL, "where", "masked_fill", "mul")
+"""Pointwise operators whose result may be boolean."""
+_LONG_ROW = 16
+"""A number this large that equals the length of a row is the length of the row."""
+
+
+class Lowering:
+    """Builds steps; `composites` calls back into it."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.symbols = Symbols()
+        self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
+        """Steps by the name of the graph's node; several for an operator with several results."""
+        self._names: set[str] = set()
+        self._stretched: set[str] = set()
+        """Nodes that are larger than their steps, because `expand` repeats a value."""
+        self._scalar_names: dict[str, NamedNumber] = {}
+        for given in graph.inputs:
+            if given.shape is not None and given.dtype is not None:
+                self._leaf(given.name, given.name, given.shape, given.dtype)
+        for owned in graph.parameters:
+            self._leaf(owned.name, owned.attribute.split(".")[-1] or owned.name, owned.shape, owned.dtype)
+        operators.refuse_unknown(graph)
+        leaves = len(self._names)
+        for node in operators.find_needed_nodes(graph):
+            self._add(node)
+        self._refuse_stretched(graph.outputs)
+        for plain in self._plain_inputs():
+            if plain.expression not in self._scalar_names:
+                raise Unmatched(f"takes {plain.name}, a plain value whose use its operators do not show")
+        if len(self._names) - leaves > _MOST_STEPS:
+            raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
+
+    def _add(self, node: Node) -> None:
+        value = self.values[node.name] = self._lowered(node)
+        if operators.is_inplace(node):
+            self.values[str(reference(node.args[0]))] = value
+        if isinstance(value, KernelStep) and node.shape is not None and value.form.shape != node.shape:
+            if operators.operator_name(node) not in operators.ALIASES:
+                raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
+            self._stretched.add(node.name)
+
+    def _refuse_stretched(self, users: Any) -> None:
+        """What `expand` repeats, a pointwise operator repeats by itself; nothing else here does."""
+        if not self._stretched.isdisjoint(references(users)):
+            raise Unmatched("repeats a tensor along a dimension that no other operand has")
+
+    def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
+        if 0 in shape:
+            raise Unmatched(f"works on an empty tensor ({name})")
+        if name in self.values:
+            raise Unmatched(f"has two tensors called {name}")
+        called = self.free_name(short)
+        self.values[name] = KernelStep(called, LEAF, (), self.symbols.leaf(called, shape), dtype)
+
+    def step(self, name: str) -> KernelStep:
+        value = self.values[name]
+        if isinstance(value, tuple):
+            raise Unmatched("returns several results of one operator as they are")
+        return value
+
+    def free_name(self, wanted: str) -> str:
+        wanted = make_identifier(wanted)
+        name, number = wanted, 1
+        while name in self._names or name in RESERVED:
+            name, number = f"{wanted}_{number}", number + 1
+        self._names.add(name)
+        return name
+
+    def pointwise(self, op: str, operands: Sequence[Any], name: str, dtype: str, **options: Any) -> KernelStep:
+        forms = [operand.form for operand in operands if isinstance(operand, KernelStep)]
+        form = self.symbols.broadcast(forms)
+        return KernelStep(self.free_name(name), op, tuple(operands), form, dtype, options)
+
+    def operand(self, value: Any) -> Any:
+        """An argument of a node as an operand of a step."""
+        if (name := reference(value)) is not None:
+            return self.step(name)
+        if isinstance(value, Mapping):
+            return float(value["float"]) if "float" in value else value
+        if isinstance(value, float):
+            return self.number(value)
+        return value
+
+    def number(self, value: float) -> float:
+        """The number, under the name of the attribute it comes from where there is one.
+
+        Triton takes a Python float as float32, so a task in float64 gets its numbers written out.
+        """
+        if any(one.dtype == "float64" for one in (*self.graph.leaves, *self.graph.nodes)):
+            return value
+        known = self._given(value) or find_attribute(value, self.graph.scalars)
+        if known is None or known.host is None:
+            return value
+        if known.host not in self._scalar_names:
+            self._scalar_names[known.host] = NamedNumber(value, self.free_name(known.name), known.host)
+        return self._scalar_names[known.host]
+
+    def _given(self, value: float) -> NamedNumber | None:
+        """The argument of `forward` that is this number."""
+        found = [one for one in self._plain_inputs() if type(one.value) is float and one.value == value]
+        sole = len(found) == 1 and value not in PLAIN
+        return NamedNumber(value, found[0].name, found[0].expression) if sole else None
+
+    def _plain_inputs(self) -> list[Input]:
+        return [one for one in self.graph.inputs if one.shape is None]
+
+    def view(self, step: KernelStep, node: Node) -> KernelStep:
+        shape = node.shape or ()
+        if shape == step.form.shape:
+            return step
+        return KernelStep(self.free_name(node.name), VIEW, (step,), self.symbols.view(step.form, shape), step.dtype)
+
+    def _lowered(self, node: Node) -> KernelStep | tuple[KernelStep, ...]:
+        kind = operators.operator_name(node)
+        if node.op == GETITEM:
+            several = self.values[str(reference(node.args[0]))]
+            return several[node.args[1]] if isinstance(several, tuple) else several
+        if kind in operators.ALIASES:
+            return self._alias(node)
+        if kind not in POINTWISE and kind not in operators.SYNONYMS:
+            self._refuse_stretched([node.args, node.kwargs])
+        if kind in operators.VIEWS:
+            return self.view(self.operand(node.args[0]), node)
+        if kind in composites.COMPOSITES:
+            return composites.COMPOSITES[kind](self, node)
+        return self._pointwise(node, operators.SYNONYMS.get(kind, kind))
+
+    def _alias(self, node: Node) -> KernelStep:
+        step: KernelStep = self.operand(node.args[0])
+        if node.dtype is None or node.dtype == step.dtype:
+            return step
+        return self.pointwise(CAST, (step,), node.name, node.dtype)
+
+    def _pointwise(self, node: Node, op: str) -> KernelStep:
+        operands = [self.operand(argument) for argument in node.args]
+        steps = [operand for operand in operands if isinstance(operand, KernelStep)]
+        if not steps or node.dtype is None:
+            raise Unmatched(f"makes a tensor out of nothing ({node.op})")
+        options = {key: self.operand(value) for key, value in node.kwargs.items()}
+        if op in LOGICAL and any(step.dtype != "bool" for step in steps):
+            raise Unmatched(f"does bit operations on {steps[0].dtype}")
+        if node.dtype == "bool" and op not in _OF_BOOLEANS:
+            raise Unmatched(f"does arithmetic on booleans ({node.op})")
+        if op not in COMPARISONS:
+            operands = [self._as_size(operand, steps) for operand in operands]
+        step = self.pointwise(op, operands, node.name, node.dtype, **options)
+        if step.form.shape != (node.shape or ()):
+            raise Unmatched("repeats a tensor along a dimension that no other operand has")
+        return step
+
+    def _as_size(self, operand: Any, steps: Sequence[KernelStep]) -> Any:
+        """A number that equals the length of the rows a value was reduced over is that length."""
+        lengths = frozenset[int]().union(*(step.row_lengths for step in steps))
+        if isinstance(operand, int | float) and operand in lengths and operand >= _LONG_ROW:
+            return NamedNumber(float(operand), ROW_SIZE, None)
+        return operand
+
+
+def list_outputs(graph: Graph) -> tuple[str, ...]:
+    """The nodes that the task returns, each once, inputs left out."""
+    leaves = {leaf.name for leaf in graph.leaves}
+    return tuple(dict.fromkeys(name for name in references(graph.outputs) if name not in leaves))
+
+
+assert set(operators.SYNONYMS.values()) <= POINTWISE

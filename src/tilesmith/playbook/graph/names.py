@@ -1,0 +1,23 @@
+"""Names in a written file: whatever a task calls its tensors, a kernel needs valid and unused identifiers."""
+
+from __future__ import annotations
+
+import keyword
+import re
+
+RESERVED = {
+    "row", "rows", "cols", "offs", "mask", "mask_m", "mask_n", "start", "numel", "M", "N", "BLOCK", "BLOCK_N",
+    "ROWS", "NUM_WARPS", "torch", "triton", "tl", "nn", "libdevice", "self", "larger", "smaller", "product",
+    "range", "float", "max", "min", "sum", "tuple", "num_warps", "num_stages", "num_ctas", "grid", "warmup",
+}  # fmt: skip
+"""What the written files call things of their own, and what a launch takes by name."""
+_OURS = re.compile(r"(_ptr|_acc|_kernel|(^|_)D\d+)$")
+"""How we name pointers, accumulators, kernels and sizes."""
+
+
+def make_identifier(text: str) -> str:
+    """A name close to `text` that Python takes and that is not of a form we use ourselves."""
+    name = re.sub(r"[^0-9A-Za-z_]", "_", text)
+    if not name.strip("_") or name[0].isdigit():
+        name = f"t_{name}"
+    return f"{name}_in" if keyword.iskeyword(name) or _OURS.search(name) else name

@@ -1,0 +1,124 @@
+"""Which operators of a graph a kernel needs, what they are called, and which nobody here knows."""
+
+from __future__ import annotations
+
+from tilesmith.playbook.graph.composites import COMPOSITES
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
+
+COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
+LOGICAL = {
+    "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "bitwise_not",
+}  # fmt: skip
+ARITHMETIC = {
+    "add", "sub", "rsub", "mul", "div", "true_divide", "neg", "abs", "square", "reciprocal", "pow", "sqrt",
+    "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "fast_exp", "fast_log", "erf", "erfc",
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "floor", "ceil", "round", "trunc", "sign", "maximum", "minimum", "clamp", "clamp_min", "clamp_max",
+    "finite_or_zero", "where", "masked_fill", "addcmul", "addcdiv", "lerp",
+}  # fmt: skip
+ACTIVATIONS = {
+    "relu", "relu6", "sigmoid", "silu", "log_sigmoid", "gelu", "mish", "softplus", "elu", "selu", "celu",
+    "leaky_relu", "hardtanh", "hardsigmoid", "hardswish", "threshold", "hardshrink", "softshrink",
+}  # fmt: skip
+POINTWISE = COMPARISONS | LOGICAL | ARITHMETIC | ACTIVATIONS
+"""Operators whose every element depends on one element of each operand; `writing/pointwise.py` writes them."""
+ALIASES = {
+    "alias", "clone", "contiguous", "detach", "dropout", "expand", "expand_as", "broadcast_to", "lift_fresh_copy",
+    "to", "_to_copy", "type_as", "feature_dropout", "alpha_dropout",
+}  # fmt: skip
+"""Operators that give the values they are given; broadcasting does by itself what `expand` asks for."""
+COPIES = {"clone", "_to_copy", "lift_fresh_copy"}
+"""Aliases with memory of their own."""
+VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "_unsafe_view"}
+SYNONYMS = {
+    "multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs", "fix": "trunc",
+    "clip": "clamp", "arctan": "atan", "arcsin": "asin", "arccos": "acos", "greater": "gt", "less": "lt",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
+}  # fmt: skip
+EXTREMES = {"max": "maximum", "min": "minimum"}
+"""With two tensors these compare; with one they reduce."""
+RANDOM = {"dropout", "feature_dropout", "alpha_dropout"}
+_MOST_NAMED = 6
+
+
+def operator_name(node: Node) -> str:
+    """`aten.add_.Tensor` is `add`; the maximum of two tensors is `maximum`."""
+    parts = node.op.split(".")
+    if len(parts) < 2 or parts[0] != "aten":
+        return node.op
+    name = parts[1].removesuffix("_") if is_inplace(node) else parts[1]
+    return EXTREMES.get(name, name) if parts[-1] == "other" else name
+
+
+def is_inplace(node: Node) -> bool:
+    parts = node.op.split(".")
+    return len(parts) > 1 and parts[1].endswith("_") and not parts[1].endswith("__")
+
+
+def is_known(node: Node) -> bool:
+    known = operator_name(node)
+    if node.op == "aten.view.dtype":  # the same bits under another type
+        return False
+    if known in RANDOM and len(node.args) > 2 and node.args[1] and node.args[2]:
+        return False
+    tables = (ALIASES, VIEWS, SYNONYMS, COMPOSITES, POINTWISE)
+    return node.op == GETITEM or any(known in table for table in tables)
+
+
+def find_needed_nodes(graph: Graph) -> list[Node]:
+    """The nodes that the outputs depend on, in order."""
+    wanted = set(references(graph.outputs))
+    kept: list[Node] = []
+    for node in reversed(graph.nodes):
+        target = reference(node.args[0]) if is_inplace(node) and node.args else None
+        if node.name in wanted or target in wanted:
+            kept.append(node)
+            wanted |= set(references([node.args, node.kwargs]))
+        elif is_inplace(node):
+            raise Unmatched("writes into a tensor that it does not return")
+    return kept[::-1]
+
+
+def list_working_operators(graph: Graph) -> list[str]:
+    """The operators that do something, each once, in order."""
+    kinds = (operator_name(node) for node in find_needed_nodes(graph) if node.op != GETITEM)
+    return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS))
+
+
+def refuse_autocast(graph: Graph) -> None:
+    if any("autocast" in node.op for node in graph.nodes if not node.op.startswith("aten.")):
+        raise Unmatched("switches autocast on, which changes the types that operators compute in")
+
+
+def refuse_unknown(graph: Graph) -> None:
+    """Says in one line which operators stand in the way."""
+    refuse_autocast(graph)
+    nodes = find_needed_nodes(graph)
+    unknown = list(dict.fromkeys(node.op for node in nodes if not is_known(node)))
+    if unknown:
+        more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
+        raise Unmatched(f"uses {', '.join(unknown[:_MOST_NAMED])}{more}, which no recipe knows")
+    _refuse_shared_writes(graph, nodes)
+
+
+def _refuse_shared_writes(graph: Graph, nodes: list[Node]) -> None:
+    """A tensor may be written in place only if nobody looks at its memory under another name afterwards."""
+    leaves = {leaf.name for leaf in graph.leaves}
+    types = {one.name: one.dtype for one in (*graph.leaves, *nodes)}
+    memory = {name: name for name in leaves}
+    for position, node in enumerate(nodes):
+        source = str(reference(node.args[0])) if node.args else ""
+        if is_inplace(node):
+            shared = {name for name, owner in memory.items() if owner == memory[source]} - {source}
+            rest = [[one.args, one.kwargs] for one in nodes[position + 1 :]]
+            if memory[source] in leaves or shared & set(references([rest, graph.outputs])):
+                raise Unmatched(f"writes into a tensor that others may see ({node.op})")
+        shares = _may_share_memory(node) and types.get(source) == node.dtype
+        memory[node.name] = memory[source] if shares else node.name
+
+
+def _may_share_memory(node: Node) -> bool:
+    kind = operator_name(node)
+    return kind in VIEWS or (kind in ALIASES and kind not in COPIES) or is_inplace(node)

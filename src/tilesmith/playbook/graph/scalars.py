@@ -1,0 +1,58 @@
+"""Numbers in a kernel: written out, or named after the attribute of the model that holds them.
+
+A tracer sees `0.1`, not `self.slope`. Where exactly one attribute has that value (or its square root, or its
+inverse), the kernel takes it from there, and stays right when the model is built with another.
+"""
+
+from __future__ import annotations
+
+import keyword
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+PLAIN = (0, 1, 2, 3, -1, 0.5)
+"""Numbers that mean themselves."""
+_FORMS: tuple[tuple[str, str, Callable[[float], float]], ...] = (
+    ("self.{0}", "{0}", lambda v: v),
+    ("self.{0} ** 0.5", "root_{0}", lambda v: math.sqrt(v)),
+    ("self.{0} ** -0.5", "inverse_root_{0}", lambda v: 1 / math.sqrt(v)),
+    ("1 / self.{0}", "inverse_{0}", lambda v: 1 / v),
+)
+"""What the host computes from an attribute, and what the kernel calls it."""
+
+
+class NamedNumber(float):
+    """A number with a name: prints as its name, computes as its value."""
+
+    name: str
+    host: str | None
+    """The expression that the caller of the kernel passes; None for a size the kernel has anyway."""
+
+    def __new__(cls, value: float, name: str, host: str | None) -> NamedNumber:
+        number = super().__new__(cls, value)
+        number.name, number.host = name, host
+        return number
+
+
+def find_attribute(value: float, scalars: Mapping[str, Any]) -> NamedNumber | None:
+    """The attribute a number comes from, if there is exactly one."""
+    if value in PLAIN or isinstance(value, NamedNumber):
+        return None
+    for form, called, compute in _FORMS:
+        direct = form == "self.{0}"
+        found = [name for name, own in scalars.items() if _gives(compute, own, value, direct)]
+        parts = found[0].split(".") if len(found) == 1 else []
+        if parts and all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
+            return NamedNumber(value, called.format(parts[-1]), form.format(found[0]))
+        if found:
+            return None
+    return None
+
+
+def _gives(compute: Callable[[float], float], own: Any, value: float, direct: bool) -> bool:
+    if direct:
+        return bool(own == value) and isinstance(own, float)
+    if type(own) is not int or own < 2:
+        return False
+    return math.isclose(compute(own), value, rel_tol=1e-12)

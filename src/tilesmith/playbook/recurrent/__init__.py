@@ -1,1 +1,0 @@
-"""How the playbook turns a recurrent layer of PyTorch into a persistent kernel."""

@@ -1,0 +1,71 @@
+"""A graph as a formula people can read: `y = x * sigmoid(x)`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tilesmith.playbook.graph.lowering import Lowering
+from tilesmith.playbook.graph.operators import (
+    ALIASES,
+    VIEWS,
+    find_needed_nodes,
+    list_working_operators,
+    operator_name,
+)
+from tilesmith.playbook.graph.steps import KernelStep
+from tilesmith.tasks.graph import GETITEM, Node, reference
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "=="}
+_LONGEST = 240
+
+
+def write_formula(low: Lowering, output: str) -> str:
+    """The output in terms of the inputs; a list of operators where that gets too long."""
+    written = _FormulaWriter(low).of({"node": output}, top=True)
+    if len(written) <= _LONGEST:
+        return written
+    kinds = list_working_operators(low.graph)
+    return f"f({', '.join(_leaves(low))}), a chain of {', '.join(kinds)}"
+
+
+def _leaves(low: Lowering) -> list[str]:
+    return [value.name for value in low.values.values() if isinstance(value, KernelStep) and value.op == "leaf"]
+
+
+class _FormulaWriter:
+    """Writes every node once, in order; what grows too long is cut, so that sharing cannot make it explode."""
+
+    def __init__(self, low: Lowering) -> None:
+        self._low = low
+        self._texts: dict[str, str] = {}
+        for node in find_needed_nodes(low.graph):
+            self._texts[node.name] = self._written(node)
+
+    def of(self, value: Any, top: bool = False) -> str:
+        name = reference(value)
+        if name is None:
+            return self._literal(value)
+        text = self._texts.get(name) or self._low.step(name).name
+        return text[1:-1] if top and text.startswith("(") else text
+
+    def _written(self, node: Node) -> str:
+        kind = operator_name(node)
+        if node.op == GETITEM or kind in ALIASES or kind in VIEWS:
+            return self.of(node.args[0]) if node.args else kind
+        symbol = _INFIX.get(kind)
+        if symbol and len(node.args) == 2 and not node.kwargs:
+            text = f"({self.of(node.args[0])} {symbol} {self.of(node.args[1])})"
+        else:
+            written = [self.of(argument, top=True) for argument in node.args if argument is not None]
+            given = node.kwargs.items()
+            written += [f"{key}={self.of(value, top=True)}" for key, value in given if value is not None]
+            text = f"{kind.strip('_')}({', '.join(written)})"
+        return text if len(text) <= 2 * _LONGEST else "(" + "." * 2 * _LONGEST + ")"
+
+    def _literal(self, value: Any) -> str:
+        if isinstance(value, Mapping):
+            return str(next(iter(value.values())))
+        if isinstance(value, list):
+            return f"[{', '.join(self.of(item) for item in value)}]"
+        return str(value)

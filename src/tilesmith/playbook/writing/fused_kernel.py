@@ -1,0 +1,231 @@
+"""The host's side of a fused kernel: which tensors it takes, how its outputs are made, how it is called."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import keyword
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from tilesmith.playbook.graph.lowering import Lowering, list_outputs
+from tilesmith.playbook.graph.operators import list_working_operators
+from tilesmith.playbook.graph.placement import PlacedValue, Placer
+from tilesmith.playbook.graph.scalars import NamedNumber
+from tilesmith.playbook.graph.steps import LEAF, KernelStep
+from tilesmith.playbook.graph.symbols import Dim
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.formula import write_formula
+from tilesmith.playbook.writing.kernel_body import COMBINERS, StoredOutput
+from tilesmith.playbook.writing.operands import to_source
+from tilesmith.playbook.writing.task_code import TaskCode
+from tilesmith.tasks.graph import Graph, Parameter, reference
+
+_MOST_NAMED, _MOST_TOLD, _LONGEST_LINE = 3, 8, 110
+
+
+@dataclass(frozen=True)
+class FusedKernel:
+    """A task whose whole forward pass is one kernel over one tile."""
+
+    low: Lowering
+    placer: Placer
+    outputs: tuple[StoredOutput, ...]
+    taken: frozenset[str]
+    """Names that the task's own code and `forward` give to other things."""
+    by_key: bool
+    """Whether the model keeps modules or parameters in dictionaries."""
+
+    @property
+    def graph(self) -> Graph:
+        return self.low.graph
+
+    @cached_property
+    def name(self) -> str:
+        """After what it computes: `sigmoid_mul`."""
+        kinds = list_working_operators(self.graph)
+        name = "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
+        return f"fused_{name}" if name in self.taken else name
+
+    @property
+    def title(self) -> str:
+        return ", ".join(list_working_operators(self.graph)[:_MOST_TOLD])
+
+    @cached_property
+    def leaves(self) -> tuple[KernelStep, ...]:
+        used = {value.step for value in self.placer.values if value.step.op == LEAF}
+        known = (step for step in self.low.values.values() if isinstance(step, KernelStep) and step in used)
+        return tuple(dict.fromkeys(known))  # an alias of a leaf is the same step under another name
+
+    @cached_property
+    def scalars(self) -> tuple[NamedNumber, ...]:
+        """Numbers that the model's attributes hold, each once."""
+        found = (number for value in self.placer.values for number in _numbers(value) if number.host)
+        return tuple({number.name: number for number in found}.values())
+
+    @property
+    def helpers(self) -> tuple[str, ...]:
+        kinds = {value.step.op for value in self.placer.values}
+        return tuple(
+            f"@triton.jit\ndef {name}(a, b):\n    return {body}"
+            for kind, (name, body) in COMBINERS.items()
+            if kind in kinds
+        )
+
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        return (*(f"{step.name}_ptr" for step in self.leaves), *(output.pointer for output in self.outputs))
+
+    def signature(self) -> list[str]:
+        tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
+        numbers = [f"{number.name}: float" for number in self.scalars]
+        results = "torch.Tensor" if len(self.outputs) == 1 else "tuple[torch.Tensor, ...]"
+        line = f"def {self.name}({', '.join(tensors + numbers)}) -> {results}:"
+        if len(line) <= _LONGEST_LINE:
+            return [line]
+        return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
+
+    def preparation(self) -> list[str]:
+        """Inputs may come with any strides; parameters are as the constructor made them."""
+        given = {leaf.name for leaf in self.graph.inputs}
+        given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
+        taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
+        names = [step.name for step in self.leaves if step in taken]
+        made = ", ".join(f"{name}.contiguous()" for name in names)
+        return [f"    {', '.join(names)} = {made}"] if names else []
+
+    def allocations(self) -> list[str]:
+        return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]
+
+    def launch(self, grid: str, sizes: Sequence[str], constants: Sequence[str]) -> list[str]:
+        results = ", ".join(output.name for output in self.outputs)
+        extra = [f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items()]
+        inputs = ", ".join(step.name for step in self.leaves)
+        groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
+        numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
+        lines = [f"    {self.name}_kernel[{grid}]("]
+        for title, given in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
+            lines += [f"        # {title}", f"        {given},"] if given else []
+        return [*lines, "    )", f"    return {results}"]
+
+    def product(self, dim: Dim) -> str:
+        """A product of sizes, read off the tensors at hand."""
+        ranks = {step.name: step.form.rank for step in self.leaves}
+        axes = ((leaf, -1 if axis == ranks.get(leaf, 0) - 1 else axis) for leaf, axis in dim)
+        return " * ".join(f"{leaf}.shape[{axis}]" for leaf, axis in axes) or "1"
+
+    def forward(self) -> tuple[str, ...]:
+        """The body of ModelNew.forward."""
+        call = f"{self.name}({', '.join([*map(self._given, self.leaves), *(str(n.host) for n in self.scalars)])})"
+        if reference(self.graph.outputs) is not None:
+            return (f"return {call}",)
+        names = [output.name for output in self.outputs]
+        by_node = dict(zip(list_outputs(self.graph), names, strict=True))
+        nest = self._nest(self.graph.outputs, by_node)
+        if nest == f"({', '.join(names)})":
+            return (f"return {call}",)
+        return f"{', '.join(names)} = {call}", f"return {nest}"
+
+    def formulas(self) -> list[str]:
+        names = list_outputs(self.graph)
+        pairs = zip(names, self.outputs, strict=True)
+        return [f"    {output.name} = {write_formula(self.low, name)}" for name, output in pairs]
+
+    def shapes(self) -> str:
+        """`x (4096, 8000) float32`, for the docstring."""
+        tensors = [(step.name, step) for step in self.leaves]
+        tensors += [(output.name, output.step) for output in self.outputs]
+        return "; ".join(f"{name} {step.form.shape} {step.dtype}" for name, step in tensors)
+
+    def _empty(self, step: KernelStep) -> str:
+        canonical = self.low.symbols.canonical
+        dims = [canonical(dim) for dim in step.form.dims]
+        for leaf in self.leaves:
+            if [canonical(dim) for dim in leaf.form.dims] == dims and step.form.shape == leaf.form.shape:
+                same = leaf.dtype == step.dtype
+                return f"torch.empty_like({leaf.name}{'' if same else f', dtype=torch.{step.dtype}'})"
+        sizes = "".join(f"{self.product(dim)}, " for dim in dims)
+        near = self.leaves[0]
+        dtype = f"{near.name}.dtype" if near.dtype == step.dtype else f"torch.{step.dtype}"
+        shape = sizes.rstrip() if len(dims) == 1 else sizes[:-2]
+        return f"torch.empty(({shape}), dtype={dtype}, device={near.name}.device)"
+
+    def _given(self, leaf: KernelStep) -> str:
+        """What `forward` passes for a leaf: an argument, or a parameter of the model."""
+        name = next(name for name, step in self.low.values.items() if step is leaf)
+        return write_host_name(self.graph, name, self.by_key)
+
+    def _nest(self, outputs: Any, by_node: dict[str, str]) -> str:
+        name = reference(outputs)
+        if name is not None:
+            return by_node.get(name) or write_host_name(self.graph, name, self.by_key)
+        if isinstance(outputs, list):
+            return f"[{', '.join(self._nest(item, by_node) for item in outputs)}]"
+        if set(outputs) == {"value"}:
+            return to_source(outputs["value"])
+        if set(outputs) == {"tuple"}:
+            items = [self._nest(item, by_node) for item in outputs["tuple"]]
+            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
+        pairs = (f"{json.dumps(key)}: {self._nest(item, by_node)}" for key, item in outputs.items())
+        return "{" + ", ".join(pairs) + "}"
+
+
+def fuse(low: Lowering, placer: Placer, code: TaskCode) -> FusedKernel:
+    """Places every output; what cannot be placed is not this recipe's."""
+    names = list_outputs(low.graph)
+    if not names:
+        raise Unmatched("returns its inputs as they are")
+    wanted = ["y"] if len(names) == 1 else [f"y{position}" for position in range(len(names))]
+    steps = [low.step(name) for name in names]
+    called = [f"{low.free_name(name)}_ptr" for name in wanted]
+    stored = [StoredOutput(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
+    arguments = {given.argument for given in low.graph.inputs}
+    taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
+    by_key = any("Dict" in part for part in (code.body, *code.definitions))
+    fused = FusedKernel(low, placer, tuple(stored), taken, by_key)
+    if not fused.leaves:
+        raise Unmatched("computes nothing from its inputs")
+    for leaf in fused.leaves:
+        fused._given(leaf)
+    return fused
+
+
+def write_host_name(graph: Graph, name: str, by_key: bool) -> str:
+    """An input or a parameter as `forward` finds it: `x`, `pair[0]`, `self.layers[2].weight`."""
+    for given in graph.inputs:
+        if given.name == name:
+            return given.expression
+    attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
+    if not attribute:
+        raise Unmatched("makes a constant tensor in forward")
+    return _write_attribute_access(attribute, by_key)
+
+
+def _is_contiguous(owned: Parameter) -> bool:
+    step = 1
+    for size, stride in zip(reversed(owned.shape), reversed(owned.stride), strict=True):
+        if size != 1 and stride != step:
+            return False
+        step *= size
+    return True
+
+
+def _numbers(value: PlacedValue) -> Iterator[NamedNumber]:
+    for one in (*value.operands, *value.step.options.values()):
+        if isinstance(one, NamedNumber):
+            yield one
+
+
+def _write_attribute_access(dotted: str, by_key: bool) -> str:
+    """`self.layers[2].weight`; what a dictionary of modules or parameters holds is an attribute as well."""
+    found = "self"
+    for part in dotted.split("."):
+        if part.isdecimal() and not by_key:
+            found = f"{found}[{part}]"
+        elif part.isidentifier() and not keyword.iskeyword(part):
+            found = f"{found}.{part}"
+        else:
+            found = f"getattr({found}, {part!r})"
+    return found

@@ -1,0 +1,179 @@
+"""Placed values as the body of a kernel: on one tile, or over a long row in blocks, one pass per reduction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tilesmith.playbook.graph.placement import PlacedValue, Placer
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, KernelStep
+from tilesmith.playbook.writing.expressions import neutral_element, write_expression, write_masked
+from tilesmith.playbook.writing.operands import to_source
+
+COMBINERS = {
+    "amax": ("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)"),
+    "amin": ("smaller", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)"),
+    "prod": ("product", "a * b"),
+}
+"""Reductions that need a function of their own: PyTorch's maximum is NaN as soon as one element is."""
+_UPDATES = {"sum": "{a} + {b}", "prod": "{a} * {b}", "max": "tl.maximum({a}, {b})"}
+
+
+@dataclass(frozen=True)
+class Tile:
+    """How a program addresses what it computes."""
+
+    lead: str | None
+    """The variable that counts rows: `row` for one per program, `rows` for several, None on a flat tile."""
+    trail: str
+    pads: bool
+    """Lanes beyond the row must hold something known, because they are reduced."""
+
+    def mask(self, value: PlacedValue) -> str | None:
+        if self.lead != "rows":
+            return "mask" if value.is_wide else None
+        both = value.is_wide and value.place.lead is not None
+        return "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
+
+    @property
+    def columns_mask(self) -> str:
+        return "mask_n" if self.lead == "rows" else "mask"
+
+    def reduced(self, kind: str, operand: str) -> str:
+        axis = "1" if self.lead == "rows" else "0"
+        keep = ", keep_dims=True" if self.lead == "rows" else ""
+        if kind in COMBINERS:
+            return f"tl.reduce({operand}, {axis}, {COMBINERS[kind][0]}{keep})"
+        return f"tl.{kind}({operand}, axis={axis}{keep})"
+
+
+@dataclass(frozen=True)
+class StoredOutput:
+    """An output: the variable that holds it, the pointer it goes to, and the step it is, reshapes included."""
+
+    value: PlacedValue
+    pointer: str
+    step: KernelStep
+
+    @property
+    def name(self) -> str:
+        return self.pointer.removesuffix("_ptr")
+
+
+def choose_paddings(values: Iterable[PlacedValue]) -> dict[str, float]:
+    """What every wide leaf is padded with: the neutral element of the first reduction over it."""
+    chosen: dict[str, float] = {}
+    for value in values:
+        if value.step.op == LEAF and value.is_wide:
+            chosen[value.name] = neutral_element("sum", value.step.computed_in)
+    for value in values:
+        if value.step.op in REDUCTIONS and value.step.op not in ("sum", "prod"):
+            operand: PlacedValue = value.operands[0]
+            if operand.name in chosen:
+                chosen[operand.name] = neutral_element(value.step.op, operand.step.computed_in)
+    return chosen
+
+
+def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
+    """Every value once, in order, then the stores."""
+    filled = choose_paddings(placer.values) if tile.pads else {}
+    lines = [_computed(placer, tile, value, filled) for value in placer.values]
+    return _explained(lines + [_store(placer, tile, output) for output in outputs], tile)
+
+
+def _computed(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+    if value.step.op == LEAF:
+        return _load(placer, tile, value, filled)
+    if value.step.op in REDUCTIONS:
+        operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
+        found = tile.reduced(value.step.op, _widened(operand, value))
+        place = value.step.op in ("argmax", "argmin")  # 32 bits in Triton
+        return f"{value.name} = {found}{'.to(tl.int64)' if place else ''}"
+    return f"{value.name} = {write_expression(value)}"
+
+
+def _widened(operand: str, value: PlacedValue) -> str:
+    """Integers are summed in the wide type of the result."""
+    is_sum = value.step.op in ("sum", "prod")
+    same = value.operands[0].step.computed_in == value.step.computed_in
+    return operand if same or not is_sum else f"{operand}.to({value.step.computed_in})"
+
+
+def _load(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+    address, mask = placer.address(value), tile.mask(value)
+    source = f"{value.step.name}_ptr" + (f" + {address}" if address else "")
+    other = f", other={to_source(filled[value.name])}" if mask and value.name in filled else ""
+    loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other})"
+    narrow = value.step.dtype in ("float16", "bfloat16")
+    return f"{value.name} = {loaded}{'.to(tl.float32)' if narrow else ''}"
+
+
+def _store(placer: Placer, tile: Tile, output: StoredOutput) -> str:
+    value, mask = output.value, tile.mask(output.value)
+    address = (
+        tile.trail if tile.lead is None else tile.lead if not value.is_wide else f"{tile.lead} * N + {tile.trail}"
+    )
+    narrow = value.step.dtype in ("float16", "bfloat16")
+    held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
+    return f"tl.store({output.pointer} + {address}, {held}{f', mask={mask}' if mask else ''})"
+
+
+def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
+    """A pass over the row for every reduction that waits for another one, and one to write."""
+    filled = choose_paddings(placer.values)
+    narrow = [value for value in placer.values if not value.is_wide]
+    lines: list[str] = []
+    for level in range(max((value.level for value in placer.values), default=0) + 1):
+        ready = [one for one in narrow if one.level == level and one.step.op not in REDUCTIONS]
+        lines += [_computed(placer, tile, value, filled) for value in ready]
+        reductions = [one for one in narrow if one.step.op in REDUCTIONS and one.level == level + 1]
+        if reductions:
+            lines += [_accumulator(value) for value in reductions]
+            lines += _pass(placer, tile, [one.operands[0] for one in reductions], filled)
+            lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
+            lines += [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
+    wide = [output for output in outputs if output.value.is_wide]
+    if wide:
+        lines += _pass(placer, tile, [output.value for output in wide], filled)
+        lines += [f"    {_store(placer, tile, output)}" for output in wide]
+    lines += [_store(placer, tile, output) for output in outputs if not output.value.is_wide]
+    return _explained(lines, tile)
+
+
+def _explained(lines: list[str], tile: Tile) -> list[str]:
+    """The first mask inside a reduction says why it is there."""
+    masked_sum = next((line for line in lines if f"tl.where({tile.columns_mask}, " in line), None)
+    reason = "  # lanes beyond the row must not count"
+    return [f"{line}{reason}" if line is masked_sum else line for line in lines]
+
+
+def _pass(placer: Placer, tile: Tile, wanted: Sequence[PlacedValue], filled: dict[str, float]) -> list[str]:
+    """The head of a loop over the blocks of a row, and all it takes to have `wanted` in it."""
+    needed = _closure(wanted, lambda value: value.is_wide)
+    inside = [value for value in placer.values if value in needed]
+    head = ["for start in range(0, N, BLOCK_N):", "    cols = start + tl.arange(0, BLOCK_N)", "    mask = cols < N"]
+    return head + [f"    {_computed(placer, tile, value, filled)}" for value in inside]
+
+
+def _closure(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], bool]) -> set[PlacedValue]:
+    found: set[PlacedValue] = set()
+    waiting = [value for value in wanted if belongs(value)]
+    while waiting:
+        value = waiting.pop()
+        if value not in found:
+            found.add(value)
+            waiting += [one for one in value.operands if isinstance(one, PlacedValue) and belongs(one)]
+    return found
+
+
+def _accumulator(value: PlacedValue) -> str:
+    lane = neutral_element(value.step.op, value.step.computed_in)
+    return f"{value.name}_acc = tl.full([BLOCK_N], {to_source(lane)}, dtype={value.step.computed_in})"
+
+
+def _accumulated(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+    operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
+    name, kind = f"{value.name}_acc", value.step.op
+    if kind in COMBINERS and kind != "prod":
+        return f"{name} = {COMBINERS[kind][0]}({name}, {operand})"
+    return f"{name} = {_UPDATES[kind].format(a=name, b=_widened(operand, value))}"

@@ -1,0 +1,37 @@
+"""How many arguments a task hands over, as far as its file shows them one by one."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+from tilesmith.syntax import parse
+from tilesmith.tasks.source import TaskSource
+
+
+def count_inputs(task: TaskSource) -> int | None:
+    """Arguments of `forward`: the elements of the list that `get_inputs` returns."""
+    return count_returned(task.text, task.inputs_name)
+
+
+def count_init_arguments(task: TaskSource) -> int | None:
+    """Arguments of the constructor; a list or a dict among them may stand for several, so that is None."""
+    if task.init_name is None:
+        return 0
+    return count_returned(task.text, task.init_name, plain=True)
+
+
+def count_returned(text: str, function: str, plain: bool = False) -> int | None:
+    """Elements of the one list a function returns; with `plain`, only if none of them is a container."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tree = parse(text)
+    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    returns = [node for f in found for node in ast.walk(f) if isinstance(node, ast.Return)]
+    if len(found) != 1 or len(returns) != 1 or not isinstance(returns[0].value, (ast.List, ast.Tuple)):
+        return None
+    elements = returns[0].value.elts
+    doubtful = (ast.Starred, ast.List, ast.Tuple, ast.Dict) if plain else ast.Starred
+    if any(isinstance(element, doubtful) for element in elements):
+        return None
+    return len(elements)

@@ -1,0 +1,164 @@
+"""Processes in which written kernels run: on import, triton decides whether it interprets or compiles.
+
+One child interprets whatever a test process asks for, one compiles. Neither watches the kernels as a judge does.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from functools import cache
+from itertools import count, islice
+from math import inf
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from tilesmith.judge.decisions.error_budget import judge_outputs
+from tilesmith.records import Verdict
+from tilesmith.tasks.gpus import REPRESENTATIVES
+from tilesmith.tasks.shrunk_variants import make_odd_variants
+from tilesmith.tasks.source import parse_task
+
+P = ParamSpec("P")
+R = TypeVar("R")
+BUDGET = 2.0
+"""A kernel may err so many times as much as PyTorch does in float32, both measured against float64."""
+MOST_ODD_VARIANTS = 8
+"""That are tried until the task runs on one of them."""
+
+
+def interpreting(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """What `function` returns in the process whose kernels are interpreted."""
+    return _process("1").submit(function, *args, **kwargs).result()
+
+
+def compiling(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """What `function` returns in the process whose kernels can be recorded and compiled."""
+    return _process("0").submit(function, *args, **kwargs).result()
+
+
+@cache
+def _process(interpret: str) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, get_context("spawn"), _prepare, (interpret,))
+
+
+def _prepare(interpret: str) -> None:
+    os.environ["TRITON_INTERPRET"] = interpret
+    import torch
+
+    torch.set_num_threads(1)
+
+
+_numbers = count()
+
+
+def find_problems(task: str, kernel: str, draws: tuple[str, ...], launches: int | None = None) -> list[str]:
+    """What is wrong with a kernel's values: on some draws at the task's own shape, and on one at a ragged shape."""
+    number = next(_numbers)
+    path = Path(f"task_{number}.py")
+    runs = [(task, draws)]
+    runs += [(text, draws[:1]) for text in islice(_runnable_variants(path, task), 1)]
+    return [
+        found
+        for position, (text, chosen) in enumerate(runs)
+        for found in _find_problems(path, text, f"kernel_{number}_{position}.py", kernel, chosen, launches)
+    ]
+
+
+def _runnable_variants(path: Path, task: str) -> Iterator[str]:
+    from tilesmith.worker.task.trial import try_task
+
+    for variant in islice(make_odd_variants(parse_task(path, task)), MOST_ODD_VARIANTS):
+        if try_task(path, variant.text).runs:
+            yield variant.text
+
+
+def _find_problems(
+    path: Path, task: str, kernel_path: str, kernel: str, draws: tuple[str, ...], launches: int | None
+) -> Iterator[str]:
+    import torch
+
+    from tilesmith.worker.candidate.loading import construct, execute
+    from tilesmith.worker.compile import install_fake_driver
+    from tilesmith.worker.engines.interpreter import install
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.loading import load_task
+    from tilesmith.worker.tensors.exchange import flatten, map_tensors
+    from tilesmith.worker.truth.measurement import compare_with_answer
+    from tilesmith.worker.truth.variant import Variant
+
+    interpreter = install()
+    install_fake_driver("sm_90")
+    variant = Variant(load_task(path, task), "cpu", "default", 0)
+    with pretend_cuda():
+        model, _ = construct(execute(kernel_path, kernel), variant.construction(), "cpu")
+    for draw in filter(variant.is_usable, draws):
+        interpreter.reschedule(0)
+        interpreter.forget()
+        with pretend_cuda(), torch.no_grad():
+            outputs = flatten(map_tensors(model(*variant.inputs(draw)), torch.clone))
+        if launches is not None and len(interpreter.launches) != launches:
+            yield f"{len(interpreter.launches)} launches"
+        found = compare_with_answer(variant, variant.answer(draw), outputs)
+        judgment = judge_outputs(found.outputs, BUDGET, draw)
+        if found.layout_problem or judgment.verdict is not Verdict.PASSED:
+            yield found.layout_problem or judgment.message
+
+
+class Twins:
+    """A task's model and the one written for it, with the same parameters, where kernels are interpreted."""
+
+    def __init__(self, task: str, kernel: str) -> None:
+        from tilesmith.worker.candidate.loading import execute
+        from tilesmith.worker.compile import install_fake_driver
+        from tilesmith.worker.engines.interpreter import install
+        from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+        from tilesmith.worker.task.loading import build_model, load_task
+
+        self.interpreter = install()
+        install_fake_driver("sm_90")
+        number = next(_numbers)
+        self.loaded = load_task(f"task_{number}.py", task)
+        with pretend_cuda():
+            written_class = execute(f"written_{number}.py", kernel)
+            self.written = written_class(*self.loaded.init_args, **self.loaded.init_kwargs).eval()
+        self.module: Any = sys.modules[written_class.__module__]
+        self.reference = build_model(self.loaded).eval()
+        self.written.load_state_dict(self.reference.state_dict())
+
+    def outputs(self, *inputs: Any, schedule: int = 0, multiprocessors: int = 132) -> list[Any]:
+        """The tensors that the written model returns with its programs in one of many orders."""
+        import torch
+
+        from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+        from tilesmith.worker.tensors.exchange import tensors_in
+
+        self.interpreter.reschedule(schedule)
+        gpu = replace(REPRESENTATIVES["sm_90"], multiprocessors=multiprocessors)
+        with pretend_cuda(gpu), torch.no_grad():
+            return tensors_in(self.written(*inputs))
+
+    def expected(self, *inputs: Any) -> list[Any]:
+        """The tensors that the task's own model returns."""
+        import torch
+
+        from tilesmith.worker.tensors.exchange import tensors_in
+
+        with torch.no_grad():
+            return tensors_in(self.reference(*inputs))
+
+    def error(self, *inputs: Any, schedule: int = 0) -> float:
+        return difference(self.outputs(*inputs, schedule=schedule), self.expected(*inputs))
+
+
+def difference(got: list[Any], expected: list[Any]) -> float:
+    """The largest one of any element; a NaN is infinitely far from anything."""
+    assert [one.shape for one in got] == [one.shape for one in expected]
+    furthest = [
+        float((a.float() - b.float()).abs().nan_to_num(inf).max()) for a, b in zip(got, expected, strict=True)
+    ]
+    return max(furthest)

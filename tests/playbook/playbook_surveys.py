@@ -1,0 +1,49 @@
+"""What a recipe is told about a task, made in this process: no judge, no child."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+
+from tilesmith.judge.decisions.task_roofline import floor_on
+from tilesmith.playbook import find_match
+from tilesmith.playbook.recipe import Declined, Match
+from tilesmith.playbook.recipes.recurrent.recipe import RecurrentMatch, RecurrentRecipe
+from tilesmith.records import Survey
+from tilesmith.tasks.gpus import REPRESENTATIVES
+from tilesmith.tasks.graph import graph_from_json, graph_to_json
+
+
+@cache
+def survey_task(name: str, text: str, precision: str = "default") -> Survey:
+    """As a judge without a GPU would, for its usual target."""
+    from tilesmith.worker.task.loading import load_task
+    from tilesmith.worker.task.profile import describe
+    from tilesmith.worker.task.tracing import trace
+
+    loaded, gpu = load_task(f"{name}.py", text), REPRESENTATIVES["sm_90"]
+    traced, profile = trace(loaded), describe(loaded)
+    return Survey(
+        task=name,
+        source=text,
+        device="cpu",
+        profile=asdict(profile),
+        gpu=asdict(gpu),
+        roofline=floor_on(profile, gpu),
+        graph=graph_to_json(traced.graph) if traced.graph else None,
+        environment={"precision": precision} | ({"untraced": traced.reason} if traced.reason else {}),
+    )
+
+
+def match_task(name: str, text: str) -> Match:
+    found = find_match(survey_task(name, text))
+    assert not isinstance(found, Declined), found.reason
+    return found
+
+
+def match_recurrent(survey: Survey) -> RecurrentMatch:
+    """What the recipe makes of a task, also of a small one that it would leave to cuDNN."""
+    assert survey.graph is not None
+    match = RecurrentRecipe(keeps_pytorch=False).match(survey, graph_from_json(survey.graph))
+    assert isinstance(match, RecurrentMatch), match
+    return match

@@ -1,0 +1,77 @@
+"""Chains of pointwise operators, from the graph to one kernel: its text, its values, and the judge's word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from golden_texts import golden
+from playbook_children import find_problems, interpreting
+from playbook_judging import assert_clean, judge_written, some_of
+from playbook_surveys import match_task
+from playbook_tasks import ELEMENTWISE
+
+from tilesmith.judge import Judge
+from tilesmith.lint import lint, read_kernel
+from tilesmith.playbook.recipes.elementwise import ElementwiseMatch
+from tilesmith.playbook.tuning import find_tuning
+
+JUDGED = ("bias_per_channel", "integers", "through_half")
+
+
+def written(name: str) -> str:
+    match = match_task(name, ELEMENTWISE[name])
+    return match.write(match.tunings[0])
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_the_text_is_as_it_was(name: str) -> None:
+    match = match_task(name, ELEMENTWISE[name])
+    assert isinstance(match, ElementwiseMatch)
+    source = match.write(match.tunings[0])
+    assert source == golden(f"elementwise/{name}")
+    assert lint(read_kernel(source)).findings == ()
+    assert find_tuning(match, source) == match.tunings[0]
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_values_are_right(name: str) -> None:
+    assert interpreting(find_problems, ELEMENTWISE[name], written(name), ("own", "wild"), launches=1) == []
+
+
+@pytest.mark.parametrize("name", some_of(ELEMENTWISE, JUDGED))
+def test_the_judge_passes_it(name: str, judge: Judge, tmp_path: Path) -> None:
+    match = match_task(name, ELEMENTWISE[name])
+    assert_clean(judge_written(judge, tmp_path, ELEMENTWISE[name], match, match.tunings[0]))
+
+
+def test_every_tuning_is_right() -> None:
+    text = ELEMENTWISE["bias_per_channel"]
+    match = match_task("bias_per_channel", text)
+    near = [one for stage in ("grid", "block", "memory") for one in match.variations(match.tunings[0], stage)]
+    for tuning in dict.fromkeys((*match.tunings[1:], *near)):
+        assert interpreting(find_problems, text, match.write(tuning), ("own",), launches=1) == [], tuning
+
+
+@pytest.mark.slow_suite
+def test_the_judge_passes_every_tuning(judge: Judge, tmp_path: Path) -> None:
+    text = ELEMENTWISE["bias_per_channel"]
+    match = match_task("bias_per_channel", text)
+    near = [one for stage in ("grid", "block", "memory") for one in match.variations(match.tunings[0], stage)]
+    for tuning in dict.fromkeys((*match.tunings[1:], *near)):
+        assert_clean(judge_written(judge, tmp_path, text, match, tuning))
+
+
+def test_more_than_two_to_the_31_elements_are_counted_in_64_bits() -> None:
+    small = ELEMENTWISE["silu_gate"]
+    match = match_task("huge", small.replace("(17, 1000)", "(65536, 65536)"))
+    source = match.write(match.tunings[0])
+    assert "tl.program_id(0).to(tl.int64)" in source
+    assert "assert numel" not in source
+    assert "assert numel < 2**31" in written("silu_gate")
+
+
+def test_a_number_is_taken_from_where_the_task_has_it() -> None:
+    assert "return mul_add(x, s)" in written("number_argument")
+    assert "self.act.negative_slope" in written("leaky_relu_module")
+    assert "self.width ** 0.5" in written("scaled_by_root")

@@ -1,0 +1,89 @@
+"""Reductions over rows, from the graph to one kernel: its text, its values, and the judge's word."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from golden_texts import golden
+from playbook_children import find_problems, interpreting
+from playbook_judging import assert_clean, judge_written, some_of
+from playbook_surveys import match_task
+from playbook_tasks import ROWS
+
+from tilesmith.judge import Judge
+from tilesmith.lint import lint, read_kernel
+from tilesmith.playbook.recipe import Match, Tuning
+from tilesmith.playbook.recipes.rows import RowsMatch
+from tilesmith.playbook.tuning import find_tuning
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+JUDGED = ("extremes_and_places", "layernorm_long", "softmax_half")
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_the_text_is_as_it_was(name: str) -> None:
+    match = match_task(name, ROWS[name])
+    assert isinstance(match, RowsMatch)
+    source = match.write(match.tunings[0])
+    assert source == golden(f"rows/{name}")
+    assert lint(read_kernel(source)).findings == ()
+    assert find_tuning(match, source) == match.tunings[0]
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_values_are_right(name: str) -> None:
+    match = match_task(name, ROWS[name])
+    source = match.write(match.tunings[0])
+    assert interpreting(find_problems, ROWS[name], source, ("own", "wild"), launches=1) == []
+
+
+@pytest.mark.parametrize("name", some_of(ROWS, JUDGED))
+def test_the_judge_passes_it(name: str, judge: Judge, tmp_path: Path) -> None:
+    match = match_task(name, ROWS[name])
+    assert_clean(judge_written(judge, tmp_path, ROWS[name], match, match.tunings[0]))
+
+
+@pytest.mark.parametrize("name", some_of(["softmax", "layernorm"], ["softmax"]))
+def test_the_judge_passes_the_examples(name: str, judge: Judge, tmp_path: Path) -> None:
+    text = (EXAMPLES / f"{name}.py").read_text()
+    match = match_task(name, text)
+    assert_clean(judge_written(judge, tmp_path, text, match, match.tunings[0]))
+
+
+def other_tunings(match: Match) -> list[Tuning]:
+    near = [one for stage in ("grid", "block", "memory") for one in match.variations(match.tunings[0], stage)]
+    return list(dict.fromkeys((*match.tunings[1:], *near)))
+
+
+def test_every_tuning_is_right() -> None:
+    text = ROWS["layernorm"]
+    match = match_task("layernorm", text)
+    for tuning in other_tunings(match):
+        assert interpreting(find_problems, text, match.write(tuning), ("own",), launches=1) == [], tuning
+
+
+@pytest.mark.slow_suite
+def test_the_judge_passes_every_tuning(judge: Judge, tmp_path: Path) -> None:
+    match = match_task("layernorm", ROWS["layernorm"])
+    for tuning in other_tunings(match):
+        assert_clean(judge_written(judge, tmp_path, ROWS["layernorm"], match, tuning))
+
+
+def blocked(match: Match) -> Tuning:
+    return next(tuning for tuning in match.tunings if "BLOCK_N" in tuning)
+
+
+def test_a_row_that_fits_may_still_be_read_in_blocks() -> None:
+    text = ROWS["softmax"].replace("30, 517", "3, 4100")
+    match = match_task("softmax", text)
+    source = match.write(blocked(match))
+    assert "for start in range(0, N, BLOCK_N)" in source
+    assert interpreting(find_problems, text, source, ("own", "wild"), launches=1) == []
+
+
+@pytest.mark.slow_suite
+def test_the_judge_passes_a_row_in_blocks(judge: Judge, tmp_path: Path) -> None:
+    text = (EXAMPLES / "softmax.py").read_text()
+    match = match_task("softmax", text)
+    assert_clean(judge_written(judge, tmp_path, text, match, blocked(match)))
