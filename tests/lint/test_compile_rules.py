@@ -13,6 +13,7 @@ from tilesmith.lint import lint, read_kernel
 from tilesmith.lint.rules.compile import RULES
 from tilesmith.records import Severity
 
+COMPILE_RULES = {rule.__name__.replace("_", "-") for rule in RULES}
 HEAD = """\
 import math
 import numpy as np
@@ -44,7 +45,7 @@ def source(body: str, before: str = "", launch: str = LAUNCH, params: str = "x, 
 def found(text: str) -> dict[str, set[Severity]]:
     graded: dict[str, set[Severity]] = {}
     for finding in lint(read_kernel(text)).findings:
-        if finding.id in RULES:
+        if finding.id in COMPILE_RULES:
             graded.setdefault(finding.id, set()).add(finding.severity)
     return graded
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilesmith.lint import Given, read_kernel
-from tilesmith.lint.rules.memory.overflow import int32_overflow
+from tilesmith.lint.rules.memory.int32_overflow import int32_overflow
 from tilesmith.records import Severity
 
 KERNEL = """

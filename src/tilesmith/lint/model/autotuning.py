@@ -44,7 +44,7 @@ def _read_autotune(decorator: ast.Call, syntax: Syntax, imports: Imports) -> Aut
     scope = scope_of(decorator, syntax)
     space = ConfigLists(syntax, imports).read(given.get("configs"), scope)
     return Autotune(
-        line=decorator.lineno,
+        decorator=decorator,
         configs=space.configs,
         complete=space.complete and "prune_configs_by" not in given,
         count=space.count,

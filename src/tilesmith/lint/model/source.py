@@ -84,7 +84,7 @@ class Config:
 class Autotune:
     """An `@triton.autotune(...)` above a kernel."""
 
-    line: int
+    decorator: ast.Call
     configs: tuple[Config, ...]
     complete: bool
     """Every config that can occur is in `configs`, so that a meta-parameter missing there is missing."""

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 
 from tilesmith.lint.model.source import JitFunction, KernelSource, Launch
 from tilesmith.lint.releases import LAUNCH_OPTIONS
-from tilesmith.lint.rules.compile.module_values import TORCH_TYPES
 from tilesmith.lint.rules.findings import compile_fault, run_fault
+from tilesmith.lint.vocabulary import TORCH_TYPES
 from tilesmith.records import Finding
 
 RULE = "launch-arguments"

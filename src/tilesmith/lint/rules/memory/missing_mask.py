@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.model.values import Kind
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.memory.block_pointers import is_block_pointer, unchecked
 from tilesmith.lint.structure.accesses import Access, by_kernel, expansion_of
 from tilesmith.lint.structure.addresses import Expansion, Lane
 from tilesmith.lint.structure.arguments import MOST_LAUNCHES, made_of
+from tilesmith.lint.structure.block_pointers import is_block_pointer, unchecked
 from tilesmith.lint.structure.edges import Edges
 from tilesmith.lint.structure.fit import Fit
 from tilesmith.lint.structure.frames import Frame
