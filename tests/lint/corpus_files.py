@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tilesmith.lint import Given
+from tilesmith.lint import TaskFacts
 from tilesmith.tasks.interface import returned_count
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -21,7 +21,7 @@ class CorpusFile:
     works: bool
     near: frozenset[str]
     """Rules it comes close to and must not break."""
-    given: Given
+    facts: TaskFacts
     """With `# task: self` the file's own `get_inputs` stand for a task's; `# planned_launches: 2` is a plan."""
     finds: frozenset[tuple[str, int | None]]
     """Rule and line of every error and warning, and of the infos worth marking."""
@@ -46,16 +46,16 @@ def read_file(path: Path) -> CorpusFile:
         complexity=header["complexity"],
         works={"works": True, "fails": False}[header["outcome"]],
         near=frozenset(_listed(header.get("near", ""))),
-        given=_given(header, text),
+        facts=_task_facts(header, text),
         finds=frozenset(marked) | {(rule, None) for rule in _listed(header.get("finds", ""))},
     )
 
 
-def _given(header: dict[str, str], text: str) -> Given:
+def _task_facts(header: dict[str, str], text: str) -> TaskFacts:
     planned = int(header["planned_launches"]) if "planned_launches" in header else None
     if header.get("task") != "self":
-        return Given(planned_launches=planned)
-    return Given(
+        return TaskFacts(planned_launches=planned)
+    return TaskFacts(
         has_task=True,
         inputs=returned_count(text, "get_inputs"),
         init_arguments=returned_count(text, "get_init_inputs", plain=True),

@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from tilesmith.lint import read_kernel
-from tilesmith.lint.model.constants import host_numbers
+from tilesmith.lint.model.sizes.possible_numbers import host_numbers
 
 HEAD = "import triton\nWIDTH = 96\n"
 CLASS = """

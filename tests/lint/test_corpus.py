@@ -17,7 +17,7 @@ by_name = pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILE
 
 
 def report(file: CorpusFile) -> LintReport:
-    return lint(read_kernel(file.text, file.given))
+    return lint(read_kernel(file.text, file.facts))
 
 
 @by_name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilesmith.lint import read_kernel
-from tilesmith.lint.structure.host_loops import Purpose, find_launch_loops
+from tilesmith.lint.structure.host_loops.launch_loops import LoopPurpose, find_launch_loops
 
 HEAD = """
 import torch
@@ -117,7 +117,7 @@ OTHER = {
 }
 
 
-def purposes(body: str) -> list[Purpose]:
+def purposes(body: str) -> list[LoopPurpose]:
     lines = "\n".join(f"        {line}" for line in body.splitlines())
     source = read_kernel(f"{HEAD}    def forward(self, x, h):\n{lines}\n")
     return [loop.purpose for loop in find_launch_loops(source)]
@@ -125,14 +125,14 @@ def purposes(body: str) -> list[Purpose]:
 
 @pytest.mark.parametrize("body", STEPS.values(), ids=STEPS)
 def test_a_loop_through_time(body: str) -> None:
-    assert purposes(body)[-1] is Purpose.STEPS
+    assert purposes(body)[-1] is LoopPurpose.STEPS
 
 
 @pytest.mark.parametrize("body", ITEMS.values(), ids=ITEMS)
 def test_a_loop_over_items(body: str) -> None:
-    assert purposes(body) == [Purpose.ITEMS]
+    assert purposes(body) == [LoopPurpose.ITEMS]
 
 
 @pytest.mark.parametrize("body", OTHER.values(), ids=OTHER)
 def test_any_other_loop(body: str) -> None:
-    assert purposes(body) == [Purpose.OTHER]
+    assert purposes(body) == [LoopPurpose.OTHER]

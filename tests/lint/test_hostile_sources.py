@@ -15,7 +15,7 @@ from types import FrameType
 import pytest
 from corpus_files import read_corpus
 
-from tilesmith.lint import Given, LintReport
+from tilesmith.lint import LintReport, TaskFacts
 from tilesmith.lint.files import lint_bytes
 from tilesmith.lint.rules import STUMBLED
 
@@ -121,7 +121,7 @@ def is_whole(report: LintReport) -> bool:
 def test_every_source_gets_a_report_in_time(name: str) -> None:
     source = SOURCES[name]
     with within(HANG_SECONDS):
-        report = lint_bytes(source if isinstance(source, bytes) else source.encode(), Given())
+        report = lint_bytes(source if isinstance(source, bytes) else source.encode(), TaskFacts())
     assert is_whole(report)
 
 
@@ -137,7 +137,7 @@ def test_damaged_kernels_get_a_report() -> None:
         for _ in range(dice.choice((0, 0, 1, 5))):
             text[dice.randrange(len(text) or 1) : 0] = bytes([dice.randrange(256)])
         with within(HANG_SECONDS):
-            assert is_whole(lint_bytes(bytes(text), Given()))
+            assert is_whole(lint_bytes(bytes(text), TaskFacts()))
 
 
 @pytest.mark.parametrize("lines", [1, 2, 5])
@@ -147,7 +147,7 @@ def test_kernels_with_lines_missing_get_a_report(lines: int) -> None:
         kept = file.text.splitlines(keepends=True)
         for _ in range(lines):
             del kept[dice.randrange(len(kept))]
-        assert is_whole(lint_bytes("".join(kept).encode(), Given()))
+        assert is_whole(lint_bytes("".join(kept).encode(), TaskFacts()))
 
 
 def test_the_command_survives_hostile_files(tmp_path: Path) -> None:

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from tilesmith.lint.model.flow import read_flow
-from tilesmith.lint.model.syntax import Syntax
-from tilesmith.lint.structure.reaching import reaching
+from tilesmith.lint.model.syntax.flow import read_flow
+from tilesmith.lint.model.syntax.tree import SyntaxTree
+from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
 
 CASES = {
     "x = 1\nx = 2\nuse(x)": {2},
@@ -26,7 +26,7 @@ CASES = {
 @pytest.mark.parametrize("text", CASES)
 def test_what_reaches_a_use(text: str) -> None:
     tree = ast.parse(text)
-    flow = read_flow(Syntax(tree), tree.body)
+    flow = read_flow(SyntaxTree(tree), tree.body)
     (use,) = [n.args[0] for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.args[0], ast.Name)]
     assert isinstance(use, ast.Name)
     assert {binding.line for binding in reaching(flow, use)} == CASES[text]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilesmith.lint import read_kernel
-from tilesmith.lint.structure.recurrence import time_loops
+from tilesmith.lint.structure.recurrence.time_loops import time_loops
 
 HEAD = """
 import triton

@@ -12,7 +12,7 @@ from kernel_sources import (
     candidate,
 )
 
-from tilesmith.lint import Given, lint, read_kernel
+from tilesmith.lint import TaskFacts, lint, read_kernel
 from tilesmith.records import Finding, Severity
 
 
@@ -154,7 +154,7 @@ def test_code_that_may_never_be_compiled_earns_no_error(case: str) -> None:
 
 
 def test_a_task_needs_its_model_class() -> None:
-    (finding,) = lint(read_kernel(HEAD, Given(has_task=True))).findings[:1]
+    (finding,) = lint(read_kernel(HEAD, TaskFacts(has_task=True))).findings[:1]
     assert (finding.id, finding.severity) == ("no-model-class", Severity.ERROR)
 
 

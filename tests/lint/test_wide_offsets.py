@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilesmith.lint import Given, read_kernel
+from tilesmith.lint import TaskFacts, read_kernel
 from tilesmith.lint.rules.memory.int32_overflow import int32_overflow
 from tilesmith.records import Severity
 
@@ -25,7 +25,7 @@ NARROW = KERNEL.format(row="tl.program_id(0)", scale="stride")
     [(None, [Severity.INFO]), (1 << 32, [Severity.WARNING]), (1 << 20, [])],
 )
 def test_the_sizes_of_the_task_decide(largest: int | None, severities: list[Severity]) -> None:
-    source = read_kernel(NARROW, Given(largest_elements=largest))
+    source = read_kernel(NARROW, TaskFacts(largest_elements=largest))
     assert [finding.severity for finding in int32_overflow(source)] == severities
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import HostCode, KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.host_calls import host_calls
-from tilesmith.lint.structure.host_data import carries, host_data
-from tilesmith.lint.structure.kept import Kept
+from tilesmith.lint.structure.host_code.host_calls import host_calls
+from tilesmith.lint.structure.host_code.input_data import carries, host_data
+from tilesmith.lint.structure.host_code.state_between_calls import StateBetweenCalls
 from tilesmith.records import Finding
 
 DECORATORS = frozenset({"functools.lru_cache", "functools.cache"})
@@ -28,7 +28,7 @@ def cached_output(source: KernelSource) -> Iterator[Finding]:
 
 
 def _returned_again(source: KernelSource, host: HostCode) -> Iterator[int]:
-    kept = Kept(source, host)
+    kept = StateBetweenCalls(source, host)
     writes = kept.writes() if host.name != "__init__" else []
     if not writes or _replays(source, host) or _packs_anew(source, host):
         return

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.decoys import Decoy, decoys
+from tilesmith.lint.structure.launches.decoys import Decoy, decoys
 from tilesmith.records import Finding
 
 REASONS = {

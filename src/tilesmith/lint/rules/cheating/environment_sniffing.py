@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.decisions import Decisions
+from tilesmith.lint.structure.host_code.decisions import DecidingValues
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -34,7 +34,7 @@ DECIDES = "{} decides what is computed: let only the inputs, their shapes and th
 
 def environment_sniffing(source: KernelSource) -> Iterator[Finding]:
     found: dict[int, str] = {}
-    decisions = Decisions(source)
+    decisions = DecidingValues(source)
     for node, name in _questions(source):
         if not source.runs(node):
             continue

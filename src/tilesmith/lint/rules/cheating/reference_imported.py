@@ -58,7 +58,7 @@ def _message(node: ast.AST, source: KernelSource) -> str:
 
 def _is_task(module: str, source: KernelSource) -> bool:
     last = module.rpartition(".")[2]
-    named = last in TASK_MODULES or last.endswith(TASK_ENDINGS) or last == source.given.task_module
+    named = last in TASK_MODULES or last.endswith(TASK_ENDINGS) or last == source.facts.task_module
     return named and module.partition(".")[0] not in LIBRARIES
 
 

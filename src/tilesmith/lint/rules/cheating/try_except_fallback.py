@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.reach import FUNCTIONS
+from tilesmith.lint.model.host.reachability import FUNCTIONS
 from tilesmith.lint.model.source import HostCode, KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.host_calls import host_calls
+from tilesmith.lint.structure.host_code.host_calls import host_calls
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.constants import device_numbers
+from tilesmith.lint.model.sizes.possible_numbers import device_numbers
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.rules.findings import argument, compile_fault, warning
-from tilesmith.lint.structure.compile_time import is_runtime, shape_sides
+from tilesmith.lint.structure.device_flow.compile_time import is_runtime, shape_sides
 from tilesmith.records import Finding
 
 ROUND_UP = "round up with triton.next_power_of_2 and mask the rest"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.rules.findings import argument, compile_fault
-from tilesmith.lint.structure.compile_time import is_fraction, is_runtime
+from tilesmith.lint.structure.device_flow.compile_time import is_fraction, is_runtime
 from tilesmith.records import Finding
 
 

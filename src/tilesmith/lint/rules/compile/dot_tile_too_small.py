@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.values import DeviceValue, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import Kind, Value
 from tilesmith.lint.rules.findings import argument, compile_fault, warning
-from tilesmith.lint.structure.compile_time import sizes
+from tilesmith.lint.structure.device_flow.compile_time import sizes
 from tilesmith.records import Finding
 
 RULE = "dot-tile-too-small"
@@ -31,7 +31,7 @@ def dot_tile_too_small(source: KernelSource) -> Iterator[Finding]:
 
 def _look_at(source: KernelSource, function: JitFunction, call: ast.Call) -> Iterator[Finding]:
     operands = [argument(call, 0, "input"), argument(call, 1, "other")]
-    left, right = (Value() if operand is None else function.value(operand) for operand in operands)
+    left, right = (DeviceValue() if operand is None else function.value(operand) for operand in operands)
     sides = [left.shape[-1] if left.shape and _is_matrix(left) else None]
     sides += [right.shape[-2] if right.shape and _is_matrix(right) else None]
     depths = [depth for side in sides if (depth := sizes(source, function, side)) is not None]
@@ -57,10 +57,10 @@ def _short(depths: list[frozenset[int]], least: int) -> str | None:
     return f"tl.dot over K = {max(depths[0])} is shorter than any release takes ({least}): {PAD}"
 
 
-def _mismatch(left: Value, right: Value) -> str | None:
+def _mismatch(left: DeviceValue, right: DeviceValue) -> str | None:
     """What no tile size can mend."""
     for value in (left, right):
-        if value.kind is Kind.TENSOR and value.shape is not None and len(value.shape) < 2:
+        if value.kind is ValueKind.TENSOR and value.shape is not None and len(value.shape) < 2:
             return (
                 "tl.dot multiplies matrices, and one operand has fewer than two axes: multiply and tl.sum instead"
             )
@@ -70,7 +70,7 @@ def _mismatch(left: Value, right: Value) -> str | None:
 
 
 def _narrow(
-    source: KernelSource, function: JitFunction, call: ast.Call, left: Value, right: Value
+    source: KernelSource, function: JitFunction, call: ast.Call, left: DeviceValue, right: DeviceValue
 ) -> Iterator[Finding]:
     rows = sizes(source, function, left.shape[-2]) if left.shape and _is_matrix(left) else None
     columns = sizes(source, function, right.shape[-1]) if right.shape and _is_matrix(right) else None
@@ -81,5 +81,5 @@ def _narrow(
             return
 
 
-def _is_matrix(value: Value) -> bool:
+def _is_matrix(value: DeviceValue) -> bool:
     return value.shape is not None and len(value.shape) >= 2

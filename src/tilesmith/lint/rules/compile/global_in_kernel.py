@@ -22,7 +22,7 @@ LONGEST_CHAIN = 5
 
 
 @dataclass
-class Bindings:
+class OuterBindings:
     """Every way a scope binds one name."""
 
     values: list[ast.expr] = field(default_factory=list)
@@ -36,7 +36,7 @@ def global_in_kernel(source: KernelSource) -> Iterator[Finding]:
     """A number, string, list or torch type that is no `tl.constexpr`."""
     if ALLOWING in source.text or "globals()[" in source.text:
         return
-    reader = _Reader(source)
+    reader = _OuterValues(source)
     for function in source.jit_functions:
         own = function.flow.by_name.keys() | set(function.params)
         for node in function.nodes:
@@ -44,10 +44,10 @@ def global_in_kernel(source: KernelSource) -> Iterator[Finding]:
                 yield from reader.complaint(node)
 
 
-class _Reader:
+class _OuterValues:
     def __init__(self, source: KernelSource) -> None:
         self.source = source
-        self._scopes: dict[int, Mapping[str, Bindings]] = {}
+        self._scopes: dict[int, Mapping[str, OuterBindings]] = {}
 
     def is_outer(self, node: ast.Name, function: ast.FunctionDef) -> bool:
         """Bound outside of the kernel; its own defaults and annotations apart."""
@@ -71,7 +71,7 @@ class _Reader:
             else:
                 yield compile_fault(self.source, RULE, node, message)
 
-    def bindings(self, node: ast.Name) -> Bindings | None:
+    def bindings(self, node: ast.Name) -> OuterBindings | None:
         scope = self.source.names.scope_binding(node)
         if scope is None:
             return None
@@ -79,8 +79,8 @@ class _Reader:
             self._scopes[id(scope)] = self._read(scope)
         return self._scopes[id(scope)].get(node.id)
 
-    def _read(self, scope: object) -> Mapping[str, Bindings]:
-        found: dict[str, Bindings] = {}
+    def _read(self, scope: object) -> Mapping[str, OuterBindings]:
+        found: dict[str, OuterBindings] = {}
         scope_of = self.source.names.scope_of
         for node in self.source.syntax.nodes:
             if type(node) in BINDERS and (scope_of.get(node) is scope or type(node) is ast.Global):
@@ -124,26 +124,26 @@ class _Reader:
 BINDERS = frozenset({ast.Assign, ast.AnnAssign, ast.Name, ast.FunctionDef, ast.ClassDef, ast.Global, ast.arg})
 
 
-def _note(node: ast.AST, found: dict[str, Bindings], source: KernelSource) -> None:
+def _note(node: ast.AST, found: dict[str, OuterBindings], source: KernelSource) -> None:
     match node:
         case ast.Assign(targets=[ast.Name(id=name)]):
-            found.setdefault(name, Bindings()).values.append(node.value)
+            found.setdefault(name, OuterBindings()).values.append(node.value)
         case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
-            bound = found.setdefault(name, Bindings())
+            bound = found.setdefault(name, OuterBindings())
             bound.values.append(value)
             bound.annotated = bound.annotated or (source.dotted(node.annotation) or "").endswith("constexpr")
         case ast.Name(id=name) if not isinstance(node.ctx, ast.Load):
             parent = source.syntax.parents[node]
             single = isinstance(parent, ast.Assign) and parent.targets == [node]
             if not single and not isinstance(parent, ast.AnnAssign):
-                found.setdefault(name, Bindings()).opaque = True
+                found.setdefault(name, OuterBindings()).opaque = True
         case ast.ClassDef(name=name) if not node.decorator_list and _is_plain_class(node, source):
-            found.setdefault(name, Bindings()).values.append(ast.copy_location(ast.List([], ast.Load()), node))
+            found.setdefault(name, OuterBindings()).values.append(ast.copy_location(ast.List([], ast.Load()), node))
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
-            found.setdefault(name, Bindings()).opaque = True
+            found.setdefault(name, OuterBindings()).opaque = True
         case ast.Global():
             for name in node.names:
-                found.setdefault(name, Bindings()).opaque = True
+                found.setdefault(name, OuterBindings()).opaque = True
 
 
 def _is_plain_class(node: ast.ClassDef, source: KernelSource) -> bool:

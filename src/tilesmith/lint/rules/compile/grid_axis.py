@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.constants import device_numbers
-from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, Launch
-from tilesmith.lint.model.values import Kind
+from tilesmith.lint.model.device.values import ValueKind
+from tilesmith.lint.model.sizes.possible_numbers import device_numbers
+from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
 from tilesmith.lint.rules.findings import argument, compile_fault, run_fault, warning
-from tilesmith.lint.structure.compile_time import is_fraction
+from tilesmith.lint.structure.device_flow.compile_time import is_fraction
 from tilesmith.records import Finding
 
 AXES = frozenset({0, 1, 2})
@@ -32,7 +32,7 @@ def _wrong_axes(source: KernelSource, function: JitFunction) -> Iterator[Finding
             continue
         axis = argument(call.node, 0, "axis")
         numbers = None if axis is None else device_numbers(source, function, axis)
-        if axis is not None and function.value(axis).kind is Kind.TENSOR:
+        if axis is not None and function.value(axis).kind is ValueKind.TENSOR:
             message = f"the axis of tl.{call.name} must be a constant, but {ast.unparse(axis)} is a run-time value"
             yield compile_fault(source, RULE, call.node, f"{message}: write 0, 1 or 2")
         elif numbers is not None and not numbers & AXES:
@@ -43,7 +43,7 @@ def _wrong_axes(source: KernelSource, function: JitFunction) -> Iterator[Finding
             yield compile_fault(source, RULE, call.node, message)
 
 
-def _wrong_grid(source: KernelSource, launch: Launch, grid: ast.expr) -> Iterator[Finding]:
+def _wrong_grid(source: KernelSource, launch: LaunchSite, grid: ast.expr) -> Iterator[Finding]:
     host = source.host_of(launch)
     grid = _followed(grid, host)
     if isinstance(grid, ast.Lambda):
@@ -55,7 +55,7 @@ def _wrong_grid(source: KernelSource, launch: Launch, grid: ast.expr) -> Iterato
         yield from _wrong_entries(source, launch, grid)
 
 
-def _wrong_entries(source: KernelSource, launch: Launch, grid: ast.Tuple | ast.List) -> Iterator[Finding]:
+def _wrong_entries(source: KernelSource, launch: LaunchSite, grid: ast.Tuple | ast.List) -> Iterator[Finding]:
     if any(isinstance(entry, ast.Starred) for entry in grid.elts):
         return
     if not grid.elts:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
-from tilesmith.lint.model.values import Kind
 from tilesmith.lint.rules.findings import compile_fault
 from tilesmith.records import Finding
 
@@ -29,7 +29,7 @@ def _leaves_loop(function: JitFunction, node: ast.Return) -> bool:
         return False
     above = function.flow.syntax.ancestors(node)
     tests = [part.test for part in above if isinstance(part, ast.If)]
-    return not any(function.value(test).kind is Kind.STATIC for test in tests)
+    return not any(function.value(test).kind is ValueKind.STATIC for test in tests)
 
 
 def _is_read(loop: KernelLoop) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.values import PARAMETER, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import PARAMETER, Kind
 from tilesmith.lint.rules.findings import compile_fault, warning
-from tilesmith.lint.structure.pointer_parameters import is_pointer
+from tilesmith.lint.structure.addresses.pointer_parameters import is_pointer
 from tilesmith.records import Finding
 
 READ = (
@@ -30,9 +30,9 @@ def tensor_indexing(source: KernelSource) -> Iterator[Finding]:
             if type(node) is not ast.Subscript:
                 continue
             base = function.value(node.value)
-            if base.kind is Kind.TENSOR:
+            if base.kind is ValueKind.TENSOR:
                 yield from _block_finding(source, function, node)
-            elif base.kind is Kind.TUPLE:
+            elif base.kind is ValueKind.TUPLE:
                 yield from _tuple_finding(source, function, node)
             elif base == PARAMETER and isinstance(node.value, ast.Name) and node.value.id in function.params:
                 yield from _parameter_finding(source, function, node, node.value.id)
@@ -49,7 +49,7 @@ def _tuple_finding(source: KernelSource, function: JitFunction, node: ast.Subscr
     """Tuples and lists exist only while compiling; releases 3.3 to 3.5 let one assign into them."""
     if isinstance(node.ctx, ast.Store):
         yield warning(RULE, node.lineno, TUPLE_WRITE)
-    elif function.value(node.slice).kind is Kind.TENSOR:
+    elif function.value(node.slice).kind is ValueKind.TENSOR:
         yield compile_fault(source, RULE, node, TUPLE_READ)
 
 
@@ -63,7 +63,7 @@ def _parameter_finding(
     message = POINTER_WRITE if stores else POINTER_READ
     if is_pointer(source, function, name):
         yield compile_fault(source, RULE, node, message)
-    elif stores or function.value(node.slice).kind is Kind.TENSOR:
+    elif stores or function.value(node.slice).kind is ValueKind.TENSOR:
         yield warning(RULE, node.lineno, message)
 
 
@@ -76,7 +76,7 @@ def _selects(index: ast.expr, function: JitFunction) -> bool:
         case ast.Constant():
             return index.value is not None
     known = function.value(index)
-    return known.kind in (Kind.TENSOR, Kind.STATIC) or known == PARAMETER
+    return known.kind in (ValueKind.TENSOR, ValueKind.STATIC) or known == PARAMETER
 
 
 def _is_none(node: ast.expr) -> bool:

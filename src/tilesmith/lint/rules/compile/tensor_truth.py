@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import Kind
 from tilesmith.lint.rules.findings import compile_fault, warning
-from tilesmith.lint.structure.compile_time import is_runtime, may_be_one, sizes
+from tilesmith.lint.structure.device_flow.compile_time import is_runtime, may_be_one, sizes
 from tilesmith.records import Finding
 
 RULE = "tensor-truth"
@@ -41,7 +41,7 @@ def tensor_truth(source: KernelSource) -> Iterator[Finding]:
 
 def _choice(source: KernelSource, function: JitFunction, node: ast.If | ast.While | ast.IfExp) -> Iterator[Finding]:
     test = function.value(node.test)
-    if isinstance(node, ast.While) and test.kind is Kind.STATIC:
+    if isinstance(node, ast.While) and test.kind is ValueKind.STATIC:
         message = f"`while {ast.unparse(node.test)}` never asks the device: test a value that the loop changes"
         yield compile_fault(source, RULE, node, message)
     if not test.is_block or test.shape is None:
@@ -62,7 +62,7 @@ def _number(source: KernelSource, function: JitFunction, node: ast.Call, name: s
     if not isinstance(node.func, ast.Name) or source.names.scope_binding(node.func) is not None:
         return
     given = node.args[0]
-    certain = function.value(given).kind is Kind.TENSOR
+    certain = function.value(given).kind is ValueKind.TENSOR
     if certain or (name in ("float", "int") and is_runtime(source, function, given)):
         message = (
             f"Python's {name}() cannot read {ast.unparse(given)}, which only the device knows: {NUMBERS[name]}"

@@ -18,10 +18,10 @@ def interface_mismatch(source: KernelSource) -> Iterator[Finding]:
     ]
     if len(models) != 1 or models[0].decorator_list:
         return
-    if _takes_no_arguments(models[0], source) and source.given.init_arguments:
-        message = f"ModelNew has no __init__, but the task passes {_counted(source.given.init_arguments)}: add one"
+    if _takes_no_arguments(models[0], source) and source.facts.init_arguments:
+        message = f"ModelNew has no __init__, but the task passes {_counted(source.facts.init_arguments)}: add one"
         yield Finding(RULE, Severity.ERROR, models[0].lineno, message)
-    for name, count in (("__init__", source.given.init_arguments), ("forward", source.given.inputs)):
+    for name, count in (("__init__", source.facts.init_arguments), ("forward", source.facts.inputs)):
         methods = [node for node in models[0].body if isinstance(node, ast.FunctionDef) and node.name == name]
         if len(methods) == 1 and not methods[0].decorator_list and count is not None:
             yield from _compare(methods[0], count)

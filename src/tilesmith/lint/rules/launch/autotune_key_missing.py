@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.call_arguments import keyword
 from tilesmith.lint.model.source import JitFunction, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import keyword
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.pointers import accessed_params
+from tilesmith.lint.structure.addresses.write_operations import accessed_params
 from tilesmith.records import Finding
 
 

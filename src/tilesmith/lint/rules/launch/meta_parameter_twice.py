@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.memory import remembered
-from tilesmith.lint.model.source import Config, JitFunction, KernelSource, Launch
+from tilesmith.lint.model.source import AutotuneConfig, JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.source_cache import cached_per_source
 from tilesmith.lint.rules.findings import run_fault, warning
 from tilesmith.records import Finding
 
@@ -30,7 +30,7 @@ def meta_parameter_twice(source: KernelSource) -> Iterator[Finding]:
                 yield _set_by_heuristic(source, function, launch, name, given)
 
 
-def _tuned_kernel(launch: Launch, source: KernelSource) -> JitFunction | None:
+def _tuned_kernel(launch: LaunchSite, source: KernelSource) -> JitFunction | None:
     """The kernel, when it is certain which one it is."""
     if not launch.direct or not isinstance(launch.node.func, ast.Subscript):
         return None
@@ -43,14 +43,14 @@ def _tuned_kernel(launch: Launch, source: KernelSource) -> JitFunction | None:
     return tuned[0] if own else None
 
 
-@remembered
+@cached_per_source
 def _rebound_names(source: KernelSource) -> frozenset[str]:
     """`kernel = wrap(kernel)` may change everything."""
     names = (node for node in source.syntax.nodes if type(node) is ast.Name)
     return frozenset(node.id for node in names if isinstance(node.ctx, ast.Store))
 
 
-def _set_by_launch(launch: Launch, function: JitFunction) -> dict[str, ast.expr]:
+def _set_by_launch(launch: LaunchSite, function: JitFunction) -> dict[str, ast.expr]:
     """By position, as far as no star comes before, and by keyword."""
     named = {keyword.arg: keyword.value for keyword in launch.node.keywords if keyword.arg}
     positional: list[ast.expr] = []
@@ -70,14 +70,14 @@ def _set_by_every_config(name: str, function: JitFunction) -> bool:
     return all(name in config.meta for config in tuner.configs)
 
 
-def _leaves_open(config: Config, option: str) -> bool:
+def _leaves_open(config: AutotuneConfig, option: str) -> bool:
     """`num_warps=None` leaves it to the launch."""
     value = config.options.get(option)
     return isinstance(value, ast.Constant) and value.value is None
 
 
 def _set_by_heuristic(
-    source: KernelSource, function: JitFunction, launch: Launch, name: str, given: ast.expr
+    source: KernelSource, function: JitFunction, launch: LaunchSite, name: str, given: ast.expr
 ) -> Finding:
     if any(given is argument for argument in launch.node.args):
         message = f"{name} is set by a heuristic and again by position: drop one"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.source import HostCode, KernelSource, Launch
+from tilesmith.lint.model.source import HostCode, KernelSource, LaunchSite
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.pointers import ACCUMULATING, UNKNOWN_WRITE, writes_of
+from tilesmith.lint.structure.addresses.write_operations import ACCUMULATING, UNKNOWN_WRITE, writes_of
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -24,7 +24,7 @@ def output_not_written(source: KernelSource) -> Iterator[Finding]:
     starting = {launch.function for launch in source.launches}
     for host in source.live_hosts:
         if host.node in starting:
-            reader = _Uses(host, source, launches)
+            reader = _OutputUses(host, source, launches)
             for name in reader.unfilled():
                 if message := reader.fault(name):
                     yield warning("output-not-written", host.flow.by_name[name][0].line, message)
@@ -38,10 +38,10 @@ def _is_unfilled(value: ast.AST, source: KernelSource) -> bool:
     return dotted in UNFILLED_FUNCTIONS or (dotted is None and method in UNFILLED_METHODS)
 
 
-class _Uses:
+class _OutputUses:
     """What happens to the names of one function."""
 
-    def __init__(self, host: HostCode, source: KernelSource, launches: dict[ast.Call, Launch]) -> None:
+    def __init__(self, host: HostCode, source: KernelSource, launches: dict[ast.Call, LaunchSite]) -> None:
         self.host, self.source, self.launches = host, source, launches
         self.uses: dict[str, list[ast.Name]] = {}
         for node in source.syntax.inside(*host.node.body):
@@ -92,11 +92,11 @@ class _Uses:
         inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
         return next((node for node in above if isinstance(node, inner)), None) is not self.host.node
 
-    def _launch_with(self, parent: ast.AST) -> Launch | None:
+    def _launch_with(self, parent: ast.AST) -> LaunchSite | None:
         call = self.source.syntax.parents[parent] if isinstance(parent, ast.keyword) else parent
         return self.launches.get(call) if isinstance(call, ast.Call) else None
 
-    def _written_by(self, launch: Launch, use: ast.Name) -> frozenset[str] | None:
+    def _written_by(self, launch: LaunchSite, use: ast.Name) -> frozenset[str] | None:
         kernels = [function for name in launch.kernels for function in self.source.jit_named(name)]
         found: frozenset[str] = frozenset()
         for kernel in kernels:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilesmith.lint.model.call_arguments import keyword
 from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.model.syntax.call_arguments import keyword
 from tilesmith.lint.rules.findings import warning
 from tilesmith.records import Finding
 

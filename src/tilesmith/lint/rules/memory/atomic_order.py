@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.call_arguments import argument
 from tilesmith.lint.model.source import KernelLoop, KernelSource, LanguageCall
+from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.accesses import expansion_of
-from tilesmith.lint.structure.addresses import Expansion
-from tilesmith.lint.structure.element_types import element_types
-from tilesmith.lint.structure.frames import Frame, frames_of
-from tilesmith.lint.structure.numbers import literal
+from tilesmith.lint.structure.addresses.accesses import expansion_of
+from tilesmith.lint.structure.addresses.expansion import AddressExpansion
+from tilesmith.lint.structure.device_flow.call_frames import CallFrame, frames_of
+from tilesmith.lint.structure.device_flow.element_types import element_types
+from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.vocabulary import DOTS, LOADS, words
 from tilesmith.records import Finding
 
@@ -40,7 +40,7 @@ def atomic_order(source: KernelSource) -> Iterator[Finding]:
     """Each line once, kernel by kernel."""
     expansion = expansion_of(source)
     seen: set[int] = set()
-    groups: dict[Frame, list[Frame]] = {}
+    groups: dict[CallFrame, list[CallFrame]] = {}
     for frame in frames_of(source):
         groups.setdefault(frame.root, []).append(frame)
     for frames in groups.values():
@@ -50,14 +50,14 @@ def atomic_order(source: KernelSource) -> Iterator[Finding]:
                 yield warning(RULE, line, message)
 
 
-def _sums(frames: list[Frame], expansion: Expansion, source: KernelSource) -> Iterator[tuple[int, str]]:
+def _sums(frames: list[CallFrame], expansion: AddressExpansion, source: KernelSource) -> Iterator[tuple[int, str]]:
     for frame in frames:
         for call in frame.function.calls_of("atomic_add"):
             if _adds_floats(call, frame, expansion, source):
                 yield call.line, SUMS
 
 
-def _adds_floats(call: LanguageCall, frame: Frame, expansion: Expansion, source: KernelSource) -> bool:
+def _adds_floats(call: LanguageCall, frame: CallFrame, expansion: AddressExpansion, source: KernelSource) -> bool:
     """A counter adds whole numbers, or its old value is used; what is loaded or multiplied counts as float."""
     value = argument(call.node, 1, "val")
     function = frame.function
@@ -74,7 +74,7 @@ def _adds_floats(call: LanguageCall, frame: Frame, expansion: Expansion, source:
     return known.startswith(("float", "bfloat")) or loaded or written
 
 
-def _bases(call: LanguageCall, frame: Frame, expansion: Expansion) -> list[str]:
+def _bases(call: LanguageCall, frame: CallFrame, expansion: AddressExpansion) -> list[str]:
     """The kernel's parameter an address starts from."""
     pointer = argument(call.node, 0, "pointer")
     if pointer is None:
@@ -86,7 +86,7 @@ def _bases(call: LanguageCall, frame: Frame, expansion: Expansion) -> list[str]:
     return []
 
 
-def _flags(frames: list[Frame], expansion: Expansion) -> Iterator[tuple[int, str]]:
+def _flags(frames: list[CallFrame], expansion: AddressExpansion) -> Iterator[tuple[int, str]]:
     """Waits first; then whatever else touches what is waited for."""
     waits = [(call, frame) for frame in frames for loop in frame.function.loops for call in _waits(loop, frame)]
     flags = {name for call, frame in waits for name in _bases(call, frame, expansion)}
@@ -104,7 +104,7 @@ def _flags(frames: list[Frame], expansion: Expansion) -> Iterator[tuple[int, str
                     yield call.line, RELAXED_FLAG
 
 
-def _waits(loop: KernelLoop, frame: Frame) -> Iterator[LanguageCall]:
+def _waits(loop: KernelLoop, frame: CallFrame) -> Iterator[LanguageCall]:
     """Reads of one place again and again: `while tl.load(flag) == 0: pass`.
 
     A volatile load sees changes; those who use it hand over flag and value in one word.

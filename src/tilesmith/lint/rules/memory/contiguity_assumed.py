@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.source import HostCode, KernelSource, Launch
+from tilesmith.lint.model.source import HostCode, KernelSource, LaunchSite
 from tilesmith.lint.rules.findings import info
-from tilesmith.lint.structure.accesses import by_kernel, expansion_of
-from tilesmith.lint.structure.arguments import MOST_LAUNCHES
-from tilesmith.lint.structure.host_calls import host_calls
+from tilesmith.lint.structure.addresses.accesses import by_kernel, expansion_of
+from tilesmith.lint.structure.host_code.host_calls import host_calls
+from tilesmith.lint.structure.launches.launch_arguments import MOST_LAUNCHES
 from tilesmith.records import Finding
 
 RULE = "contiguity-assumed"
@@ -35,7 +35,7 @@ def contiguity_assumed(source: KernelSource) -> Iterator[Finding]:
                     yield info(RULE, node.lineno, _message(node.id))
 
 
-def _is_raw(name: str, launch: Launch, source: KernelSource) -> bool:
+def _is_raw(name: str, launch: LaunchSite, source: KernelSource) -> bool:
     host = source.host_of(launch)
     return host is not None and _comes_raw(name, host, source, DEEPEST_CALL)
 

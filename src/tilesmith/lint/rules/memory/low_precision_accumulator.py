@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.call_arguments import argument
-from tilesmith.lint.model.flow import Binding, operands
-from tilesmith.lint.model.inference import LANGUAGE
+from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import argument
+from tilesmith.lint.model.syntax.flow import Binding, operands
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.arguments import MOST_LAUNCHES
-from tilesmith.lint.structure.element_types import element_types
-from tilesmith.lint.structure.frames import Frame, frames_of
+from tilesmith.lint.structure.device_flow.call_frames import CallFrame, frames_of
+from tilesmith.lint.structure.device_flow.element_types import element_types
+from tilesmith.lint.structure.launches.launch_arguments import MOST_LAUNCHES
 from tilesmith.records import Finding
 
 RULE = "low-precision-accumulator"
@@ -30,14 +30,14 @@ def low_precision_accumulator(source: KernelSource) -> Iterator[Finding]:
                 yield warning(RULE, line, message)
 
 
-def _dots(frame: Frame, source: KernelSource) -> Iterator[tuple[int, str]]:
+def _dots(frame: CallFrame, source: KernelSource) -> Iterator[tuple[int, str]]:
     for call in frame.function.calls_of("dot"):
         kind = argument(call.node, 6, "out_dtype")
         if kind is not None and (name := _half(kind, frame, source)):
             yield call.line, f"this tl.dot returns {name}: {REMEDY}"
 
 
-def _sums(frame: Frame) -> Iterator[tuple[int, str]]:
+def _sums(frame: CallFrame) -> Iterator[tuple[int, str]]:
     """`tl.sum` adds in the type of its tile."""
     for call in frame.function.calls_of("sum"):
         tile = argument(call.node, 0, "input")
@@ -46,7 +46,7 @@ def _sums(frame: Frame) -> Iterator[tuple[int, str]]:
             yield call.line, f"this tl.sum adds up in {kind}: {REMEDY}"
 
 
-def _totals(frame: Frame, source: KernelSource) -> Iterator[tuple[int, str]]:
+def _totals(frame: CallFrame, source: KernelSource) -> Iterator[tuple[int, str]]:
     """Loop by loop, each name that grows by addition; reported where it starts."""
     function = frame.function
     for loop in function.loops:
@@ -76,7 +76,7 @@ def _adds(binding: Binding, name: str, function: JitFunction) -> bool:
     return dot and name in function.flow.syntax.names(value)
 
 
-def _kind(start: Binding, frame: Frame, source: KernelSource) -> str:
+def _kind(start: Binding, frame: CallFrame, source: KernelSource) -> str:
     known = frame.function.value(start.value).dtype
     if known in HALF:
         return known
@@ -86,7 +86,7 @@ def _kind(start: Binding, frame: Frame, source: KernelSource) -> str:
     return ""
 
 
-def _half(kind: ast.expr, frame: Frame, source: KernelSource) -> str:
+def _half(kind: ast.expr, frame: CallFrame, source: KernelSource) -> str:
     """`float16` for `tl.float16`, for a parameter the host fills with it, and for the type of a half tensor."""
     dotted = source.dotted(kind) or ""
     if dotted.startswith(LANGUAGE):
@@ -103,7 +103,7 @@ def _half(kind: ast.expr, frame: Frame, source: KernelSource) -> str:
     return ""
 
 
-def _passed_by_host(name: str, frame: Frame, source: KernelSource) -> str:
+def _passed_by_host(name: str, frame: CallFrame, source: KernelSource) -> str:
     for launch in source.launches_of(frame.kernel)[:MOST_LAUNCHES]:
         passed = (launch.bound_to(frame.kernel) or {}).get(name)
         dotted = (source.dotted(passed) or "").rpartition(".")[2] if passed is not None else ""

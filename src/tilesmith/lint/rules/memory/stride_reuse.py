@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.accesses import Access, by_kernel, expansion_of
-from tilesmith.lint.structure.addresses import Expansion
-from tilesmith.lint.structure.arguments import MOST_LAUNCHES
-from tilesmith.lint.structure.host_tensors import HostTensors
+from tilesmith.lint.structure.addresses.accesses import KernelAccess, by_kernel, expansion_of
+from tilesmith.lint.structure.addresses.expansion import AddressExpansion
+from tilesmith.lint.structure.host_code.host_tensors import HostTensors
+from tilesmith.lint.structure.launches.launch_arguments import MOST_LAUNCHES
 from tilesmith.records import Finding
 
 
-class Stride(NamedTuple):
+class TensorStride(NamedTuple):
     """`tensor.stride(axis)`."""
 
     tensor: ast.expr
@@ -35,7 +35,7 @@ def stride_reuse(source: KernelSource) -> Iterator[Finding]:
                 yield from _judge(source, host, bound, scales)
 
 
-def _scales(accesses: list[Access], expansion: Expansion) -> Mapping[str, list[str]]:
+def _scales(accesses: list[KernelAccess], expansion: AddressExpansion) -> Mapping[str, list[str]]:
     """For each pointer parameter the plain parameters that its addresses are scaled with.
 
     An address that may start from one of several pointers says nothing about any of them.
@@ -83,7 +83,7 @@ def _judge(
                 break
 
 
-def _stride(node: ast.expr, host: HostCode) -> Stride | None:
+def _stride(node: ast.expr, host: HostCode) -> TensorStride | None:
     match node:
         case ast.Call(func=ast.Attribute(attr="stride", value=tensor), args=[axis]):
             return _numbered(tensor, axis)
@@ -96,15 +96,15 @@ def _stride(node: ast.expr, host: HostCode) -> Stride | None:
     return None
 
 
-def _numbered(tensor: ast.expr, axis: ast.expr) -> Stride | None:
+def _numbered(tensor: ast.expr, axis: ast.expr) -> TensorStride | None:
     sign = -1 if isinstance(axis, ast.UnaryOp) else 1
     number = axis.operand if isinstance(axis, ast.UnaryOp) else axis
     if isinstance(number, ast.Constant) and isinstance(number.value, int):
-        return Stride(tensor, sign * number.value)
+        return TensorStride(tensor, sign * number.value)
     return None
 
 
-def _differs(tensor: ast.expr, stride: Stride, tensors: HostTensors) -> bool:
+def _differs(tensor: ast.expr, stride: TensorStride, tensors: HostTensors) -> bool:
     """Certainly another layout: a fresh tensor against a transposed view, or other sizes behind the axis."""
     if ast.dump(tensor) == ast.dump(stride.tensor):
         return False
@@ -118,7 +118,7 @@ def _differs(tensor: ast.expr, stride: Stride, tensors: HostTensors) -> bool:
     return (own.fresh or other.fresh) and _sizes_differ(tensor, stride, tensors)
 
 
-def _sizes_differ(tensor: ast.expr, stride: Stride, tensors: HostTensors) -> bool:
+def _sizes_differ(tensor: ast.expr, stride: TensorStride, tensors: HostTensors) -> bool:
     mine, theirs = tensors.dims(tensor), tensors.dims(stride.tensor)
     if mine is None or theirs is None or not -len(theirs) <= stride.axis < len(theirs):
         return False
@@ -129,7 +129,7 @@ def _sizes_differ(tensor: ast.expr, stride: Stride, tensors: HostTensors) -> boo
     return sizes[0] != sizes[1] and "_" not in sizes[0] + sizes[1]
 
 
-def _message(tensor: ast.expr, stride: Stride, given: ast.expr) -> str:
+def _message(tensor: ast.expr, stride: TensorStride, given: ast.expr) -> str:
     return (
         f"{ast.unparse(given)} is used to address {ast.unparse(tensor)}, which has another layout than "
         f"{ast.unparse(stride.tensor)}: pass the strides of {ast.unparse(tensor)} itself"

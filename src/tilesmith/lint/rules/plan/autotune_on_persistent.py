@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.kernel_type import kernel_type
-from tilesmith.lint.structure.synchronization import waits_for_others
+from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
+from tilesmith.lint.structure.kernel_kinds.synchronization import waits_for_others
 from tilesmith.records import Finding
 
 

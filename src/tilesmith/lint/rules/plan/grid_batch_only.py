@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.hidden_loops import serial_time_loops
+from tilesmith.lint.structure.recurrence.serial_hidden_units import serial_time_loops
 from tilesmith.records import Finding
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.values import Shape
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.model.values import Shape
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.kernel_type import kernel_type
-from tilesmith.lint.structure.summed_products import SummedProduct, summed_products
+from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
+from tilesmith.lint.structure.reductions.summed_products import SummedProduct, summed_products
 from tilesmith.records import Finding
 
 Axes = frozenset[int]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.carried_blocks import carried_blocks
+from tilesmith.lint.structure.recurrence.carried_blocks import carried_blocks
 from tilesmith.records import Finding
 
 MOST_REGISTERS = 255

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.host_loops import Purpose, find_launch_loops
-from tilesmith.lint.structure.launch_count import count_launches
+from tilesmith.lint.structure.host_loops.launch_loops import LoopPurpose, find_launch_loops
+from tilesmith.lint.structure.launches.launch_count import count_launches
 from tilesmith.records import Finding
 
 RULE = "small-launch-count"
@@ -18,13 +18,13 @@ MANY_LAUNCHES = 20
 def small_launch_count(source: KernelSource) -> Iterator[Finding]:
     """More launches than planned, a launch for every item of the data, or very many of them."""
     for loop in find_launch_loops(source):
-        if loop.purpose is Purpose.ITEMS:
+        if loop.purpose is LoopPurpose.ITEMS:
             message = (
                 "a Python loop launches a kernel for every item of a tensor: make the items a grid axis, "
                 "so that one launch does them all"
             )
             yield warning(RULE, loop.line, message)
-    planned = source.given.planned_launches
+    planned = source.facts.planned_launches
     allowed = MANY_LAUNCHES - 1 if planned is None else planned
     count = count_launches(source)
     if count > allowed:

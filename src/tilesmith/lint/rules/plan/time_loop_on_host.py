@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.host_loops import find_time_loops
+from tilesmith.lint.structure.host_loops.launch_loops import find_time_loops
 from tilesmith.records import Finding
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.operations import literal_int
+from tilesmith.lint.model.device.operations import literal_int
+from tilesmith.lint.model.device.values import Dim, Shape, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource, LanguageCall
-from tilesmith.lint.model.values import Dim, Kind, Shape
 from tilesmith.lint.rules.findings import argument, compile_fault
-from tilesmith.lint.structure.compile_time import sizes
+from tilesmith.lint.structure.device_flow.compile_time import sizes
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -33,10 +33,15 @@ def _wrong_axis(function: JitFunction, call: LanguageCall) -> str | None:
     if not call.node.args:
         return None
     value = function.value(call.node.args[0])
-    if call.name == "trans" and len(call.node.args) == 1 and value.kind is Kind.TENSOR and value.rank in (0, 1):
+    if (
+        call.name == "trans"
+        and len(call.node.args) == 1
+        and value.kind is ValueKind.TENSOR
+        and value.rank in (0, 1)
+    ):
         return "tl.trans needs a block with two axes: a single axis has nothing to swap"
     axis = literal_int(argument(call.node, 1, "axis")) if call.name in WITH_AXIS else None
-    if axis is None or value.kind is not Kind.TENSOR or not value.shape:
+    if axis is None or value.kind is not ValueKind.TENSOR or not value.shape:
         return None
     rank = len(value.shape)
     if -rank <= axis < rank:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.compilation import STATIC_RANGE, static_turns
-from tilesmith.lint.model.constants import device_numbers
+from tilesmith.lint.model.device.certain_compilation import STATIC_RANGE, static_turns
+from tilesmith.lint.model.sizes.possible_numbers import device_numbers
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.rules.findings import argument, compile_fault, warning
-from tilesmith.lint.structure.compile_time import is_fraction, is_runtime, may_be_one, shape_sides
+from tilesmith.lint.structure.device_flow.compile_time import is_fraction, is_runtime, may_be_one, shape_sides
 from tilesmith.lint.vocabulary import REDUCTIONS, SCANS
 from tilesmith.records import Finding
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.inference import Change
+from tilesmith.lint.model.device.inference import ValueChange
+from tilesmith.lint.model.device.values import DeviceValue, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import Kind, Value
 from tilesmith.lint.rules.findings import compile_fault, warning
 from tilesmith.records import Finding
 
 RULE = "python-in-kernel"
-WHOLE = Value(Kind.TENSOR, (), "int32")
+WHOLE = DeviceValue(ValueKind.TENSOR, (), "int32")
 LONGEST_CHAIN = 8
 FLOATS = frozenset({"float16", "bfloat16", "float32", "float64"})
 
@@ -31,9 +31,9 @@ def changed_types(source: KernelSource) -> Iterator[Finding]:
                     yield warning(RULE, region.lineno, f"{message}, or Triton refuses to change its type")
 
 
-def _complaint(change: Change) -> str | None:
+def _complaint(change: ValueChange) -> str | None:
     before, after = change.before, change.after
-    if before.kind is not Kind.TENSOR or after.kind is not Kind.TENSOR:
+    if before.kind is not ValueKind.TENSOR or after.kind is not ValueKind.TENSOR:
         return None
     if before.shape is not None and after.shape is not None and len(before.shape) != len(after.shape):
         return (
@@ -46,13 +46,13 @@ def _complaint(change: Change) -> str | None:
     return None
 
 
-def _size(value: Value) -> str:
+def _size(value: DeviceValue) -> str:
     return "a single value" if not value.shape else f"a block of rank {len(value.shape)}"
 
 
-def _turns_to_float(function: JitFunction, region: ast.stmt, change: Change) -> bool:
+def _turns_to_float(function: JitFunction, region: ast.stmt, change: ValueChange) -> bool:
     """`total += tl.sum(x)` where total starts as 0 and x was loaded with `other=0.0`."""
-    if change.before != WHOLE or change.after.dtype or change.after.kind is not Kind.TENSOR:
+    if change.before != WHOLE or change.after.dtype or change.after.kind is not ValueKind.TENSOR:
         return False
     syntax = function.flow.syntax
     values = [b.value for b in function.flow.by_name.get(change.name, ()) if syntax.contains(region, b.value)]

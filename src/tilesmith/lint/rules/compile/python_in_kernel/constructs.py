@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from tilesmith.lint.model.inference import DEVICE_RANGES
+from tilesmith.lint.model.device.inference import DEVICE_RANGES
+from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import Kind
 from tilesmith.lint.rules.findings import compile_fault, info
-from tilesmith.lint.structure.compile_time import is_fraction, is_launched, is_runtime
+from tilesmith.lint.structure.device_flow.compile_time import is_fraction, is_launched, is_runtime
 from tilesmith.records import Finding, Severity
 
 RULE = "python-in-kernel"
@@ -75,12 +75,12 @@ def _operator(source: KernelSource, function: JitFunction, node: ast.AST) -> Ite
         yield compile_fault(source, RULE, node, "Triton cannot compile `@`: use tl.dot(a, b)")
     elif isinstance(node.op, ast.Pow):
         sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-        if any(function.value(side).kind is Kind.TENSOR for side in sides):
+        if any(function.value(side).kind is ValueKind.TENSOR for side in sides):
             yield compile_fault(source, RULE, node, POWER)
     elif word := WHOLE_ONLY.get(type(node.op)):
         sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
         known = [function.value(side) for side in sides]
-        if any(value.kind is Kind.TENSOR and value.dtype in FLOATS for value in known):
+        if any(value.kind is ValueKind.TENSOR and value.dtype in FLOATS for value in known):
             yield compile_fault(source, RULE, node, f"`{word}` takes whole numbers, not {FLOATS_TEXT}")
 
 
@@ -165,9 +165,9 @@ def _call(source: KernelSource, function: JitFunction, node: ast.AST) -> Iterato
     assert isinstance(node, ast.Call)
     match node.func:
         case ast.Attribute(value=base, attr="append" | "extend" | "insert"):
-            if function.value(base).kind is Kind.TUPLE or _is_list(function, base):
+            if function.value(base).kind is ValueKind.TUPLE or _is_list(function, base):
                 yield compile_fault(source, RULE, node, APPENDING)
-        case ast.Name(id="print") if node.args and function.value(node.args[0]).kind is Kind.TENSOR:
+        case ast.Name(id="print") if node.args and function.value(node.args[0]).kind is ValueKind.TENSOR:
             if source.names.scope_binding(node.func) is None:
                 yield compile_fault(source, RULE, node, PRINTING)
 

@@ -6,11 +6,11 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from tilesmith.lint.model.inference import LANGUAGE
+from tilesmith.lint.model.device.inference import LANGUAGE
+from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import Kind
 from tilesmith.lint.rules.findings import compile_fault, info
-from tilesmith.lint.structure.compile_time import is_launched
+from tilesmith.lint.structure.device_flow.compile_time import is_launched
 from tilesmith.lint.vocabulary import LANGUAGE_NAMES, TORCH_TYPES, words
 from tilesmith.records import Finding, Severity
 
@@ -74,7 +74,7 @@ def _refused_on_reading(source: KernelSource, function: JitFunction, node: ast.e
 
 
 def _math_call(source: KernelSource, function: JitFunction, node: ast.Call, tail: str) -> Iterator[Finding]:
-    if any(function.value(argument).kind is Kind.TENSOR for argument in node.args):
+    if any(function.value(argument).kind is ValueKind.TENSOR for argument in node.args):
         known = f"tl.{tail}" if tail in LANGUAGE_NAMES else "functions of triton.language"
         message = f"math.{tail} takes Python numbers, not tensors: use {known}"
         yield compile_fault(source, RULE, node, message)

@@ -7,10 +7,10 @@ import builtins
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from tilesmith.lint.model.names import Scope
 from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.model.syntax.names import NameScope
 from tilesmith.lint.rules.findings import compile_fault, run_fault, warning
-from tilesmith.lint.structure.compile_time import is_device_code
+from tilesmith.lint.structure.device_flow.compile_time import is_device_code
 from tilesmith.records import Finding
 
 RULE = "undefined-name"
@@ -91,7 +91,7 @@ def _message(source: KernelSource, node: ast.Name) -> str:
 
 def _visible(source: KernelSource, node: ast.Name) -> list[str]:
     found: list[str] = []
-    scope: Scope | None = source.names.scope_of[node]
+    scope: NameScope | None = source.names.scope_of[node]
     while scope is not None:
         found += scope.bindings
         scope = scope.parent

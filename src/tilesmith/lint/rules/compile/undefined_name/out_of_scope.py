@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from tilesmith.lint.model.flow import target_names
-from tilesmith.lint.model.inference import DEVICE_RANGES
+from tilesmith.lint.model.device.inference import DEVICE_RANGES
+from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import Kind
+from tilesmith.lint.model.syntax.flow import target_names
 from tilesmith.lint.rules.findings import compile_fault, warning
-from tilesmith.lint.structure.compile_time import is_runtime
+from tilesmith.lint.structure.device_flow.compile_time import is_runtime
 from tilesmith.records import Finding
 
 RULE = "undefined-name"
@@ -27,10 +27,10 @@ Bound = frozenset[str]
 def out_of_scope_names(source: KernelSource) -> Iterator[Finding]:
     """Read where they no longer are."""
     for function in source.jit_functions:
-        yield from _Reader(source, function).findings()
+        yield from _BoundNames(source, function).findings()
 
 
-class _Reader:
+class _BoundNames:
     """Follows which names can be bound at each place; in doubt a name is."""
 
     def __init__(self, source: KernelSource, function: JitFunction) -> None:
@@ -79,7 +79,7 @@ class _Reader:
     def branch(self, statement: ast.If, bound: Bound) -> Bound:
         one, other = (self.block(body, bound) for body in (statement.body, statement.orelse))
         single = (one ^ other) - bound
-        if self.function.value(statement.test).kind is Kind.TENSOR:
+        if self.function.value(statement.test).kind is ValueKind.TENSOR:
             self.region(single, ONE_ARM)
             return one & other
         if single and self.asks_parameter(statement.test):
@@ -89,7 +89,7 @@ class _Reader:
 
     def asks_parameter(self, test: ast.expr) -> bool:
         """`n > 0`, and not `bias is not None`, which the compiler knows."""
-        if self.function.value(test).kind is Kind.STATIC:
+        if self.function.value(test).kind is ValueKind.STATIC:
             return False
         sides = [test.left, *test.comparators] if isinstance(test, ast.Compare) else [test]
         return any(is_runtime(self.source, self.function, side) for side in sides)

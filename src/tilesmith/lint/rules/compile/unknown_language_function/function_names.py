@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from tilesmith.lint.model.inference import LANGUAGE
+from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.releases import LIBDEVICE_NAMES
 from tilesmith.lint.rules.findings import compile_fault, run_fault
-from tilesmith.lint.structure.compile_time import is_device_code
+from tilesmith.lint.structure.device_flow.compile_time import is_device_code
 from tilesmith.lint.vocabulary import LANGUAGE_NAMES, MATH_NAMES
 from tilesmith.records import Finding
 

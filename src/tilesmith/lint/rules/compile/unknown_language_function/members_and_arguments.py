@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.values import PARAMETER, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource, LanguageCall
-from tilesmith.lint.model.values import PARAMETER, Kind
 from tilesmith.lint.releases import SIGNATURES, TENSOR_MEMBERS
 from tilesmith.lint.rules.findings import argument, compile_fault
-from tilesmith.lint.structure.pointer_parameters import is_pointer
+from tilesmith.lint.structure.addresses.pointer_parameters import is_pointer
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -65,7 +65,7 @@ def _is_missing(source: KernelSource, function: JitFunction, node: ast.Attribute
     base = function.value(node.value)
     if base == PARAMETER and isinstance(node.value, ast.Name) and node.value.id in function.params:
         return is_pointer(source, function, node.value.id)
-    return base.kind is Kind.TENSOR and not side
+    return base.kind is ValueKind.TENSOR and not side
 
 
 def _short_type(function: JitFunction, call: LanguageCall) -> str | None:
@@ -87,7 +87,7 @@ def _wrong_access(function: JitFunction, call: LanguageCall) -> str | None:
     if call.name == "load" and fill is not None and not _is_none(fill) and (mask is None or _is_none(mask)):
         return "tl.load takes other= only together with mask=: add the mask, or drop other"
     address = function.value(call.node.args[0])
-    if address.kind is not Kind.TENSOR or address.dtype not in ("int32", "int64"):
+    if address.kind is not ValueKind.TENSOR or address.dtype not in ("int32", "int64"):
         return None
     text = ast.unparse(call.node.args[0])[:60]
     return f"tl.{call.name} needs an address, and {text} is a number: add it to the pointer"

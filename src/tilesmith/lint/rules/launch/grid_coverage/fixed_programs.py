@@ -5,19 +5,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.constants import device_numbers, host_numbers
-from tilesmith.lint.model.memory import remembered
+from tilesmith.lint.model.sizes.possible_numbers import device_numbers, host_numbers
 from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.model.source_cache import cached_per_source
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.launch.grid_coverage.started_kernels import Started
+from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel
 from tilesmith.lint.rules.launch.grid_coverage.tile_sizes import tile_on
-from tilesmith.lint.structure.tiles import axes_asked
+from tilesmith.lint.structure.tiles.program_tiles import axes_asked
 from tilesmith.records import Finding
 
 HARDWARE = "multi_processor_count"
 
 
-def fixed_numbers_of_programs(started: Started) -> Iterator[Finding]:
+def fixed_numbers_of_programs(started: StartedKernel) -> Iterator[Finding]:
     """Only kernels without any loop: with one, a program may well go on."""
     if any(part.loops for part in started.source.with_callees(started.kernel)):
         return
@@ -38,7 +38,7 @@ def fixed_numbers_of_programs(started: Started) -> Iterator[Finding]:
             yield warning("grid-coverage", value.lineno, message)
 
 
-def _is_too_small_block(number: int, value: ast.expr, started: Started) -> bool:
+def _is_too_small_block(number: int, value: ast.expr, started: StartedKernel) -> bool:
     """A literal count times a literal tile, masked by a size that only the data tells."""
     if not isinstance(value, (ast.Constant, ast.Name, ast.Attribute)):
         return False
@@ -51,7 +51,7 @@ def _is_too_small_block(number: int, value: ast.expr, started: Started) -> bool:
     return any(host_numbers(started.source, started.grid.host, started.bound[name]) is None for name in sizes)
 
 
-def _compared(started: Started) -> list[str]:
+def _compared(started: StartedKernel) -> list[str]:
     """Run-time parameters that a block's positions are compared with."""
     function = started.kernel
     tests = [n for n in function.nodes if isinstance(n, ast.Compare) and len(n.ops) == 1]
@@ -59,7 +59,7 @@ def _compared(started: Started) -> list[str]:
     return [end.id for end in ends if isinstance(end, ast.Name) and end.id in function.params]
 
 
-def _is_capped(value: ast.expr, started: Started) -> bool:
+def _is_capped(value: ast.expr, started: StartedKernel) -> bool:
     """The number of multiprocessors, or the smaller of that (or of a literal) and what the data asks for."""
     match value:
         case ast.Call(func=ast.Name(id="min"), args=[one, other]):
@@ -71,11 +71,11 @@ def _is_capped(value: ast.expr, started: Started) -> bool:
     return _is_hardware(value, started)
 
 
-def _is_limit(value: ast.expr, started: Started) -> bool:
+def _is_limit(value: ast.expr, started: StartedKernel) -> bool:
     return _is_hardware(value, started) or host_numbers(started.source, started.grid.host, value) is not None
 
 
-def _is_hardware(value: ast.expr, started: Started) -> bool:
+def _is_hardware(value: ast.expr, started: StartedKernel) -> bool:
     """The count itself, under whatever name; no quotient and no sum of it."""
     meant = started.grid.resolved(value)
     if isinstance(meant, ast.Attribute):
@@ -83,7 +83,7 @@ def _is_hardware(value: ast.expr, started: Started) -> bool:
     return False
 
 
-@remembered
+@cached_per_source
 def _hardware_members(source: KernelSource) -> frozenset[str]:
     """`num_sms` after `self.num_sms = properties.multi_processor_count`."""
     assignments = [node for node in source.syntax.nodes if isinstance(node, ast.Assign)]
@@ -91,7 +91,7 @@ def _hardware_members(source: KernelSource) -> frozenset[str]:
     return frozenset(target.attr for a in kept for target in a.targets if isinstance(target, ast.Attribute))
 
 
-def _is_told(value: ast.expr, started: Started) -> bool:
+def _is_told(value: ast.expr, started: StartedKernel) -> bool:
     """The kernel gets the count, or a share made from it, as an argument."""
     host = started.grid.host
     if host is None or not started.bound:

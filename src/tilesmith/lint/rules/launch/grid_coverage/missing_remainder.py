@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.memory import remembered
 from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.model.source_cache import cached_per_source
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.launch.grid_coverage.started_kernels import Started, is_cdiv
-from tilesmith.lint.structure.tiles import arange_sizes, walks_on
+from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel, is_cdiv
+from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, walks_on
 from tilesmith.records import Finding
 
 
-def remainders_left_out(started: Started) -> Iterator[Finding]:
+def remainders_left_out(started: StartedKernel) -> Iterator[Finding]:
     for axis in started.grid.axes:
         for division in _floor_divisions(axis, started):
             tile = started.parameter_for(division.right)
@@ -26,7 +26,7 @@ def remainders_left_out(started: Started) -> Iterator[Finding]:
             yield warning("grid-coverage", division.lineno, message)
 
 
-def _floor_divisions(value: ast.expr, started: Started, depth: int = 8) -> Iterator[ast.BinOp]:
+def _floor_divisions(value: ast.expr, started: StartedKernel, depth: int = 8) -> Iterator[ast.BinOp]:
     """Those that nothing rounds up again: not in a sum, not negated, not inside triton.cdiv."""
     match value:
         case ast.BinOp(op=ast.FloorDiv()):
@@ -46,13 +46,13 @@ def _floor_divisions(value: ast.expr, started: Started, depth: int = 8) -> Itera
                 yield from _floor_divisions(meant, started, depth - 1)
 
 
-def _is_tile(parameter: str, started: Started) -> bool:
+def _is_tile(parameter: str, started: StartedKernel) -> bool:
     """The kernel makes blocks of this size and does not walk on to further ones."""
     sizes = {name for size in arange_sizes(started.kernel) for name in started.source.syntax.names(size)}
     return parameter in sizes and not walks_on(started.kernel, started.source)
 
 
-def _leaves_nothing(division: ast.BinOp, tile: str, started: Started) -> bool:
+def _leaves_nothing(division: ast.BinOp, tile: str, started: StartedKernel) -> bool:
     return (
         _was_rounded(division, started)
         or _divides(division, started)
@@ -61,20 +61,20 @@ def _leaves_nothing(division: ast.BinOp, tile: str, started: Started) -> bool:
     )
 
 
-def _was_rounded(division: ast.BinOp, started: Started) -> bool:
+def _was_rounded(division: ast.BinOp, started: StartedKernel) -> bool:
     """`(n + BLOCK - 1) // BLOCK`."""
     dividend = started.grid.resolved(division.left)
     return isinstance(dividend, ast.BinOp) and isinstance(dividend.op, (ast.Add, ast.Sub))
 
 
-def _divides(division: ast.BinOp, started: Started) -> bool:
+def _divides(division: ast.BinOp, started: StartedKernel) -> bool:
     whole, part = started.numbers(division.left), started.numbers(division.right)
     if part == frozenset({1}):
         return True
     return bool(whole and part) and all(n % p == 0 for n in whole or () for p in part or () if p)
 
 
-def _is_padded(division: ast.BinOp, started: Started) -> bool:
+def _is_padded(division: ast.BinOp, started: StartedKernel) -> bool:
     """The dividend was made with the divisor, or with a function that rounds."""
     dividend = started.grid.resolved(division.left)
     inside = started.source.syntax.inside(dividend)
@@ -87,7 +87,7 @@ def _is_power(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Attribute) and call.func.attr == "next_power_of_2"
 
 
-def _is_guarded(division: ast.BinOp, tile: str, started: Started) -> bool:
+def _is_guarded(division: ast.BinOp, tile: str, started: StartedKernel) -> bool:
     """Someone looks at the remainder: `assert n % BLOCK == 0`, a branch for it, or blocks chosen by it."""
     syntax = started.source.syntax
     divisor = division.right
@@ -102,7 +102,7 @@ def _is_guarded(division: ast.BinOp, tile: str, started: Started) -> bool:
     return _is_guarded_elsewhere(divisor, tile, started)
 
 
-def _is_guarded_elsewhere(divisor: ast.expr, tile: str, started: Started) -> bool:
+def _is_guarded_elsewhere(divisor: ast.expr, tile: str, started: StartedKernel) -> bool:
     """By another function of the file, or by the kernel itself."""
     syntax = started.source.syntax
     remainders = _remainders(started.source)
@@ -113,7 +113,7 @@ def _is_guarded_elsewhere(divisor: ast.expr, tile: str, started: Started) -> boo
     return any(tile in syntax.names(n.right) for n in inside)
 
 
-@remembered
+@cached_per_source
 def _remainders(source: KernelSource) -> tuple[ast.BinOp, ...]:
     """Every `a % b` of the file."""
     return tuple(n for n in source.syntax.nodes if isinstance(n, ast.BinOp) and isinstance(n.op, ast.Mod))

@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tilesmith.lint.model.constants import Numbers, host_numbers, parameter_numbers
-from tilesmith.lint.model.source import FunctionNode, JitFunction, KernelSource, Launch
-from tilesmith.lint.structure.grids import Grid, read_grid
+from tilesmith.lint.model.sizes.possible_numbers import Numbers, host_numbers, parameter_numbers
+from tilesmith.lint.model.source import FunctionNode, JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.structure.launches.grids import LaunchGrid, read_grid
 
 
 @dataclass(frozen=True)
-class Started:
+class StartedKernel:
     source: KernelSource
-    launch: Launch
+    launch: LaunchSite
     kernel: JitFunction
-    grid: Grid
+    grid: LaunchGrid
     bound: Mapping[str, ast.expr]
     """Arguments by parameter; empty when some hide behind a star."""
 
@@ -63,12 +63,12 @@ def _default(function: FunctionNode, name: str) -> ast.expr | None:
     return given.get(name)
 
 
-def started_kernels(source: KernelSource) -> Iterator[Started]:
+def started_kernels(source: KernelSource) -> Iterator[StartedKernel]:
     for launch in source.live_launches:
         kernels = [function for name in launch.kernels for function in source.jit_named(name)]
         grid = read_grid(launch, source) if len(kernels) == 1 else None
         if grid is not None:
-            yield Started(source, launch, kernels[0], grid, launch.bound_to(kernels[0]) or {})
+            yield StartedKernel(source, launch, kernels[0], grid, launch.bound_to(kernels[0]) or {})
 
 
 def is_cdiv(call: ast.AST, source: KernelSource) -> bool:

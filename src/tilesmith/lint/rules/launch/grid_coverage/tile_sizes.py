@@ -5,15 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.constants import device_numbers
+from tilesmith.lint.model.sizes.possible_numbers import device_numbers
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.launch.grid_coverage.started_kernels import Started, is_cdiv
-from tilesmith.lint.structure.tiles import arange_sizes, scaled_numbers, walks_on
+from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel, is_cdiv
+from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, scaled_numbers, walks_on
 from tilesmith.lint.vocabulary import STORES
 from tilesmith.records import Finding
 
 
-def tiles_of_other_sizes(started: Started) -> Iterator[Finding]:
+def tiles_of_other_sizes(started: StartedKernel) -> Iterator[Finding]:
     for number, axis in enumerate(started.grid.axes):
         counted = _counted_size(axis, started)
         tile = tile_on(number, started) if counted is not None else None
@@ -29,7 +29,7 @@ def tiles_of_other_sizes(started: Started) -> Iterator[Finding]:
             yield warning("grid-coverage", started.grid.resolved(axis).lineno, message)
 
 
-def tile_on(axis: int, started: Started) -> ast.expr | None:
+def tile_on(axis: int, started: StartedKernel) -> ast.expr | None:
     """The one size the program's number on this axis is scaled by, when it is that of a block."""
     sizes = {ast.unparse(size) for size in arange_sizes(started.kernel)}
     scaled = [found for found in scaled_numbers(started.kernel) if found.axis == axis]
@@ -45,13 +45,13 @@ def _is_factor(node: ast.AST | None) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult)
 
 
-def _is_constant(scale: ast.expr, started: Started) -> bool:
+def _is_constant(scale: ast.expr, started: StartedKernel) -> bool:
     """Known when compiling, as tiles are and strides mostly are not."""
     names = started.source.syntax.names(scale)
     return names <= started.kernel.constexprs
 
 
-def _counted_size(axis: ast.expr, started: Started) -> ast.expr | None:
+def _counted_size(axis: ast.expr, started: StartedKernel) -> ast.expr | None:
     """`BLOCK` of a whole axis `cdiv(n, BLOCK)`, `(n + BLOCK - 1) // BLOCK` or `n // BLOCK`."""
     value = started.grid.resolved(axis)
     if isinstance(value, ast.Call) and is_cdiv(value, started.source):
@@ -61,7 +61,7 @@ def _counted_size(axis: ast.expr, started: Started) -> ast.expr | None:
     return None
 
 
-def _differing(counted: ast.expr, tile: ast.expr, started: Started) -> tuple[int, int] | None:
+def _differing(counted: ast.expr, tile: ast.expr, started: StartedKernel) -> tuple[int, int] | None:
     """Both sizes, where they are known and differ, in some config at least."""
     one = started.numbers(counted)
     other = device_numbers(started.source, started.kernel, tile)
@@ -71,7 +71,7 @@ def _differing(counted: ast.expr, tile: ast.expr, started: Started) -> tuple[int
     return _differing_config(started.grid.meta_parameter(counted), tile, started)
 
 
-def _differing_config(counted: str | None, tile: ast.expr, started: Started) -> tuple[int, int] | None:
+def _differing_config(counted: str | None, tile: ast.expr, started: StartedKernel) -> tuple[int, int] | None:
     tuner = started.kernel.autotune
     if tuner is None or counted is None or not isinstance(tile, ast.Name):
         return None
@@ -86,7 +86,7 @@ def _number(value: ast.expr | None) -> int | None:
     return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
 
 
-def _handles_several(pair: tuple[int, int], started: Started) -> bool:
+def _handles_several(pair: tuple[int, int], started: StartedKernel) -> bool:
     """A loop with stores inside, or one that steps by the program's number, goes through several tiles."""
     stores_in_loop = any(call.operation in STORES for loop in started.kernel.loops for call in loop.calls)
     return (pair[0] % pair[1] == 0 and stores_in_loop) or walks_on(started.kernel, started.source)
