@@ -43,7 +43,7 @@ def read_kernel_file(path: Path, task: TaskSource) -> KernelFile:
 
 def refuse_certain_faults(kernel: KernelFile) -> None:
     """Names that only cheats use, and what certainly fails."""
-    refuse_forbidden_names(kernel.text)
+    refuse_forbidden_names(kernel.source)
     for finding in kernel.report.findings:
         if finding.severity is Severity.ERROR:
             where = f"line {finding.line}: " if finding.line else ""
