@@ -49,8 +49,7 @@ def classify(source: KernelSource) -> Classification:
 
 def _unnamed(source: KernelSource) -> tuple[JitFunction, ...]:
     """Where no launch says which kernel it starts, every one that no other kernel calls."""
-    called = {name for function in source.jit_functions for name in function.callees}
-    return tuple(function for function in source.jit_functions if function.name not in called)
+    return tuple(function for function in source.jit_functions if function.name not in source.called_names)
 
 
 def _dominant(kernels: tuple[JitFunction, ...], source: KernelSource) -> str:

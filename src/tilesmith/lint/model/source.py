@@ -242,6 +242,11 @@ class KernelSource:
             found[function.name] = (*found.get(function.name, ()), function)
         return found
 
+    @cached_property
+    def called_names(self) -> frozenset[str]:
+        """Jit functions that some jit function of this file mentions."""
+        return frozenset(name for function in self.jit_functions for name in function.callees)
+
     def with_callees(self, function: JitFunction) -> tuple[JitFunction, ...]:
         """The function and every jit function of this file it calls, directly or not."""
         seen: dict[int, JitFunction] = {}

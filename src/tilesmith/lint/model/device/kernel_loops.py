@@ -41,7 +41,8 @@ def _read_loop(
         indices = frozenset(target_names(node.target))
     else:
         indices = carried & syntax.names(node.test)
-    inside = tuple(call for call in calls if any(syntax.contains(part, call.node) for part in node.body))
+    near = [call for call in calls if syntax.contains(node, call.node)]
+    inside = tuple(call for call in near if any(syntax.contains(part, call.node) for part in node.body))
     return KernelLoop(
         node=node,
         flow=flow,

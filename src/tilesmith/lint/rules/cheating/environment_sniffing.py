@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.host_code.decisions import DecidingValues
+from tilesmith.lint.structure.host_code.deciding_values import DecidingValues
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 

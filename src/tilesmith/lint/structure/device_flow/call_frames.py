@@ -85,9 +85,8 @@ def _entries(source: KernelSource) -> list[JitFunction]:
     """Launched kernels; without a model also what other files may launch."""
     if source.has_model_class:
         return list(source.kernels)
-    called = {name for function in source.jit_functions for name in function.callees}
     started = {id(kernel) for kernel in source.kernels}
-    return [f for f in source.jit_functions if id(f) in started or f.name not in called]
+    return [f for f in source.jit_functions if id(f) in started or f.name not in source.called_names]
 
 
 def _frames(kernel: JitFunction, source: KernelSource) -> list[CallFrame]:

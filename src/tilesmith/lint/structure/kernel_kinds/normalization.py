@@ -52,8 +52,7 @@ class _StatisticsReading:
         self.loads = load_calls(function, source) - shared
         self.reductions = reduction_calls(function, source) | shared
         self.totals = accumulators(function, source)
-        called = function.name in {name for other in source.jit_functions for name in other.callees}
-        given = function.node.args.args if called else []
+        given = function.node.args.args if function.name in source.called_names else []
         self.given = {a.arg: a for a in given if a.arg not in function.constexprs}
 
     def scales(self) -> bool:

@@ -57,7 +57,7 @@ class _LoadedValues:
 
     def __init__(self, function: JitFunction, source: KernelSource) -> None:
         loads = load_calls(function, source)
-        called = any(function.name in other.callees for other in source.jit_functions)
+        called = function.name in source.called_names
         given = {a.arg: a for a in function.node.args.args if called and a.arg not in function.constexprs}
         sums = [call.node for call in function.calls_of("sum")]
         tests = [node for node in function.nodes if isinstance(node, ast.Compare)]

@@ -1,7 +1,10 @@
 """What really happens to a corpus source: import it, construct `ModelNew`, run `forward` with launches recorded,
 and compile each launch for sm_90. Launches are not executed, so values mean nothing.
 
-    python tests/lint/corpus_truth.py tests/lint/corpus/gemm/tiled.py ...
+    python tests/lint/corpus_outcomes.py tests/lint/corpus/styles/gemm_split_k.py ...
+    python tests/lint/corpus_outcomes.py --renew
+
+`--renew` compiles the sources whose outcome with this Triton is not in corpus_outcomes.json, and writes it there.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from corpus_files import read_corpus, record_outcomes
 
 from tilesmith.worker.candidate.loading import execute
 from tilesmith.worker.compile import compile_launch, distinct
@@ -48,10 +52,13 @@ def compile_all(path: Path) -> None:
         compile_launch(launch, TARGET)
 
 
-def main(paths: Sequence[str]) -> None:
-    for path in paths:
+def main(arguments: Sequence[str]) -> None:
+    if arguments == ["--renew"]:
+        record_outcomes(read_corpus())
+        return
+    for path in arguments:
         found = outcome(Path(path))
-        print(f"{path}: {'works' if found.works else 'fails'} {found.why}")
+        print(f"{path}: {'works' if found.works else 'fails'} {found.why}", flush=True)
 
 
 if __name__ == "__main__":

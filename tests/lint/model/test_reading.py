@@ -124,19 +124,3 @@ def test_random_bytes_and_truncations_never_crash() -> None:
     for text in noise + cuts:
         with contextlib.suppress(KernelSyntaxError):
             lint(read_kernel(text))
-
-
-HEAVY_LINES = {
-    "alias chain": "".join(f"a{i} = a{i + 1}\n" for i in range(20_000)),
-    "one name, many aliases": "a = a\n" * 20_000,
-    "deep sum": "import triton\n@triton.jit\ndef f(x):\n    y = " + "+".join(["x"] * 700) + "\nf[(1,)](1)\n",
-    "chain in a kernel": "import triton\n@triton.jit\ndef f(x):\n"
-    + "".join(f"    a{i} = a{i + 1}\n" for i in range(10_000))
-    + "f[(1,)](1)\nModelNew = f\n",
-}
-
-
-@pytest.mark.parametrize("name", HEAVY_LINES)
-def test_heavy_sources_end(name: str) -> None:
-    with contextlib.suppress(KernelSyntaxError):
-        lint(read_kernel(HEAVY_LINES[name]))

@@ -1,4 +1,4 @@
-"""Sources that work, each with a construct that once drew an `error`; corpus_truth compiled every one."""
+"""Sources that work, each with a construct that once drew an `error`; corpus_outcomes.py compiled every one."""
 
 from __future__ import annotations
 
@@ -274,7 +274,7 @@ CAUGHT = {
         """,
     ),
 }
-"""These work on a GPU, where the launch raises and is caught; corpus_truth compiles later what it recorded."""
+"""These work on a GPU, where the launch raises and is caught; corpus_outcomes.py compiles what it recorded."""
 
 
 @pytest.mark.parametrize("name", [*WORKING, *CAUGHT])
