@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from corpus_files import CorpusFile, read_corpus
+from corpus_files import CorpusFile, lint_corpus_file, read_corpus
 
-from tilesmith.lint import RULES, LintReport, lint, read_kernel
+from tilesmith.lint import RULES
 from tilesmith.lint.lessons import lessons
 from tilesmith.records import Severity
 
@@ -16,19 +16,15 @@ GRAVITY = (Severity.INFO, Severity.WARNING, Severity.ERROR)
 by_name = pytest.mark.parametrize("file", FILES, ids=[file.name for file in FILES])
 
 
-def report(file: CorpusFile) -> LintReport:
-    return lint(read_kernel(file.text, file.given))
-
-
 @by_name
 def test_type_and_complexity(file: CorpusFile) -> None:
-    found = report(file)
+    found = lint_corpus_file(file)
     assert (found.kernel_type, found.complexity) == (file.kernel_type, file.complexity)
 
 
 @by_name
 def test_findings_are_exactly_the_marked_ones(file: CorpusFile) -> None:
-    findings = report(file).findings
+    findings = lint_corpus_file(file).findings
     found = {(finding.id, finding.line) for finding in findings}
     grave = {(f.id, f.line) for f in findings if f.severity is not Severity.INFO}
     assert sorted(file.finds - found, key=str) == [], "marked, not found"
@@ -37,18 +33,18 @@ def test_findings_are_exactly_the_marked_ones(file: CorpusFile) -> None:
 
 @by_name
 def test_near_misses_stay_silent(file: CorpusFile) -> None:
-    assert not file.near & {finding.id for finding in report(file).findings}
+    assert not file.near & {finding.id for finding in lint_corpus_file(file).findings}
 
 
 @by_name
 def test_no_error_on_what_works(file: CorpusFile) -> None:
-    errors = [f for f in report(file).findings if f.severity is Severity.ERROR]
+    errors = [f for f in lint_corpus_file(file).findings if f.severity is Severity.ERROR]
     assert not (file.works and errors)
 
 
 @by_name
 def test_no_finding_is_graver_than_its_lesson_says(file: CorpusFile) -> None:
-    for finding in report(file).findings:
+    for finding in lint_corpus_file(file).findings:
         assert GRAVITY.index(finding.severity) <= GRAVITY.index(lessons()[finding.id].severity)
 
 

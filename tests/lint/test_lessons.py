@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilesmith.lint import RULES, Given, lint, read_kernel
+from tilesmith.lint import RULES, TaskFacts, lint, read_kernel
 from tilesmith.lint.lessons import lessons
 from tilesmith.records import Severity
 
@@ -16,14 +16,14 @@ from torch import nn
 import torch.nn.functional as F
 """
 GIVEN = {
-    "small-launch-count": Given(planned_launches=1),
-    "interface-mismatch": Given(has_task=True, inputs=2, init_arguments=1),
+    "small-launch-count": TaskFacts(planned_launches=1),
+    "interface-mismatch": TaskFacts(has_task=True, inputs=2, init_arguments=1),
 }
 ABOUT_THE_WHOLE_FILE = {"no-model-class", "no-triton-launch"}
 
 
 def found(code: str, rule: str) -> set[str]:
-    source = read_kernel(HEAD + code, GIVEN.get(rule, Given()))
+    source = read_kernel(HEAD + code, GIVEN.get(rule, TaskFacts()))
     grave = {f.id for f in lint(source).findings if f.severity is not Severity.INFO or f.id == rule}
     return grave - (ABOUT_THE_WHOLE_FILE - {rule})
 

@@ -15,7 +15,7 @@ from tilesmith.errors import UsageError
 from tilesmith.records import Severity, to_json
 
 if TYPE_CHECKING:
-    from tilesmith.lint import Given
+    from tilesmith.lint import TaskFacts
     from tilesmith.lint.files import LintedFile
 
 HELP = """Read kernel files and say what kind they are and what is wrong with them. Nothing is run.
@@ -45,10 +45,10 @@ def lint(
         return
     if not kernels:
         raise UsageError("no kernel given: write  tilesmith lint KERNEL  (or --explain RULE)")
-    from tilesmith.lint.files import given_by
+    from tilesmith.lint.files import read_task_facts
 
-    given = given_by(task)
-    linted = [_attempt(kernel, given, alone=len(kernels) == 1) for kernel in kernels]
+    facts = read_task_facts(task)
+    linted = [_attempt(kernel, facts, alone=len(kernels) == 1) for kernel in kernels]
     if as_json:
         documents = [_document(path, file) for path, file in zip(kernels, linted, strict=True)]
         print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
@@ -59,12 +59,12 @@ def lint(
     raise typer.Exit(_exit_code(linted))
 
 
-def _attempt(kernel: Path, given: Given, alone: bool) -> LintedFile | str:
+def _attempt(kernel: Path, facts: TaskFacts, alone: bool) -> LintedFile | str:
     """The report, or why there is none; among several files one bad path does not stop the others."""
     from tilesmith.lint.files import lint_file
 
     try:
-        return lint_file(kernel, given)
+        return lint_file(kernel, facts)
     except UsageError as error:
         if alone:
             raise

@@ -172,7 +172,7 @@ class Judge:
 
     def _spawn_for(self, kernel: KernelFile, reference: ReferenceSession) -> Spawn:
         """Children that see one kernel, what it imports from its folder, and what the reference hands over."""
-        beside = grants_for(kernel.path, kernel.text)
+        beside = grants_for(kernel.path, kernel.source)
         grants = replace(beside, readable=(*beside.readable, str(reference.folder)))
         return lambda flavor, role: self._walled(self._spawn(flavor, role, grants))
 

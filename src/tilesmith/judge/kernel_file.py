@@ -10,7 +10,7 @@ from tilesmith.errors import UsageError
 from tilesmith.judge.decisions.forbidden_names import refuse_forbidden_names
 from tilesmith.judge.sessions import Failed
 from tilesmith.lint import KernelSource, KernelSyntaxError, LintReport, lint, read_kernel
-from tilesmith.lint.files import given_by_task
+from tilesmith.lint.files import task_facts
 from tilesmith.records import Finding, Severity, Verdict
 from tilesmith.tasks.source import TaskSource
 
@@ -34,7 +34,7 @@ class KernelFile:
 def read_kernel_file(path: Path, task: TaskSource) -> KernelFile:
     text = _decoded(path)
     try:
-        source = read_kernel(text, given_by_task(task))
+        source = read_kernel(text, task_facts(task))
         return KernelFile(path, source, lint(source))
     except KernelSyntaxError as error:
         where = f"line {error.line}: " if error.line else ""
@@ -43,7 +43,7 @@ def read_kernel_file(path: Path, task: TaskSource) -> KernelFile:
 
 def refuse_certain_faults(kernel: KernelFile) -> None:
     """Names that only cheats use, and what certainly fails."""
-    refuse_forbidden_names(kernel.text)
+    refuse_forbidden_names(kernel.source)
     for finding in kernel.report.findings:
         if finding.severity is Severity.ERROR:
             where = f"line {finding.line}: " if finding.line else ""

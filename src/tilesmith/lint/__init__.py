@@ -11,18 +11,18 @@ from dataclasses import dataclass
 
 from tilesmith.lint.classify import classify
 from tilesmith.lint.model.reading import read_kernel
-from tilesmith.lint.model.source import Given, JitFunction, KernelSource, KernelSyntaxError, Launch
+from tilesmith.lint.model.source import JitFunction, KernelSource, KernelSyntaxError, LaunchSite, TaskFacts
 from tilesmith.lint.rules import RULES, apply_rules
 from tilesmith.records import Finding
 
 __all__ = [
     "RULES",
-    "Given",
     "JitFunction",
     "KernelSource",
     "KernelSyntaxError",
-    "Launch",
+    "LaunchSite",
     "LintReport",
+    "TaskFacts",
     "lint",
     "read_kernel",
 ]

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.structure.host_loops import find_time_loops
-from tilesmith.lint.structure.kernel_paths import most_together
-from tilesmith.lint.structure.kernel_type import kernel_complexity, kernel_type
-from tilesmith.lint.structure.statistic_buffers import normalizes_in_steps
-from tilesmith.lint.structure.torch_work import torch_work
+from tilesmith.lint.structure.host_code.torch_work import torch_work
+from tilesmith.lint.structure.host_loops.launch_loops import find_time_loops
+from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_complexity, kernel_type
+from tilesmith.lint.structure.kernel_kinds.two_kernel_normalization import normalizes_in_steps
+from tilesmith.lint.structure.launches.kernels_per_call import most_together
 
 KERNEL_RANK = (
     "persistent_recurrent",
@@ -49,8 +49,7 @@ def classify(source: KernelSource) -> Classification:
 
 def _unnamed(source: KernelSource) -> tuple[JitFunction, ...]:
     """Where no launch says which kernel it starts, every one that no other kernel calls."""
-    called = {name for function in source.jit_functions for name in function.callees}
-    return tuple(function for function in source.jit_functions if function.name not in called)
+    return tuple(function for function in source.jit_functions if function.name not in source.called_names)
 
 
 def _dominant(kernels: tuple[JitFunction, ...], source: KernelSource) -> str:

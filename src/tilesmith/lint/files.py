@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilesmith.errors import UsageError
-from tilesmith.lint import Given, KernelSyntaxError, LintReport, lint, read_kernel
+from tilesmith.lint import KernelSyntaxError, LintReport, TaskFacts, lint, read_kernel
 from tilesmith.lint.model.reading import LARGEST_SOURCE_CHARACTERS, too_large
 from tilesmith.records import Finding, Severity
 from tilesmith.tasks.argument_counts import count_init_arguments, count_inputs
@@ -36,13 +36,13 @@ class LintedFile:
         return max((f.severity for f in self.report.findings), key=ORDER.index, default=None)
 
 
-def given_by(task: Path | None) -> Given:
+def read_task_facts(task: Path | None) -> TaskFacts:
     """What a task's file tells a reader of its kernels. Raises TaskError for a file that is no task."""
-    return Given() if task is None else given_by_task(read_task(task))
+    return TaskFacts() if task is None else task_facts(read_task(task))
 
 
-def given_by_task(task: TaskSource) -> Given:
-    return Given(
+def task_facts(task: TaskSource) -> TaskFacts:
+    return TaskFacts(
         has_task=True,
         task_module=task.path.stem,
         inputs=count_inputs(task),
@@ -51,15 +51,15 @@ def given_by_task(task: TaskSource) -> Given:
     )
 
 
-def lint_file(path: Path, given: Given) -> LintedFile:
+def lint_file(path: Path, facts: TaskFacts) -> LintedFile:
     """A file that is not Python is a finding; a file that cannot be opened is a UsageError."""
-    return LintedFile(path, lint_bytes(_read(path), given))
+    return LintedFile(path, lint_bytes(_read(path), facts))
 
 
-def lint_bytes(data: bytes, given: Given) -> LintReport:
+def lint_bytes(data: bytes, facts: TaskFacts) -> LintReport:
     """Never raises: whatever the bytes are, there is a report on them."""
     try:
-        return lint(read_kernel(_decoded(data), given))
+        return lint(read_kernel(_decoded(data), facts))
     except KernelSyntaxError as error:
         rule, severity = (SYNTAX, Severity.ERROR) if error.python_refuses else (NOT_READ, Severity.WARNING)
         return LintReport((Finding(rule, severity, error.line, error.message),), "unknown", "unknown")

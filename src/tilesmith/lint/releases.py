@@ -9,7 +9,7 @@ from tilesmith.lint.vocabulary import words
 
 
 @dataclass(frozen=True)
-class Signature:
+class LanguageSignature:
     """The bounds of all releases together: what is outside them fails in every one."""
 
     least: int
@@ -19,9 +19,9 @@ class Signature:
     keywords: frozenset[str]
 
 
-def _signatures(text: str) -> Mapping[str, Signature]:
+def _signatures(text: str) -> Mapping[str, LanguageSignature]:
     read = [line.split() for line in text.strip().splitlines()]
-    return {name: Signature(int(least), int(most), frozenset(names)) for name, least, most, *names in read}
+    return {name: LanguageSignature(int(least), int(most), frozenset(names)) for name, least, most, *names in read}
 
 
 SIGNATURES = _signatures(

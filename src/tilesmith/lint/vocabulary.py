@@ -1,6 +1,6 @@
-"""What `triton.language` offers, so that an invented name can be told from an old or a new one.
+"""What `triton.language` offers, so that an invented name can be told from an old or a new one; names of torch.
 
-Gathered from the public names of Triton 3.0 to 3.9; what only 2.x had is left out.
+Those of Triton are gathered from the public names of 3.0 to 3.9; what only 2.x had is left out.
 """
 
 from __future__ import annotations
@@ -57,3 +57,11 @@ STORES = words(
     """
 )
 EXPONENTIALS = words("exp exp2")
+TORCH_TYPES = words(
+    """
+    float16 float32 float64 bfloat16 half float double int8 int16 int32 int64 uint8 bool int long short
+    float8_e4m3fn float8_e5m2
+    """
+)
+PROCESS_SWITCHES = ("torch.backends.", "torch._dynamo.config.", "torch._inductor.config.", "triton.knobs.")
+"""Settings of the whole process stand below these names."""

@@ -6,6 +6,7 @@ import pytest
 
 from tilesmith.judge.decisions.forbidden_names import refuse_forbidden_names
 from tilesmith.judge.sessions import Failed
+from tilesmith.lint import read_kernel
 from tilesmith.records import Verdict
 
 
@@ -21,11 +22,11 @@ from tilesmith.records import Verdict
 )
 def test_prying_is_cheating(text: str) -> None:
     with pytest.raises(Failed) as caught:
-        refuse_forbidden_names(text)
+        refuse_forbidden_names(read_kernel(text))
     assert caught.value.verdict is Verdict.CHEATING
     assert "line" in caught.value.reason
 
 
 @pytest.mark.parametrize("text", ["x.__class__.__name__", "'about __globals__ and such'", "import functools"])
 def test_ordinary_code_is_not(text: str) -> None:
-    refuse_forbidden_names(text)
+    refuse_forbidden_names(read_kernel(text))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 
 from tilesmith.judge.sessions import Failed
+from tilesmith.lint import KernelSource
 from tilesmith.records import Verdict
-from tilesmith.syntax import parse
 
 _FORBIDDEN = frozenset(
     (
@@ -26,9 +26,9 @@ _FORBIDDEN = frozenset(
 )
 
 
-def refuse_forbidden_names(text: str) -> None:
+def refuse_forbidden_names(source: KernelSource) -> None:
     """As an attribute, a name or a string, for `getattr`."""
-    for node in ast.walk(parse(text)):
+    for node in source.syntax.nodes:
         name = _named(node)
         if name in _FORBIDDEN:
             raise Failed(

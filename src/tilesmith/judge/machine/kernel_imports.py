@@ -6,37 +6,34 @@ The folder itself is not granted. It may be a home, a run full of other candidat
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from tilesmith.lint import KernelSource
 from tilesmith.process.sandbox import Grants
 from tilesmith.syntax import parse
 
 _MOST_FILES = 200
 
 
-def grants_for(kernel: Path, text: str) -> Grants:
+def grants_for(kernel: Path, source: KernelSource) -> Grants:
     """The kernel's file and the modules beside it that it names, with those that they name."""
     folder = kernel.resolve().parent
     found: dict[Path, None] = {}
-    pending = [text]
+    pending: list[Iterable[ast.AST]] = [source.syntax.nodes]
     while pending and len(found) < _MOST_FILES:
         for name in _imported(pending.pop()):
             for neighbor in _beside(folder, name):
                 if neighbor not in found:
                     found[neighbor] = None
-                    pending += _texts(neighbor)
+                    pending += _parsed(neighbor)
     listable = (str(folder),) if found else ()
     return Grants(readable=(str(kernel.resolve()), *map(str, found)), listable=listable)
 
 
-def _imported(text: str) -> Iterator[str]:
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """The first part of every name that is imported anywhere."""
-    try:
-        tree = parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -50,12 +47,11 @@ def _beside(folder: Path, name: str) -> Iterator[Path]:
     yield from (one for one in (folder / f"{name}.py", *folder.glob(f"{name}.*.so")) if one.is_file())
 
 
-def _texts(neighbor: Path) -> list[str]:
+def _parsed(neighbor: Path) -> Iterator[Iterable[ast.AST]]:
+    """The nodes of each readable Python file."""
     files = [neighbor] if neighbor.suffix == ".py" else sorted(neighbor.rglob("*.py"))[:_MOST_FILES]
-    texts = []
     for file in files:
         try:
-            texts.append(file.read_text())
-        except (OSError, ValueError):
+            yield ast.walk(parse(file.read_text()))
+        except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
             continue
-    return texts

@@ -6,35 +6,35 @@ import ast
 import sys
 import warnings
 
-from tilesmith.lint.model.compilation import surely_compiled
-from tilesmith.lint.model.execution import surely_run
-from tilesmith.lint.model.flow import read_flow
-from tilesmith.lint.model.kernels import find_jit_functions
-from tilesmith.lint.model.launches import find_launches
-from tilesmith.lint.model.names import resolve_names
-from tilesmith.lint.model.reach import FUNCTIONS, live_functions
-from tilesmith.lint.model.source import MODEL_CLASS, Given, HostCode, KernelSource, KernelSyntaxError
-from tilesmith.lint.model.syntax import Syntax
+from tilesmith.lint.model.device.certain_compilation import surely_compiled
+from tilesmith.lint.model.device.jit_functions import find_jit_functions
+from tilesmith.lint.model.host.certain_execution import surely_run
+from tilesmith.lint.model.host.launch_sites import find_launches
+from tilesmith.lint.model.host.reachability import FUNCTIONS, live_functions
+from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource, KernelSyntaxError, TaskFacts
+from tilesmith.lint.model.syntax.flow import read_flow
+from tilesmith.lint.model.syntax.names import resolve_names
+from tilesmith.lint.model.syntax.tree import SyntaxTree
 from tilesmith.syntax import parse
 
 LARGEST_SOURCE_CHARACTERS = 300_000
 NAME_MAKERS = frozenset({"exec", "eval", "globals", "setattr", "vars", "locals"})
-NOTHING_GIVEN = Given()
+NO_FACTS = TaskFacts()
 
 
-def read_kernel(text: str, given: Given = NOTHING_GIVEN) -> KernelSource:
+def read_kernel(text: str, facts: TaskFacts = NO_FACTS) -> KernelSource:
     """Parse once; never imports or runs what it reads.
 
     Raises KernelSyntaxError for anything that Python, or we, cannot read.
     """
     tree = _parse(text)
     try:
-        return _read(text, Syntax(tree), given)
+        return _read(text, SyntaxTree(tree), facts)
     except RecursionError:
         raise KernelSyntaxError(None, "nested too deeply to read", python_refuses=False) from None
 
 
-def _read(text: str, syntax: Syntax, given: Given) -> KernelSource:
+def _read(text: str, syntax: SyntaxTree, facts: TaskFacts) -> KernelSource:
     names = resolve_names(syntax)
     jit_functions = find_jit_functions(syntax, names.dotted)
     launches = find_launches(syntax, names.dotted, jit_functions)
@@ -45,7 +45,7 @@ def _read(text: str, syntax: Syntax, given: Given) -> KernelSource:
         text=text,
         syntax=syntax,
         names=names,
-        given=given,
+        facts=facts,
         jit_functions=jit_functions,
         launches=launches,
         hosts=_find_hosts(syntax, device_code),
@@ -57,7 +57,7 @@ def _read(text: str, syntax: Syntax, given: Given) -> KernelSource:
     )
 
 
-def _find_hosts(syntax: Syntax, device_code: frozenset[ast.FunctionDef]) -> tuple[HostCode, ...]:
+def _find_hosts(syntax: SyntaxTree, device_code: frozenset[ast.FunctionDef]) -> tuple[HostCode, ...]:
     hosts = []
     for node in syntax.nodes:
         if isinstance(node, FUNCTIONS) and node not in device_code:

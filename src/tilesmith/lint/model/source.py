@@ -10,14 +10,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.call_arguments import keyword
-from tilesmith.lint.model.evaluation import LANGUAGE
-from tilesmith.lint.model.flow import Flow
-from tilesmith.lint.model.inference import Change
-from tilesmith.lint.model.names import Names
-from tilesmith.lint.model.reach import is_live
-from tilesmith.lint.model.syntax import Syntax
-from tilesmith.lint.model.values import UNKNOWN, Value
+from tilesmith.lint.model.device.evaluation import LANGUAGE
+from tilesmith.lint.model.device.inference import ValueChange
+from tilesmith.lint.model.device.values import UNKNOWN, DeviceValue
+from tilesmith.lint.model.host.reachability import is_live
+from tilesmith.lint.model.syntax.call_arguments import keyword
+from tilesmith.lint.model.syntax.flow import Flow
+from tilesmith.lint.model.syntax.names import Names
+from tilesmith.lint.model.syntax.tree import SyntaxTree
 
 MOST_NAMESAKES = 4
 """Functions of one name that are followed; a later definition replaces an earlier one anyway."""
@@ -38,7 +38,7 @@ class KernelSyntaxError(Exception):
 
 
 @dataclass(frozen=True)
-class Given:
+class TaskFacts:
     """What is known beside the source: the task it answers and the plan it follows."""
 
     has_task: bool = False
@@ -70,7 +70,7 @@ class LanguageCall:
 
 
 @dataclass(frozen=True)
-class Config:
+class AutotuneConfig:
     """One `triton.Config(...)` as written; a comprehension counts as one."""
 
     node: ast.Call
@@ -84,8 +84,8 @@ class Config:
 class Autotune:
     """An `@triton.autotune(...)` above a kernel."""
 
-    line: int
-    configs: tuple[Config, ...]
+    decorator: ast.Call
+    configs: tuple[AutotuneConfig, ...]
     complete: bool
     """Every config that can occur is in `configs`, so that a meta-parameter missing there is missing."""
     count: int | None
@@ -136,14 +136,14 @@ class JitFunction:
     flow: Flow
     loops: tuple[KernelLoop, ...]
     """Outermost first."""
-    values: Mapping[ast.AST, Value]
-    changes: Mapping[ast.stmt, tuple[Change, ...]]
+    values: Mapping[ast.AST, DeviceValue]
+    changes: Mapping[ast.stmt, tuple[ValueChange, ...]]
     """Names whose value a loop or a run-time branch changes, by that statement."""
 
     def calls_of(self, *operations: str) -> tuple[LanguageCall, ...]:
         return tuple(call for call in self.calls if call.operation in operations)
 
-    def value(self, expression: ast.AST) -> Value:
+    def value(self, expression: ast.AST) -> DeviceValue:
         return self.values.get(expression, UNKNOWN)
 
     @cached_property
@@ -157,7 +157,7 @@ class JitFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class Launch:
+class LaunchSite:
     """`kernel[grid](...)` in host code, and what surrounds it inside its function."""
 
     kernels: frozenset[str]
@@ -208,11 +208,11 @@ class KernelSource:
     """A candidate, read once."""
 
     text: str
-    syntax: Syntax
+    syntax: SyntaxTree
     names: Names
-    given: Given
+    facts: TaskFacts
     jit_functions: tuple[JitFunction, ...]
-    launches: tuple[Launch, ...]
+    launches: tuple[LaunchSite, ...]
     hosts: tuple[HostCode, ...]
     classes: tuple[ast.ClassDef, ...]
     has_model_class: bool
@@ -242,6 +242,11 @@ class KernelSource:
             found[function.name] = (*found.get(function.name, ()), function)
         return found
 
+    @cached_property
+    def called_names(self) -> frozenset[str]:
+        """Jit functions that some jit function of this file mentions."""
+        return frozenset(name for function in self.jit_functions for name in function.callees)
+
     def with_callees(self, function: JitFunction) -> tuple[JitFunction, ...]:
         """The function and every jit function of this file it calls, directly or not."""
         seen: dict[int, JitFunction] = {}
@@ -255,7 +260,7 @@ class KernelSource:
         return tuple(seen.values())
 
     @cached_property
-    def live_launches(self) -> tuple[Launch, ...]:
+    def live_launches(self) -> tuple[LaunchSite, ...]:
         return tuple(launch for launch in self.launches if self.is_live(launch))
 
     @cached_property
@@ -268,15 +273,15 @@ class KernelSource:
         started = {name for launch in self.live_launches for name in launch.kernels}
         return tuple(function for function in self.jit_functions if function.name in started)
 
-    def launches_of(self, function: JitFunction) -> tuple[Launch, ...]:
+    def launches_of(self, function: JitFunction) -> tuple[LaunchSite, ...]:
         return tuple(launch for launch in self.live_launches if function.name in launch.kernels)
 
-    def is_live(self, launch: Launch) -> bool:
+    def is_live(self, launch: LaunchSite) -> bool:
         return self.runs(launch.node)
 
     def runs(self, node: ast.AST) -> bool:
         """Whether importing the file and running it can reach this node of host code."""
         return is_live(node, self.syntax, self.live_functions)
 
-    def host_of(self, launch: Launch) -> HostCode | None:
+    def host_of(self, launch: LaunchSite) -> HostCode | None:
         return next((host for host in self.hosts if host.node is launch.function), None)

@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules import compile, contract, honesty, launch, memory, plan
+from tilesmith.lint.rules import cheating, compile, contract, launch, memory, plan
 from tilesmith.lint.rules.findings import Rule
 from tilesmith.records import Finding, Severity
 
 STUMBLED = "rule-stumbled"
 GRAVEST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 
-RULES: Mapping[str, Rule] = {
-    **contract.RULES,
-    **plan.RULES,
-    **compile.RULES,
-    **memory.RULES,
-    **launch.RULES,
-    **honesty.RULES,
-}
+GROUPS = (contract, plan, compile, memory, launch, cheating)
+RULES: Mapping[str, Rule] = {rule.__name__.replace("_", "-"): rule for group in GROUPS for rule in group.RULES}
+"""Rules by id. A rule's function and its module are named after the id."""
 
 
 def apply_rules(source: KernelSource) -> tuple[Finding, ...]:

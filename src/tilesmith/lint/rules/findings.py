@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 
-from tilesmith.lint.model.call_arguments import argument as argument
 from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.model.syntax.call_arguments import argument as argument
 from tilesmith.records import Finding, Severity
 
 Rule = Callable[[KernelSource], Iterable[Finding]]

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
-from tilesmith.lint.model.source import JitFunction, KernelSource, Launch
+from tilesmith.lint.model.source import JitFunction, KernelSource, LaunchSite
 from tilesmith.lint.releases import LAUNCH_OPTIONS
-from tilesmith.lint.rules.compile.module_values import TORCH_TYPES
 from tilesmith.lint.rules.findings import compile_fault, run_fault
+from tilesmith.lint.vocabulary import TORCH_TYPES
 from tilesmith.records import Finding
 
 RULE = "launch-arguments"
@@ -28,7 +28,7 @@ def launch_arguments(source: KernelSource) -> Iterator[Finding]:
         yield from _device_calls(source, function)
 
 
-def _names_it(source: KernelSource, launch: Launch, function: JitFunction) -> bool:
+def _names_it(source: KernelSource, launch: LaunchSite, function: JitFunction) -> bool:
     """The launch names this very function, and not a parameter or a local of the same name."""
     started = launch.node.func.value if launch.direct and isinstance(launch.node.func, ast.Subscript) else None
     return isinstance(started, ast.Name) and _is_visible(source, started, function)
@@ -73,7 +73,7 @@ def _is_plain(source: KernelSource, function: JitFunction) -> bool:
     return once and bool(decorators) and all(source.dotted(decorator) in DECORATORS for decorator in decorators)
 
 
-def _complaints(source: KernelSource, launch: Launch, function: JitFunction) -> Iterator[str]:
+def _complaints(source: KernelSource, launch: LaunchSite, function: JitFunction) -> Iterator[str]:
     given = function.node.args
     if given.kwarg is not None or function.heuristics is None:
         return
@@ -115,7 +115,7 @@ def _tells_all(function: JitFunction) -> bool:
     return function.autotune is None or function.autotune.complete
 
 
-def _unknown(launch: Launch, function: JitFunction) -> Iterator[str]:
+def _unknown(launch: LaunchSite, function: JitFunction) -> Iterator[str]:
     for keyword in launch.node.keywords:
         if keyword.arg is None or keyword.arg in function.params or keyword.arg in LAUNCH_OPTIONS:
             continue
@@ -124,7 +124,7 @@ def _unknown(launch: Launch, function: JitFunction) -> Iterator[str]:
         yield f"{function.name} has no parameter {keyword.arg}: {cure}"
 
 
-def _unknown_in_grid(launch: Launch, function: JitFunction) -> Iterator[str]:
+def _unknown_in_grid(launch: LaunchSite, function: JitFunction) -> Iterator[str]:
     """`lambda meta: (... meta["BLOCK"] ...)` asks for a parameter by name."""
     grid = launch.grid
     if not isinstance(grid, ast.Lambda) or len(grid.args.args) != 1:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from tilesmith.lint.rules.contract.interface import interface_mismatch
+from tilesmith.lint.rules.contract.interface_mismatch import interface_mismatch
+from tilesmith.lint.rules.contract.no_model_class import no_model_class
 from tilesmith.lint.rules.findings import Rule
 
-RULES: Mapping[str, Rule] = {
-    "interface-mismatch": interface_mismatch,
-}
+RULES: tuple[Rule, ...] = (
+    interface_mismatch,
+    no_model_class,
+)

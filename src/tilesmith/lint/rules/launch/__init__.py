@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tilesmith.lint.rules.findings import Rule
-from tilesmith.lint.rules.launch.autotuner import autotune_key_missing, too_many_configs
+from tilesmith.lint.rules.launch.autotune_key_missing import autotune_key_missing
 from tilesmith.lint.rules.launch.grid_coverage import grid_coverage
-from tilesmith.lint.rules.launch.meta_parameters import meta_parameter_twice
-from tilesmith.lint.rules.launch.outputs import output_not_written
+from tilesmith.lint.rules.launch.meta_parameter_twice import meta_parameter_twice
+from tilesmith.lint.rules.launch.output_not_written import output_not_written
+from tilesmith.lint.rules.launch.too_many_configs import too_many_configs
 
-RULES: Mapping[str, Rule] = {
-    "grid-coverage": grid_coverage,
-    "meta-parameter-twice": meta_parameter_twice,
-    "autotune-key-missing": autotune_key_missing,
-    "too-many-configs": too_many_configs,
-    "output-not-written": output_not_written,
-}
+RULES: tuple[Rule, ...] = (
+    grid_coverage,
+    meta_parameter_twice,
+    autotune_key_missing,
+    too_many_configs,
+    output_not_written,
+)

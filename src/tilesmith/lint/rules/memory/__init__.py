@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from tilesmith.lint.rules.findings import Rule
-from tilesmith.lint.rules.memory.accumulators import low_precision_accumulator
-from tilesmith.lint.rules.memory.atomics import atomic_order
-from tilesmith.lint.rules.memory.contiguity import contiguity_assumed
-from tilesmith.lint.rules.memory.dot_precision import tf32_implicit
-from tilesmith.lint.rules.memory.exponentials import unsafe_exp
+from tilesmith.lint.rules.memory.atomic_order import atomic_order
+from tilesmith.lint.rules.memory.contiguity_assumed import contiguity_assumed
+from tilesmith.lint.rules.memory.int32_overflow import int32_overflow
+from tilesmith.lint.rules.memory.low_precision_accumulator import low_precision_accumulator
 from tilesmith.lint.rules.memory.missing_mask import missing_mask
 from tilesmith.lint.rules.memory.missing_other import missing_other
-from tilesmith.lint.rules.memory.overflow import int32_overflow
-from tilesmith.lint.rules.memory.strides import stride_reuse
+from tilesmith.lint.rules.memory.stride_reuse import stride_reuse
+from tilesmith.lint.rules.memory.tf32_implicit import tf32_implicit
+from tilesmith.lint.rules.memory.unsafe_exp import unsafe_exp
 
-RULES: Mapping[str, Rule] = {
-    "missing-mask": missing_mask,
-    "missing-other": missing_other,
-    "unsafe-exp": unsafe_exp,
-    "low-precision-accumulator": low_precision_accumulator,
-    "int32-overflow": int32_overflow,
-    "stride-reuse": stride_reuse,
-    "contiguity-assumed": contiguity_assumed,
-    "tf32-implicit": tf32_implicit,
-    "atomic-order": atomic_order,
-}
+RULES: tuple[Rule, ...] = (
+    missing_mask,
+    missing_other,
+    unsafe_exp,
+    low_precision_accumulator,
+    int32_overflow,
+    stride_reuse,
+    contiguity_assumed,
+    tf32_implicit,
+    atomic_order,
+)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.model.values import Kind
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.memory.block_pointers import is_block_pointer, unchecked
-from tilesmith.lint.structure.accesses import Access, by_kernel, expansion_of
-from tilesmith.lint.structure.addresses import Expansion, Lane
-from tilesmith.lint.structure.arguments import MOST_LAUNCHES, made_of
-from tilesmith.lint.structure.edges import Edges
-from tilesmith.lint.structure.fit import Fit
-from tilesmith.lint.structure.frames import Frame
+from tilesmith.lint.structure.addresses.accesses import KernelAccess, by_kernel, expansion_of
+from tilesmith.lint.structure.addresses.expansion import AddressExpansion, AddressLane
+from tilesmith.lint.structure.device_flow.call_frames import CallFrame
+from tilesmith.lint.structure.launches.launch_arguments import MOST_LAUNCHES, made_of
+from tilesmith.lint.structure.tiles.block_pointers import is_block_pointer, unchecked
+from tilesmith.lint.structure.tiles.edges import TileEdges
+from tilesmith.lint.structure.tiles.tile_fit import Fit
 from tilesmith.records import Finding
 
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -25,7 +25,7 @@ def missing_mask(source: KernelSource) -> Iterator[Finding]:
     expansion = expansion_of(source)
     seen: set[ast.AST] = set()
     for accesses in by_kernel(source):
-        edges = Edges(source, accesses, expansion)
+        edges = TileEdges(source, accesses, expansion)
         for access in accesses:
             if access.call.node not in seen and not _has_way_out(access, source):
                 size = _past(access, edges)
@@ -34,7 +34,7 @@ def missing_mask(source: KernelSource) -> Iterator[Finding]:
                     yield warning("missing-mask", access.call.line, _message(access, size))
 
 
-def _past(access: Access, edges: Edges) -> str | None:
+def _past(access: KernelAccess, edges: TileEdges) -> str | None:
     """The size that some unmasked lane can run over."""
     if is_block_pointer(access, edges.expansion):
         return unchecked(access, edges)
@@ -45,7 +45,7 @@ def _past(access: Access, edges: Edges) -> str | None:
     return None
 
 
-def _unmasked(access: Access, expansion: Expansion) -> list[Lane]:
+def _unmasked(access: KernelAccess, expansion: AddressExpansion) -> list[AddressLane]:
     """Lanes of the address that the mask says nothing about."""
     lanes = expansion.lanes(access.pointer, access.frame)
     if not lanes or access.mask is None:
@@ -59,7 +59,7 @@ def _unmasked(access: Access, expansion: Expansion) -> list[Lane]:
     return [lane for lane in lanes if lane.arange not in masked and ast.dump(lane.arange) not in alike]
 
 
-def _is_opaque(node: ast.AST, frame: Frame, expansion: Expansion) -> bool:
+def _is_opaque(node: ast.AST, frame: CallFrame, expansion: AddressExpansion) -> bool:
     """Something in a mask that may cover any lane: a call of an unknown function, a name from outside."""
     if isinstance(node, ast.Name):
         bindings = frame.bindings(node.id)
@@ -71,10 +71,10 @@ def _is_opaque(node: ast.AST, frame: Frame, expansion: Expansion) -> bool:
     return node.func.id not in ("min", "max", "range")
 
 
-def _has_way_out(access: Access, source: KernelSource) -> bool:
+def _has_way_out(access: KernelAccess, source: KernelSource) -> bool:
     """A branch around the access, here or where it is called from, that full tiles alone may enter."""
     node: ast.AST = access.call.node
-    frame: Frame | None = access.frame
+    frame: CallFrame | None = access.frame
     while frame is not None:
         below = node
         for above in source.syntax.ancestors(node):
@@ -89,9 +89,9 @@ def _has_way_out(access: Access, source: KernelSource) -> bool:
     return False
 
 
-def _guards(branch: ast.If, below: ast.AST, frame: Frame, source: KernelSource) -> bool:
+def _guards(branch: ast.If, below: ast.AST, frame: CallFrame, source: KernelSource) -> bool:
     function = frame.function
-    if function.value(branch.test).kind is Kind.TENSOR:
+    if function.value(branch.test).kind is ValueKind.TENSOR:
         return any(isinstance(op, ORDERED) for c in source.syntax.of_type(ast.Compare, branch.test) for op in c.ops)
     names = source.syntax.names(branch.test)
     if function.heuristics is None or names & function.heuristics:
@@ -107,7 +107,7 @@ def _masks_something(statements: list[ast.stmt], source: KernelSource) -> bool:
     )
 
 
-def _asks_for_remainder(names: set[str], frame: Frame, source: KernelSource) -> bool:
+def _asks_for_remainder(names: set[str], frame: CallFrame, source: KernelSource) -> bool:
     """The host computed the switch with `%`."""
     for launch in source.launches_of(frame.kernel)[:MOST_LAUNCHES]:
         bound = launch.bound_to(frame.kernel) or {}
@@ -118,7 +118,7 @@ def _asks_for_remainder(names: set[str], frame: Frame, source: KernelSource) -> 
     return False
 
 
-def _message(access: Access, size: str) -> str:
+def _message(access: KernelAccess, size: str) -> str:
     what = "load" if access.is_load else "store"
     return (
         f"this {what} can reach past {size} in the last tile: give it a mask on every axis that can run over, "

@@ -6,17 +6,17 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tilesmith.lint.model.call_arguments import argument
+from tilesmith.lint.model.device.values import Dim
 from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.values import Dim
+from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import info, warning
-from tilesmith.lint.structure.arguments import arguments
-from tilesmith.lint.structure.fill_algebra import Fill
-from tilesmith.lint.structure.fills import Fills
-from tilesmith.lint.structure.host_tensors import HostTensors
-from tilesmith.lint.structure.numbers import literal
-from tilesmith.lint.structure.pointers import address_base
-from tilesmith.lint.structure.reaching import reaching
+from tilesmith.lint.structure.addresses.write_operations import address_base
+from tilesmith.lint.structure.device_flow.literals import literal
+from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
+from tilesmith.lint.structure.host_code.host_tensors import HostTensors
+from tilesmith.lint.structure.launches.launch_arguments import arguments
+from tilesmith.lint.structure.tiles.lane_fill import LaneFill
+from tilesmith.lint.structure.tiles.masked_lanes import LaneFills
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding, Severity
 
@@ -28,7 +28,7 @@ NEVER_NEGATIVE = words("abs exp exp2 sigmoid sqrt zeros zeros_like")
 DEEPEST_LOOK = 12
 
 
-class Reduction(NamedTuple):
+class ReductionUse(NamedTuple):
     kind: str
     node: ast.Call
     tile: ast.expr
@@ -47,27 +47,27 @@ def missing_other(source: KernelSource) -> Iterator[Finding]:
         yield from found.values()
 
 
-def _judge(r: Reduction, function: JitFunction, source: KernelSource) -> Iterator[tuple[ast.Call, Finding]]:
+def _judge(r: ReductionUse, function: JitFunction, source: KernelSource) -> Iterator[tuple[ast.Call, Finding]]:
     for axis in r.axes:
-        fills = Fills(source, function, axis)
+        fills = LaneFills(source, function, axis)
         fill = fills.of(r.tile)
         if not fills.loads:
             continue
         load = fills.loads[0]
         if _disturbs(r, fill, load, function) and not (r.kind == "max" and _is_scratch(load, function, source)):
             yield load, warning(RULE, load.lineno, _message(r, load))
-        elif fill is Fill.ZERO and r.kind == "sum" and argument(load, 2, "other") is None:
+        elif fill is LaneFill.ZERO and r.kind == "sum" and argument(load, 2, "other") is None:
             yield load, info(RULE, load.lineno, UNDEFINED)
 
 
-def _disturbs(r: Reduction, fill: Fill, load: ast.Call, function: JitFunction) -> bool:
+def _disturbs(r: ReductionUse, fill: LaneFill, load: ast.Call, function: JitFunction) -> bool:
     if r.kind == "sum":
-        return fill is Fill.OTHER
+        return fill is LaneFill.OTHER
     if r.kind in ("max", "argmax", "softmax"):
         given = argument(load, 2, "other")
         whole = isinstance(given, ast.Constant) and type(given.value) is int  # ids and counts are never negative
-        return fill is Fill.ZERO and not whole and not _is_never_negative(r.tile, function)
-    return fill is Fill.ZERO
+        return fill is LaneFill.ZERO and not whole and not _is_never_negative(r.tile, function)
+    return fill is LaneFill.ZERO
 
 
 def _is_scratch(load: ast.Call, function: JitFunction, source: KernelSource) -> bool:
@@ -79,7 +79,7 @@ def _is_scratch(load: ast.Call, function: JitFunction, source: KernelSource) -> 
     return False
 
 
-def _message(r: Reduction, load: ast.Call) -> str:
+def _message(r: ReductionUse, load: ast.Call) -> str:
     held = "are undefined (usually 0)" if argument(load, 2, "other") is None else "hold the fill of this load"
     if r.kind == "sum":
         return f"masked lanes {held} and add to the sum on line {r.node.lineno}: tl.where(mask, ..., 0.0) before it"
@@ -89,15 +89,15 @@ def _message(r: Reduction, load: ast.Call) -> str:
     )
 
 
-def _reductions(function: JitFunction) -> Iterator[Reduction]:
+def _reductions(function: JitFunction) -> Iterator[ReductionUse]:
     for call in function.calls:
         if call.name in ("sum", *NEUTRAL) and (tile := argument(call.node, 0, "input")) is not None:
-            yield Reduction(call.name, call.node, tile, _axes(call.node, 1, tile, function))
+            yield ReductionUse(call.name, call.node, tile, _axes(call.node, 1, tile, function))
     for node in function.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             name, tile = node.func.attr, node.func.value
             if name in ("sum", "max", "min", "argmax", "argmin") and function.value(tile).is_block:
-                yield Reduction(name, node, tile, _axes(node, 0, tile, function))
+                yield ReductionUse(name, node, tile, _axes(node, 0, tile, function))
 
 
 def _axes(call: ast.Call, position: int, tile: ast.expr, function: JitFunction) -> list[Dim]:

@@ -7,8 +7,8 @@ from itertools import combinations
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.kernel_type import kernel_type
-from tilesmith.lint.structure.summed_products import SummedProduct, summed_products
+from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
+from tilesmith.lint.structure.reductions.summed_products import SummedProduct, summed_products
 from tilesmith.lint.vocabulary import DOTS
 from tilesmith.records import Finding
 

@@ -1,0 +1,1 @@
+"""The parsed candidate and what can be told about it before any rule asks."""

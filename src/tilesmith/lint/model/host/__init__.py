@@ -1,0 +1,1 @@
+"""Host code: where kernels are launched, which functions can run, and which certainly do."""

@@ -1,0 +1,1 @@
+"""Compile-time sizes: autotune configs and the numbers a size can be."""

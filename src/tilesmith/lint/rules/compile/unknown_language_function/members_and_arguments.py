@@ -1,0 +1,116 @@
+"""Methods a tensor does not have, and arguments a function of the language does not take."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tilesmith.lint.model.device.values import PARAMETER, ValueKind
+from tilesmith.lint.model.source import JitFunction, KernelSource, LanguageCall
+from tilesmith.lint.releases import SIGNATURES, TENSOR_MEMBERS
+from tilesmith.lint.rules.findings import argument, compile_fault
+from tilesmith.lint.structure.addresses.pointer_parameters import is_pointer
+from tilesmith.lint.vocabulary import words
+from tilesmith.records import Finding
+
+RULE = "unknown-language-function"
+TORCH_MEMBERS = {
+    "float": "use .to(tl.float32)",
+    "half": "use .to(tl.float16)",
+    "bfloat16": "use .to(tl.bfloat16)",
+    "int": "use .to(tl.int32)",
+    "long": "use .to(tl.int64)",
+    "bool": "use .to(tl.int1)",
+    "mean": "use tl.sum(x, axis) / n",
+    "unsqueeze": "use x[:, None]",
+    "transpose": "use tl.trans(x)",
+    "t": "use tl.trans(x)",
+    "matmul": "use tl.dot(a, b)",
+    "size": "use x.shape[i], or pass the size as a parameter",
+    "stride": "pass the stride as a parameter",
+    "shape": "a pointer knows no sizes, pass them as parameters",
+    "numel": "pass the count as a parameter",
+    "dim": "use len(x.shape)",
+    "pow": "multiply, or use tl.exp2(y * tl.log2(x))",
+    "square": "use x * x",
+    "clamp": "use tl.minimum(tl.maximum(x, low), high)",
+    "rsqrt": "use tl.rsqrt(x)",
+    "tanh": "use 2 * tl.sigmoid(2 * x) - 1",
+    "relu": "use tl.maximum(x, 0.0)",
+    "fill_": "use tl.full",
+    "item": "a scalar needs none",
+}
+WIDE_ONLY = words("exp exp2 log log2 sin cos sqrt rsqrt erf floor ceil sigmoid")
+TORCH_KEYWORDS = {"dim": "axis", "keepdim": "keep_dims", "keepdims": "keep_dims", "fill_value": "value"}
+
+
+def unknown_members_and_arguments(source: KernelSource) -> Iterator[Finding]:
+    """What torch tensors have and Triton's have not."""
+    for function in source.jit_functions:
+        for node in function.nodes:
+            if type(node) is ast.Attribute and _is_missing(source, function, node):
+                cure = TORCH_MEMBERS.get(node.attr, f"look for tl.{node.attr}, or write it out")
+                message = f"a Triton tensor has no .{node.attr}: {cure}"
+                yield compile_fault(source, RULE, node, message)
+        for call in function.calls:
+            if complaint := _wrong_arguments(call) or _short_type(function, call) or _wrong_access(function, call):
+                yield compile_fault(source, RULE, call.node, complaint)
+
+
+def _is_missing(source: KernelSource, function: JitFunction, node: ast.Attribute) -> bool:
+    """A pointer's shape is empty, so that asking for one of its sides fails as well."""
+    side = node.attr == "shape" and isinstance(source.syntax.parents.get(node), ast.Subscript)
+    if node.attr.startswith("_") or (node.attr in TENSOR_MEMBERS and not side):
+        return False
+    base = function.value(node.value)
+    if base == PARAMETER and isinstance(node.value, ast.Name) and node.value.id in function.params:
+        return is_pointer(source, function, node.value.id)
+    return base.kind is ValueKind.TENSOR and not side
+
+
+def _short_type(function: JitFunction, call: LanguageCall) -> str | None:
+    """Functions that compute in 32 and 64 bits only."""
+    if call.operation not in WIDE_ONLY or "libdevice" in call.name or not call.node.args:
+        return None
+    dtype = function.value(call.node.args[0]).dtype
+    if dtype not in ("float16", "bfloat16"):
+        return None
+    return f"tl.{call.name} computes in float32 or float64, not in {dtype}: convert with .to(tl.float32) first"
+
+
+def _wrong_access(function: JitFunction, call: LanguageCall) -> str | None:
+    """Offsets alone, without the pointer they belong to; what fills masked places, without a mask."""
+    starred = any(isinstance(a, ast.Starred) for a in call.node.args) or any(not k.arg for k in call.node.keywords)
+    if call.name not in ("load", "store") or not call.node.args or starred:
+        return None
+    fill, mask = argument(call.node, 2, "other"), argument(call.node, 1, "mask")
+    if call.name == "load" and fill is not None and not _is_none(fill) and (mask is None or _is_none(mask)):
+        return "tl.load takes other= only together with mask=: add the mask, or drop other"
+    address = function.value(call.node.args[0])
+    if address.kind is not ValueKind.TENSOR or address.dtype not in ("int32", "int64"):
+        return None
+    text = ast.unparse(call.node.args[0])[:60]
+    return f"tl.{call.name} needs an address, and {text} is a number: add it to the pointer"
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def _wrong_arguments(call: LanguageCall) -> str | None:
+    """Outside of what any release takes."""
+    signature = SIGNATURES.get(call.name)
+    given, named = call.node.args, call.node.keywords
+    if signature is None or any(isinstance(a, ast.Starred) for a in given) or any(k.arg is None for k in named):
+        return None
+    for keyword in named:
+        if keyword.arg not in signature.keywords and not str(keyword.arg).startswith("_"):
+            cure = TORCH_KEYWORDS.get(str(keyword.arg))
+            hint = f"it is called {cure}" if cure in signature.keywords else "leave it out"
+            return f"tl.{call.name} has no parameter {keyword.arg}: {hint}"
+    if len(given) + len(named) < signature.least:
+        missing = sorted(signature.keywords - {keyword.arg for keyword in named})
+        return f"tl.{call.name} needs {signature.least} arguments, of {', '.join(missing)}: give all of them"
+    if len(given) > signature.most:
+        return f"tl.{call.name} takes at most {signature.most} positional arguments, not {len(given)}"
+    return None

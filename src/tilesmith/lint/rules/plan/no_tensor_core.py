@@ -1,0 +1,74 @@
+"""Matrix products that leave the tensor cores idle."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from tilesmith.lint.model.device.values import Shape
+from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
+from tilesmith.lint.structure.reductions.summed_products import SummedProduct, summed_products
+from tilesmith.records import Finding
+
+Axes = frozenset[int]
+
+
+def no_tensor_core(source: KernelSource) -> Iterator[Finding]:
+    """Outer products added up turn by turn, or a three-dimensional product summed over one axis."""
+    seen: set[int] = set()
+    for product in summed_products(source):
+        line = getattr(product.node, "lineno", 0)
+        if line not in seen and _is_matrix_product(product):
+            seen.add(line)
+            message = (
+                "a matrix product is written out with broadcasts, so no tensor core takes part: multiply the "
+                "tiles with tl.dot(a, b, acc)"
+            )
+            yield warning("no-tensor-core", line, message)
+
+
+def _is_matrix_product(product: SummedProduct) -> bool:
+    wanted = 3 if product.kind == "sum" else 2
+    axes = [_own_axes(factor, product, wanted) for factor in product.factors]
+    known = [own for own in axes if own is not None]
+    if len(known) < len(axes) or not _are_rows_and_columns([own for own in known if own], shared=wanted - 2):
+        return False
+    if product.is_short or product.has_dot or not product.adds_only or (wanted == 2 and not product.loops):
+        return False
+    return kernel_type(product.frame.kernel, product.source) != "convolution"
+
+
+def _are_rows_and_columns(axes: list[Axes], shared: int) -> bool:
+    """Two factors, each with an axis of its own, and no third that needs both axes at once."""
+    if len(axes) != 2:
+        return False
+    one, other = axes
+    return bool(one - other and other - one) and len(one & other) == shared
+
+
+def _own_axes(factor: ast.expr, product: SummedProduct, wanted: int) -> Axes | None:
+    """Axes along which it changes, of a block of at least so many dimensions; none for a smaller one."""
+    shape = product.frame.function.value(factor).shape
+    if shape is None:
+        shape = _written_shape(factor, product)
+    if shape is None:
+        return None
+    if len(shape) < wanted:
+        return frozenset()
+    return frozenset(axis for axis, size in enumerate(shape) if size != 1)
+
+
+def _written_shape(factor: ast.expr, product: SummedProduct) -> Shape:
+    """`a[:, None]` and `tl.expand_dims(a, 1)` of something unknown, as they are written."""
+    match factor:
+        case ast.Subscript(slice=ast.Tuple(elts=parts)):
+            return tuple(1 if isinstance(part, ast.Constant) and part.value is None else None for part in parts)
+        case ast.Call(args=[_, ast.Constant(value=int() as axis)]) if _expands(factor, product):
+            return (1, None) if axis == 0 else (None, 1)
+    return None
+
+
+def _expands(call: ast.Call, product: SummedProduct) -> bool:
+    return (product.source.dotted(call.func) or "").endswith("language.expand_dims")

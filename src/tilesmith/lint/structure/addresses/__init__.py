@@ -1,0 +1,1 @@
+"""Loads and stores of device code: their addresses, pointers and what indexes them."""

@@ -1,0 +1,107 @@
+"""Which pointer parameter of a jit function an address starts from, and which ones it loads from and stores to."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from tilesmith.lint.model.source import JitFunction, KernelSource
+from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.vocabulary import LOADS, STORES
+
+DEEPEST_LOOK = 8
+DEEPEST_CALL = 4
+MOST_CALLS = 2_000
+"""Between the jit functions of one file; nobody writes more by hand."""
+KernelAccess = tuple[str, ast.expr]
+"""The pointer parameter and the address."""
+
+
+@cached_per_source
+def buffers(function: JitFunction, address: ast.expr, depth: int = DEEPEST_LOOK) -> frozenset[str]:
+    """The parameters the address may start from: `x_ptr` for `row + i` after `row = x_ptr + r * stride`."""
+    if depth == 0:
+        return frozenset()
+    match address:
+        case ast.Name(id=name):
+            found = frozenset({name}) if name in function.params else frozenset()
+            return found.union(*(buffers(function, value, depth - 1) for value in _fresh_values(function, name)))
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return buffers(function, address.left, depth - 1) or buffers(function, address.right, depth - 1)
+        case ast.Subscript():
+            return buffers(function, address.value, depth - 1)
+        case ast.IfExp():
+            return buffers(function, address.body, depth - 1) | buffers(function, address.orelse, depth - 1)
+        case ast.Call():
+            return _behind_call(function, address, depth - 1)
+    return frozenset()
+
+
+@cached_per_source
+def _fresh_values(function: JitFunction, name: str) -> tuple[ast.expr, ...]:
+    """What the name is set to, leaving out steps that move it on from where it was."""
+    own = [binding.value for binding in function.flow.by_name.get(name, ()) if binding.whole]
+    return tuple(v for v in own if isinstance(v, ast.expr) and name not in function.flow.syntax.names(v))
+
+
+def _behind_call(function: JitFunction, call: ast.Call, depth: int) -> frozenset[str]:
+    """A block pointer, an advanced or a cast pointer: the first argument or the object itself."""
+    if call in _language_calls(function):
+        base = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "base"), None)
+        return frozenset() if base is None else buffers(function, base, depth)
+    return buffers(function, call.func.value, depth) if isinstance(call.func, ast.Attribute) else frozenset()
+
+
+@cached_per_source
+def _language_calls(function: JitFunction) -> frozenset[ast.Call]:
+    return frozenset(call.node for call in function.calls)
+
+
+def loads_from(source: KernelSource, function: JitFunction) -> frozenset[str]:
+    """Parameters something is loaded through, here or in the functions it calls."""
+    return _accessed(source, function, LOADS)
+
+
+def stores_to(source: KernelSource, function: JitFunction) -> frozenset[str]:
+    """Parameters something is stored through, here or in the functions it calls."""
+    return _accessed(source, function, STORES)
+
+
+def accesses(function: JitFunction, operations: frozenset[str]) -> Iterator[KernelAccess]:
+    """Loads or stores of the function itself."""
+    for call in function.calls:
+        if call.operation in operations and call.node.args:
+            for name in buffers(function, call.node.args[0]):
+                yield name, call.node.args[0]
+
+
+def _accessed(source: KernelSource, function: JitFunction, operations: frozenset[str]) -> frozenset[str]:
+    return _all_accessed(source, operations).get(function.node, frozenset())
+
+
+@cached_per_source
+def _all_accessed(source: KernelSource, operations: frozenset[str]) -> Mapping[ast.AST, frozenset[str]]:
+    """By function: its own accesses first, then again and again what the functions it calls add."""
+    found: dict[ast.AST, frozenset[str]] = {}
+    for function in source.jit_functions:
+        found[function.node] = frozenset(name for name, _ in accesses(function, operations))
+    calls = [(f, call, callee) for f in source.jit_functions for call, callee in helper_calls(source, f)]
+    for _ in range(DEEPEST_CALL if len(calls) <= MOST_CALLS else 0):
+        for function, call, callee in calls:
+            passed = dict(zip(callee.params, call.args, strict=False))
+            passed |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+            inner = [passed[name] for name in found[callee.node] if name in passed]
+            found[function.node] = found[function.node].union(*(buffers(function, value) for value in inner))
+    return found
+
+
+@cached_per_source
+def helper_calls(source: KernelSource, function: JitFunction) -> tuple[tuple[ast.Call, JitFunction], ...]:
+    """Calls of other jit functions of the file, with the function meant."""
+    found: list[tuple[ast.Call, JitFunction]] = []
+    if not function.callees:
+        return ()
+    for node in function.nodes:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in function.callees:
+            found += [(node, callee) for callee in source.jit_named(node.func.id)[-1:]]
+    return tuple(found)

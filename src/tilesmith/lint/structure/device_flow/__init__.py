@@ -1,0 +1,1 @@
+"""How values flow through device code: calls, assignments, dependence, types."""

@@ -1,0 +1,1 @@
+"""What kind of work a kernel does: attention, convolution, normalization, a copy."""

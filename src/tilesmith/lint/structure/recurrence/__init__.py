@@ -1,0 +1,1 @@
+"""Loops of a kernel that run through time, and the state they carry."""

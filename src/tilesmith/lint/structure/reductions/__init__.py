@@ -1,0 +1,1 @@
+"""Where values are added up, multiplied, reduced and scaled."""

@@ -1,0 +1,1 @@
+"""How sizes are cut into tiles, and what happens in the last tile and in masked lanes."""
