@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "tests" / "forge")]
 
 from judge_throughput import commit  # noqa: E402
-from marked_kernels import MarkedEvaluator, Onlooker, analysis, new_run  # noqa: E402
+from marked_kernels import MarkedEvaluator, RecordingObserver, analysis, new_run  # noqa: E402
 
-from tilesmith.forge.dials import Dials  # noqa: E402
-from tilesmith.forge.running import run_forge  # noqa: E402
+from tilesmith.forge.runner import run_forge  # noqa: E402
+from tilesmith.forge.settings import ForgeSettings  # noqa: E402
 from tilesmith.records import Evaluation, Phase, Prompt, Reply, Request, Usage  # noqa: E402
 
-DIALS = Dials(seeds=5, rounds=12, repairs=3, spare_repairs=3, patience=12)
+SETTINGS = ForgeSettings(seeds=5, rounds=12, repairs=3, spare_repairs=3, patience=12)
 
 
 class InstantAuthor:
@@ -65,12 +65,12 @@ class InstantEvaluator(MarkedEvaluator):
 
 def one_run() -> tuple[int, float]:
     """Attempts, and seconds of the whole run."""
-    with tempfile.TemporaryDirectory() as folder, new_run(Path(folder), DIALS) as run:
-        onlooker = Onlooker()
+    with tempfile.TemporaryDirectory() as folder, new_run(Path(folder), SETTINGS) as run:
+        observer = RecordingObserver()
         began = time.perf_counter()
-        run_forge(run, InstantAuthor(), InstantEvaluator(), DIALS, onlooker)
+        run_forge(run, InstantAuthor(), InstantEvaluator(), SETTINGS, observer)
         seconds = time.perf_counter() - began
-    return sum(event.event == "attempt" for event in onlooker.events), seconds
+    return sum(event.event == "attempt" for event in observer.events), seconds
 
 
 def main() -> None:

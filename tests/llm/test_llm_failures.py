@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilesmith.llm.failures import WORDS_LIMIT, hide, provider_words, squeeze, status_failure
+from tilesmith.llm.failures import WORDS_LIMIT, provider_words, redact_key, shorten_to_line, status_failure
 
 KEY = "sk-canary-0123456789abcdef"
 
@@ -16,11 +16,11 @@ KEY = "sk-canary-0123456789abcdef"
 @settings(deadline=None)
 @given(st.text(st.characters(), max_size=2000))
 def test_any_text_becomes_one_printable_line(text: str) -> None:
-    line = squeeze(text)
+    line = shorten_to_line(text)
     assert line.isprintable()
     assert len(line) <= WORDS_LIMIT
     assert "  " not in line
-    assert squeeze(line) == line
+    assert shorten_to_line(line) == line
 
 
 @settings(deadline=None)
@@ -67,8 +67,8 @@ def test_the_message_is_found_where_providers_put_it(body: object, words: str) -
 
 
 def test_short_keys_are_no_secrets() -> None:
-    assert hide("EMPTY is what it is", "EMPTY") == "EMPTY is what it is"
-    assert hide("nothing", None) == "nothing"
+    assert redact_key("EMPTY is what it is", "EMPTY") == "EMPTY is what it is"
+    assert redact_key("nothing", None) == "nothing"
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ from sample_requests import (
 )
 
 from tilesmith.llm.prompts import write_prompt
-from tilesmith.llm.prompts.kinds import KINDS, kinds_of, loops_over_time
+from tilesmith.llm.prompts.formatting import clip, fenced, tidy
+from tilesmith.llm.prompts.kernel_kinds import KINDS, kinds_of, loops_over_time
+from tilesmith.llm.prompts.lesson_choice import BY_VERDICT, TELLING, all_lessons, choose_exemplar, choose_lessons
 from tilesmith.llm.prompts.rendering import environment
-from tilesmith.llm.prompts.teaching import BY_VERDICT, TELLING, all_lessons, choose_exemplar, choose_lessons
-from tilesmith.llm.prompts.wording import clip, fenced, tidied
 from tilesmith.records import STAGES, Finding, Phase, Request, Severity, Survey, Verdict
 
 SAMPLES = requests()
@@ -314,9 +314,7 @@ def test_wording() -> None:
     assert clip("abcdef", 4) == "abcd\n[... 2 more characters left out ...]\n"
     assert clip("abcdef", 4, tail=1).startswith("abc\n")
     assert fenced("a\n````\n", "python") == "`````python\na\n````\n`````"
-    assert (
-        tidied("a\n\n\n\n# b\nc\n# d\n```\nx\n\n\n\n# y\n```\n") == "a\n\n# b\nc\n\n# d\n```\nx\n\n\n\n# y\n```\n"
-    )
+    assert tidy("a\n\n\n\n# b\nc\n# d\n```\nx\n\n\n\n# y\n```\n") == "a\n\n# b\nc\n\n# d\n```\nx\n\n\n\n# y\n```\n"
 
 
 def test_eval_mode_is_told() -> None:

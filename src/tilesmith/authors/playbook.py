@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from tilesmith.authors.protocol import Heard
+from tilesmith.authors.protocol import OnProgress
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.tuning import tuning_of
-from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop, Usage, Verdict
+from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, StopReason, Usage, Verdict
 
 NAME = "playbook"
 _AT_THE_FLOOR = 1.05
@@ -35,12 +35,12 @@ class PlaybookAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return 0.0
 
-    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+    def answer(self, request: Request, prompt: Prompt, on_progress: OnProgress) -> Reply:
         """The reply to `request`; the prompt says the same in words and is not needed."""
         match = find_match(request.survey)
         found = match if isinstance(match, Declined) else _ANSWERS[request.phase](request, match)
-        reply = Reply(found.reason, NAME, Stop.DECLINED) if isinstance(found, Declined) else found
-        heard(len(reply.text))
+        reply = Reply(found.reason, NAME, StopReason.DECLINED) if isinstance(found, Declined) else found
+        on_progress(len(reply.text))
         return reply
 
 

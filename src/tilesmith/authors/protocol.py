@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tilesmith.records import Prompt, Reply, Request, Usage
 
-Heard = Callable[[int], None]
+OnProgress = Callable[[int], None]
 """Told, while a reply comes in, how many characters have arrived so far."""
 
 
@@ -21,5 +21,5 @@ class Author(Protocol):
     def dollars(self, usage: Usage) -> float | None:
         """What so many tokens cost; null when nobody knows."""
 
-    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+    def answer(self, request: Request, prompt: Prompt, on_progress: OnProgress) -> Reply:
         """The reply to `prompt`, which is `request` in words."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.runs_folder import Faces, runs_folder
+from tilesmith.cli.output_options import OutputOptions, runs_folder
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 
@@ -96,19 +96,19 @@ def forge(
         _CHECK.require_sandbox, "--require-sandbox", help="Only behind every wall.", rich_help_panel=_JUDGE
     ),
 ) -> None:
-    from tilesmith.cli.forging import forge_new, replay_run, resume_run
+    from tilesmith.cli.forge_runs import replay_run, resume_run, start_run
 
-    faces = Faces(runs_folder(runs), as_json)
+    output = OutputOptions(runs_folder(runs), as_json)
     options = {name: value for name, value in context.params.items() if value is not None}
     if resume is not None:
         _nothing_else(context, "resume", *_AUTHOR_AGAIN)
-        raise typer.Exit(resume_run(resume, options, faces))
+        raise typer.Exit(resume_run(resume, options, output))
     if replay is not None:
         _nothing_else(context, "replay", *(["author"] if author == "replay" else []), "task")
-        raise typer.Exit(replay_run(replay, task, faces))
+        raise typer.Exit(replay_run(replay, task, output))
     if task is None:
         raise UsageError("name a task to forge, or --resume RUN; see  tilesmith forge --help")
-    raise typer.Exit(forge_new(task, options, faces))
+    raise typer.Exit(start_run(task, options, output))
 
 
 def _nothing_else(context: typer.Context, option: str, *welcome: str) -> None:

@@ -22,7 +22,7 @@ PLAN_FINDINGS = frozenset(
 )
 """Findings that say a kernel is not what an expert would have planned, though it may be right."""
 
-PROGRESS = (
+VERDICTS_BY_PROGRESS = (
     Verdict.SYNTAX_ERROR,
     Verdict.COMPILE_ERROR,
     Verdict.RUNTIME_ERROR,
@@ -53,7 +53,7 @@ def is_faster(evaluation: Evaluation) -> bool | None:
     return all(one.low > 1 for one in evaluation.timing.speedup.values())
 
 
-def gravest(*complexities: str) -> str:
+def hardest_complexity(*complexities: str) -> str:
     """Of what is said about one kernel; `unknown` says nothing."""
     return max(complexities, key=lambda one: COMPLEXITIES.index(one) if one in COMPLEXITIES else -1)
 
@@ -63,13 +63,15 @@ def plan_findings(evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def furthest(attempts: list[Attempt]) -> Attempt | None:
+def closest_to_passing(attempts: list[Attempt]) -> Attempt | None:
     """The failed attempt nearest to passing; of equals the latest. A cheat is nobody's starting point."""
-    honest = [attempt for attempt in attempts if attempt.evaluation.verdict in PROGRESS]
-    return max(honest, key=lambda a: (PROGRESS.index(a.evaluation.verdict), a.candidate.number), default=None)
+    honest = [attempt for attempt in attempts if attempt.evaluation.verdict in VERDICTS_BY_PROGRESS]
+    return max(
+        honest, key=lambda a: (VERDICTS_BY_PROGRESS.index(a.evaluation.verdict), a.candidate.number), default=None
+    )
 
 
-def verdict_on(evaluation: Evaluation, best: Attempt | None, min_gain: float) -> tuple[bool, str]:
+def compare_with_best(evaluation: Evaluation, best: Attempt | None, min_gain: float) -> tuple[bool, str]:
     """Whether a kernel replaces the best so far, and why or why not."""
     if not evaluation.passed:
         return False, f"{evaluation.verdict}: {evaluation.reason}"

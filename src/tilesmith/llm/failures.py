@@ -38,24 +38,24 @@ class CallFailed(Exception):
         self.failure = failure
 
 
-def squeeze(text: str, limit: int = WORDS_LIMIT) -> str:
+def shorten_to_line(text: str, limit: int = WORDS_LIMIT) -> str:
     """Any text as one printable line of at most `limit` characters."""
     printable = "".join(one if one.isprintable() else " " for one in text[: 100 * limit])
     line = " ".join(printable.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def hide(text: str, key: str | None) -> str:
+def redact_key(text: str, key: str | None) -> str:
     """`text` without the key, should a provider repeat it."""
     return text if key is None or len(key) < SHORTEST_SECRET else text.replace(key, "[key]")
 
 
 def provider_words(body: object, key: str | None) -> str:
     """What a provider's error says: the message inside it, wherever this provider puts that."""
-    said = hide(_message(body), key)  # before anything is cut, which could leave half a key
+    said = redact_key(_message(body), key)  # before anything is cut, which could leave half a key
     if said.lstrip().startswith("<"):
         said = re.sub(r"<[^>]*>", " ", said)
-    return squeeze(said)
+    return shorten_to_line(said)
 
 
 def _message(body: object) -> str:

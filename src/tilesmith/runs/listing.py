@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import RunError, UsageError
-from tilesmith.runs.folder import is_held
+from tilesmith.runs.folder import is_locked
 from tilesmith.runs.manifest import Manifest, Status, read_manifest
 
 INTERRUPTED, DAMAGED = "interrupted", "damaged"
@@ -23,7 +23,7 @@ STATUSES = (*map(str, Status), INTERRUPTED, DAMAGED)
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedRun:
     """One run at a glance."""
 
     folder: Path
@@ -42,7 +42,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunFilter:
     """Which runs to list: all that fit everything given."""
 
     task: str | None = None
@@ -60,7 +60,7 @@ class Wanted:
         if self.since is not None and not _is_date(self.since):
             raise UsageError(f"--since {self.since}: not a day; write YYYY-MM-DD")
 
-    def fits(self, run: Listed) -> bool:
+    def fits(self, run: ListedRun) -> bool:
         author = run.manifest.author if run.manifest else ""
         task = run.manifest.task if run.manifest else run.folder.name
         return (
@@ -72,21 +72,21 @@ class Wanted:
         )
 
 
-def list_runs(parent: Path, wanted: Wanted = Wanted()) -> list[Listed]:  # noqa: B008
+def list_runs(parent: Path, wanted: RunFilter = RunFilter()) -> list[ListedRun]:  # noqa: B008
     """Newest first. A damaged run is listed with what is wrong with it."""
     runs = filter(wanted.fits, map(read_run, _folders(parent)))
     return sorted(runs, key=lambda run: (_created(run), _natural(run.folder.name)), reverse=True)
 
 
-def read_run(folder: Path) -> Listed:
+def read_run(folder: Path) -> ListedRun:
     try:
         manifest = _sound(folder, read_manifest(folder))
         facts = _facts(folder / "events.jsonl")
     except RunError as error:
-        return Listed(folder, DAMAGED, problem=str(error))
+        return ListedRun(folder, DAMAGED, problem=str(error))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        return Listed(folder, DAMAGED, problem=f"{folder}: cannot be read: {type(error).__name__} {error}")
-    return Listed(folder, standing(folder, manifest), manifest, *facts)
+        return ListedRun(folder, DAMAGED, problem=f"{folder}: cannot be read: {type(error).__name__} {error}")
+    return ListedRun(folder, current_status(folder, manifest), manifest, *facts)
 
 
 def _sound(folder: Path, manifest: Manifest) -> Manifest:
@@ -96,9 +96,9 @@ def _sound(folder: Path, manifest: Manifest) -> Manifest:
     return manifest
 
 
-def standing(folder: Path, manifest: Manifest) -> str:
+def current_status(folder: Path, manifest: Manifest) -> str:
     """A run that says it is running is interrupted when no process holds it."""
-    if manifest.status is Status.RUNNING and not is_held(folder):
+    if manifest.status is Status.RUNNING and not is_locked(folder):
         return INTERRUPTED
     return str(manifest.status)
 
@@ -195,7 +195,7 @@ def _matches(pattern: str, task: str) -> bool:
     return fnmatchcase(task, pattern) if re.search(r"[*?\[]", pattern) else pattern in task
 
 
-def _created(run: Listed) -> str:
+def _created(run: ListedRun) -> str:
     """A damaged run is placed by its name, which begins with the day."""
     return run.manifest.created if run.manifest else run.folder.name
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from tilesmith.errors import RunError
 from tilesmith.records import from_json, to_json
-from tilesmith.runs.writing import write_whole
+from tilesmith.runs.atomic_files import write_atomically
 
 FORMAT_VERSION = 1
 
@@ -40,12 +40,12 @@ class Manifest:
     """Why it stopped."""
     format_version: int = FORMAT_VERSION
 
-    def standing(self, status: Status, why: str = "") -> Manifest:
+    def with_status(self, status: Status, why: str = "") -> Manifest:
         return replace(self, status=status, why=why)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_whole(folder / "run.json", json.dumps(to_json(manifest), indent=2) + "\n")
+    write_atomically(folder / "run.json", json.dumps(to_json(manifest), indent=2) + "\n")
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -9,10 +9,16 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tilesmith.forge.replies.analysis_fields import FIELDS, fields_of, read_complexity, read_speedup, read_text
-from tilesmith.forge.replies.fences import Block, blocks_in, plain, readings
-from tilesmith.forge.replies.loose_json import objects_in, value_of
-from tilesmith.forge.replies.python_code import MODEL_LINE, MOST_CHARACTERS, Parser, Piece, with_what_it_needs
+from tilesmith.forge.replies.analysis_fields import FIELDS, find_fields, read_complexity, read_speedup, read_text
+from tilesmith.forge.replies.code_blocks import CodeBlock, find_code_blocks, normalize_text, without_reasoning
+from tilesmith.forge.replies.loose_json import find_objects, parse_strict_json
+from tilesmith.forge.replies.python_code import (
+    MODEL_LINE,
+    MOST_CHARACTERS,
+    BudgetedParser,
+    ParsedCode,
+    join_needed_pieces,
+)
 from tilesmith.records import Analysis
 
 _TAG = re.compile(r"</?[A-Za-z_][\w:.-]{0,40}(?:\s[^<>\n]{0,200})?>|<!\[CDATA\[|\]\]>")
@@ -31,12 +37,12 @@ class UnusableReply(Exception):
         self.problem = problem
 
 
-def kernel_in(text: str) -> str:
+def extract_kernel(text: str) -> str:
     """The source of the kernel file in a reply, preferring the last whole one."""
-    parser = Parser()
+    parser = BudgetedParser()
     problem = ""
-    for reading in readings(plain(text)):
-        blocks = blocks_in(reading)[-_MOST_BLOCKS:]
+    for reading in without_reasoning(normalize_text(text)):
+        blocks = find_code_blocks(reading)[-_MOST_BLOCKS:]
         if not _is_diff(blocks, reading):
             source = _kernel_among(blocks, reading, parser)
             if source is not None:
@@ -45,7 +51,7 @@ def kernel_in(text: str) -> str:
     raise UnusableReply(problem)
 
 
-def _kernel_among(blocks: list[Block], text: str, parser: Parser) -> str | None:
+def _kernel_among(blocks: list[CodeBlock], text: str, parser: BudgetedParser) -> str | None:
     if "ModelNew" not in text:
         return None
     found = _from_blocks(blocks, parser)
@@ -56,10 +62,10 @@ def _kernel_among(blocks: list[Block], text: str, parser: Parser) -> str | None:
     return found or _from_wrapping(blocks, text, parser) or _broken(blocks)
 
 
-def _from_blocks(blocks: list[Block], parser: Parser) -> str | None:
+def _from_blocks(blocks: list[CodeBlock], parser: BudgetedParser) -> str | None:
     """The last block with a model and what it needs of the others; else all blocks as the parts of one file."""
     order = sorted(range(len(blocks)), key=lambda i: (MODEL_LINE.search(blocks[i].text) is None, -i))
-    read: dict[int, Piece] = {}
+    read: dict[int, ParsedCode] = {}
     for place in order:
         piece = parser.read(blocks[place].text)
         if piece is not None:
@@ -67,13 +73,13 @@ def _from_blocks(blocks: list[Block], parser: Parser) -> str | None:
     places = sorted(read)
     models = [place for place in places if read[place].defines_model]
     if models:
-        return with_what_it_needs(places.index(models[-1]), [read[place] for place in places])
+        return join_needed_pieces(places.index(models[-1]), [read[place] for place in places])
     parts = [block.text for block in blocks if block.language in ("", "python", "py", "python3", "triton")]
     joined = parser.read("\n".join(parts)) if len(parts) > 1 else None
     return joined.text if joined is not None and joined.defines_model else None
 
 
-def _before_prose(text: str, parser: Parser) -> str | None:
+def _before_prose(text: str, parser: BudgetedParser) -> str | None:
     """Code without a fence, or without its end: from its first line on, up to where prose begins again."""
     first = _FIRST_CODE.search(text)
     if first is None or not MODEL_LINE.search(text):
@@ -92,14 +98,18 @@ def _starts_prose(line: str) -> bool:
     return line[:1].isupper() or line.startswith(("*", "-", "`", "~"))
 
 
-def _from_wrapping(blocks: list[Block], text: str, parser: Parser) -> str | None:
+def _from_wrapping(blocks: list[CodeBlock], text: str, parser: BudgetedParser) -> str | None:
     """Code in a field of a JSON object, or between the tags of a tool call."""
-    values = [value_of(text.strip()), *(value_of(block.text) for block in blocks), *objects_in(text)]
+    values = [
+        parse_strict_json(text.strip()),
+        *(parse_strict_json(block.text) for block in blocks),
+        *find_objects(text),
+    ]
     parts = [*_strings_in(values, 6), *(_TAG.split(text) if "<" in text else [])]
     for part in reversed(parts):
         if not MODEL_LINE.search(part) or len(part) > MOST_CHARACTERS:
             continue
-        within = [block.text for block in blocks_in(part)] or [part]
+        within = [block.text for block in find_code_blocks(part)] or [part]
         for code in reversed(within):
             piece = parser.read(code.strip("\n"))
             if piece is not None and piece.defines_model:
@@ -110,14 +120,14 @@ def _from_wrapping(blocks: list[Block], text: str, parser: Parser) -> str | None
 def _strings_in(value: Any, depth: int) -> Iterator[str]:
     """Strings anywhere in it; one that is itself JSON (the arguments of a tool call) is opened."""
     if isinstance(value, str):
-        inner = value_of(value) if depth and value.lstrip().startswith("{") else None
+        inner = parse_strict_json(value) if depth and value.lstrip().startswith("{") else None
         yield from _strings_in(inner, depth - 1) if inner is not None else (value,)
     elif isinstance(value, dict | list) and depth:
         for part in value.values() if isinstance(value, dict) else value:
             yield from _strings_in(part, depth - 1)
 
 
-def _broken(blocks: list[Block]) -> str | None:
+def _broken(blocks: list[CodeBlock]) -> str | None:
     """A whole block that is no Python goes to the judge all the same: it says where, and it can be mended."""
     whole = [block.text for block in blocks if block.closed and MODEL_LINE.search(block.text)]
     return whole[-1] if whole else None
@@ -132,7 +142,7 @@ def _checked(source: str) -> str:
     return source.strip("\n").rstrip() + "\n"
 
 
-def _is_diff(blocks: list[Block], text: str) -> bool:
+def _is_diff(blocks: list[CodeBlock], text: str) -> bool:
     if not blocks:
         return _DIFF.search(text) is not None
     diffs = [block.language in ("diff", "patch") or _DIFF.search(block.text) is not None for block in blocks]
@@ -140,7 +150,7 @@ def _is_diff(blocks: list[Block], text: str) -> bool:
     return any(diffs) and not any(model and not diff for model, diff in zip(models, diffs, strict=True))
 
 
-def _problem(blocks: list[Block], text: str) -> str:
+def _problem(blocks: list[CodeBlock], text: str) -> str:
     if not text.strip():
         return f"The reply is empty: {_SEND}."
     if _is_diff(blocks, text):
@@ -154,12 +164,12 @@ def _problem(blocks: list[Block], text: str) -> str:
     return f"`class ModelNew` is not in a code block that is Python: {_SEND}."
 
 
-def analysis_in(text: str) -> Analysis:
+def extract_analysis(text: str) -> Analysis:
     """The analysis in a reply: one JSON object, read kindly; every field must be there and make sense."""
     best: dict[str, Any] = {}
-    for reading in readings(plain(text)):
-        found = [value_of(block.text) for block in blocks_in(reading)[-_MOST_BLOCKS:]]
-        for known in (fields_of(value) for value in [*found, *objects_in(reading)]):
+    for reading in without_reasoning(normalize_text(text)):
+        found = [parse_strict_json(block.text) for block in find_code_blocks(reading)[-_MOST_BLOCKS:]]
+        for known in (find_fields(value) for value in [*found, *find_objects(reading)]):
             best = known if known and len(known) >= len(best) else best
         if best:
             return _analysis(best)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilesmith.llm.prompts.facts import facts_of
-from tilesmith.llm.prompts.rendering import rendered
+from tilesmith.llm.prompts.rendering import render
 from tilesmith.records import Prompt, Request
 
 __all__ = ["write_prompt"]
@@ -12,4 +12,4 @@ __all__ = ["write_prompt"]
 def write_prompt(request: Request) -> Prompt:
     """What every author is sent: who it is, and what is wanted now."""
     facts = facts_of(request)
-    return Prompt(system=rendered("system", facts), user=rendered(request.phase.value, facts))
+    return Prompt(system=render("system", facts), user=render(request.phase.value, facts))

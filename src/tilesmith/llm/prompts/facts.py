@@ -6,10 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.llm.prompts.kinds import kinds_of
-from tilesmith.llm.prompts.measured import Measured, measured
-from tilesmith.llm.prompts.teaching import choose_exemplar, choose_lessons, precision_of
-from tilesmith.llm.prompts.wording import clip, one_line
+from tilesmith.llm.prompts.formatting import clip, one_line
+from tilesmith.llm.prompts.kernel_kinds import kinds_of
+from tilesmith.llm.prompts.lesson_choice import choose_exemplar, choose_lessons, precision_of
+from tilesmith.llm.prompts.measurements import KernelMeasurements, measure_kernel
 from tilesmith.records import Attempt, Evaluation, Phase, Request, Survey
 
 LONGEST_TASK = 24_000
@@ -32,7 +32,7 @@ _LINE = re.compile(r"\bline (\d{1,6})\b")
 
 
 @dataclass(frozen=True)
-class Mark:
+class LineRemark:
     """A line of the source that something was said about."""
 
     line: int
@@ -41,22 +41,22 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Base:
+class BaseKernel:
     """The attempt a request is about."""
 
     source: str
     evaluation: Evaluation
     reason: str
-    marks: tuple[Mark, ...]
+    marks: tuple[LineRemark, ...]
     remarks: tuple[str, ...]
     """Findings that point at no line."""
     found: frozenset[str]
     """Ids of all findings."""
-    measured: Measured
+    measurements: KernelMeasurements
 
 
 @dataclass(frozen=True)
-class Try:
+class EarlierAttempt:
     """An earlier attempt in one line."""
 
     what: str
@@ -98,33 +98,33 @@ def _peak(survey: Survey) -> float | None:
     return survey.gpu.get(peak) or survey.gpu.get("fp32_tflops")
 
 
-def _base(attempt: Attempt, survey: Survey) -> Base:
+def _base(attempt: Attempt, survey: Survey) -> BaseKernel:
     source, evaluation = attempt.candidate.source, attempt.evaluation
     lines = source.splitlines()
     findings = evaluation.findings[:MOST_FINDINGS]
     marks = [
-        Mark(f.line, _code(lines, f.line), f"{f.severity.value} {f.id}: {one_line(f.message, 400)}")
+        LineRemark(f.line, _code(lines, f.line), f"{f.severity.value} {f.id}: {one_line(f.message, 400)}")
         for f in findings
         if f.line and f.line <= len(lines)
     ]
-    return Base(
+    return BaseKernel(
         source=clip(source, LONGEST_KERNEL),
         evaluation=evaluation,
         reason=clip(evaluation.reason, LONGEST_REASON, tail=LONGEST_REASON // 3),
         marks=(*marks, *_named_in(evaluation.reason, lines, {mark.line for mark in marks})),
         remarks=tuple(f"{f.severity.value} {f.id}: {one_line(f.message, 400)}" for f in findings if not f.line),
         found=frozenset(f.id for f in evaluation.findings),
-        measured=measured(evaluation, survey),
+        measurements=measure_kernel(evaluation, survey),
     )
 
 
-def _named_in(reason: str, lines: list[str], known: set[int]) -> list[Mark]:
+def _named_in(reason: str, lines: list[str], known: set[int]) -> list[LineRemark]:
     """Lines that the error text itself points at."""
     if len(lines) < 2:
         return []
     named = dict.fromkeys(int(number) for number in _LINE.findall(reason[: 2 * LONGEST_REASON]))
     fresh = [line for line in named if 0 < line <= len(lines) and line not in known and lines[line - 1].strip()]
-    return [Mark(line, _code(lines, line), "named in the error") for line in fresh[:6]]
+    return [LineRemark(line, _code(lines, line), "named in the error") for line in fresh[:6]]
 
 
 def _code(lines: list[str], line: int) -> str:
@@ -138,10 +138,10 @@ def _worth_telling(request: Request) -> list[Attempt]:
     return [one for one in request.history if one.candidate.phase in IDEAS and not one.kept]
 
 
-def _tried(attempt: Attempt) -> Try:
+def _tried(attempt: Attempt) -> EarlierAttempt:
     """What failed how, or what was gained by it."""
     evaluation, candidate = attempt.evaluation, attempt.candidate
     what = f"attempt {candidate.number} ({candidate.stage or candidate.phase.value}, {evaluation.kernel_type})"
     score = "" if attempt.score is None else f" at {attempt.score:.3g}x the best baseline"
     why = one_line(evaluation.reason if not evaluation.passed else attempt.why, 300)
-    return Try(what, f"{evaluation.verdict.value}{score}: {why}")
+    return EarlierAttempt(what, f"{evaluation.verdict.value}{score}: {why}")
