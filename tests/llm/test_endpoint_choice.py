@@ -131,10 +131,10 @@ def test_without_a_model_nothing_is_configured(environment: dict[str, str], hint
         ({"model": "m", "base_url": "https://x/v1?key=sk-canary"}, "bare address"),
     ],
 )
-def test_what_makes_no_sense_is_told_in_one_line(options: dict[str, str], words: str) -> None:
+def test_what_makes_no_sense_is_told_in_one_line(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError) as told:
         choose_endpoint(LlmOptions(**options), {})
-    assert words in str(told.value)
+    assert message in str(told.value)
     assert "canary" not in str(told.value)
     assert len(str(told.value).splitlines()) == 1
 

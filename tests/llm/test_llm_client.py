@@ -232,8 +232,8 @@ def test_the_protocol_is_read_as_liberally_as_servers_write_it(body: bytes, text
     ],
     ids=["not json", "no object", "page", "half a document", "nothing", "error in a document", "key"],
 )
-def test_what_is_no_reply_is_told_in_one_line(body: bytes, content_type: str, words: str) -> None:
-    with raw(body, content_type) as url, pytest.raises(AuthorError, match=words) as told:
+def test_what_is_no_reply_is_told_in_one_line(body: bytes, content_type: str, message: str) -> None:
+    with raw(body, content_type) as url, pytest.raises(AuthorError, match=message) as told:
         complete(url, **{OWN_KEY: CANARY})
     assert len(str(told.value).splitlines()) == 1
 

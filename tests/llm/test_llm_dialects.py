@@ -108,9 +108,9 @@ def test_other_prompts_get_room_in_proportion() -> None:
              | st.integers(0, 40_000).map(str), max_size=12),
     st.integers(LEAST_LIMIT, 40_000),
 )  # fmt: skip
-def test_whatever_a_refusal_says_the_next_limit_is_lower(words: list[str], asked: int) -> None:
+def test_whatever_a_refusal_says_the_next_limit_is_lower(message: list[str], asked: int) -> None:
     limits = CallLimits(max_output_tokens=asked)
-    better = Dialect().after(" ".join(words), PROMPT, limits)
+    better = Dialect().after(" ".join(message), PROMPT, limits)
     if better is not None and better.limit_fields == Dialect().limit_fields:
         assert LEAST_LIMIT <= better.limit(PROMPT, limits) < asked
 

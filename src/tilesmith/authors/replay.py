@@ -12,7 +12,7 @@ from tilesmith.runs.digest import prompt_digest
 from tilesmith.runs.journal import read_events
 from tilesmith.runs.manifest import read_manifest
 
-Dollars = Callable[[Usage], float | None]
+PriceFunction = Callable[[Usage], float | None]
 
 
 class ReplayAuthor:
@@ -20,7 +20,7 @@ class ReplayAuthor:
     where they ended that one; nothing is paid. Verdicts are given anew: where they differ from the recorded ones,
     the prompts do too, which is told, and in the end there may be a request nobody has answered."""
 
-    def __init__(self, folder: Path, dollars: Dollars, notify: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, dollars: PriceFunction, notify: Callable[[str], None]) -> None:
         self._folder, self._dollars, self._notify = folder, dollars, notify
         self._recorded = read_manifest(folder).author
         events = read_events(folder / "events.jsonl")

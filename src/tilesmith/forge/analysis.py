@@ -15,10 +15,10 @@ BE_BRIEF = (
 
 def analyse(state: ForgeState, base: Attempt) -> Generator[Event, None, Analysis | None]:
     """The analysis of `base`; none when it was not to be had."""
-    return (yield from _asked(state, state.request(Phase.ANALYSE, base=base), base.candidate.number))
+    return (yield from _ask_for_analysis(state, state.request(Phase.ANALYSE, base=base), base.candidate.number))
 
 
-def _asked(state: ForgeState, request: Request, base: int) -> Generator[Event, None, Analysis | None]:
+def _ask_for_analysis(state: ForgeState, request: Request, base: int) -> Generator[Event, None, Analysis | None]:
     reply = state.ask(request)
     if reply.stop is StopReason.DECLINED:
         yield AnalysisEvent(request.number, base, None, reply.text)
@@ -30,6 +30,6 @@ def _asked(state: ForgeState, request: Request, base: int) -> Generator[Event, N
         if request.complaint is not None:
             return None
         complaint = BE_BRIEF if reply.stop is StopReason.LENGTH else str(problem)
-        return (yield from _asked(state, state.again(request, complaint), base))
+        return (yield from _ask_for_analysis(state, state.repeat_request(request, complaint), base))
     yield AnalysisEvent(request.number, base, analysis)
     return analysis

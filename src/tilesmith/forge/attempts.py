@@ -23,7 +23,7 @@ def attempt_kernel(state: ForgeState, request: Request) -> AttemptEvents:
     """One request for a kernel: asked, read, judged; asked once more when the reply has no kernel in it."""
     found = yield from read_kernel(request, state.ask(request))
     if isinstance(found, UnusableReply) and request.complaint is None:
-        return (yield from attempt_kernel(state, state.again(request, str(found))))
+        return (yield from attempt_kernel(state, state.repeat_request(request, str(found))))
     return (yield from judge_kernel(state, request, found)) if isinstance(found, str) else None
 
 
@@ -32,13 +32,13 @@ def judge_kernel(state: ForgeState, request: Request, source: str) -> AttemptEve
     try:
         attempt = state.judge(request, source)
     except NotJudgedHere as reason:
-        yield refusal(request, str(reason))
+        yield refusal_event(request, str(reason))
         return None
     yield AttemptEvent(attempt)
     return attempt
 
 
-def repair(state: ForgeState, attempt: Attempt, tries: int) -> Generator[Event, None, Attempt]:
+def repair_kernel(state: ForgeState, attempt: Attempt, tries: int) -> Generator[Event, None, Attempt]:
     """Repaired until it passes or the tries are used up; each starts from the newest text and knows the others."""
     history: tuple[Attempt, ...] = ()
     while len(history) < tries and is_repairable(attempt):
@@ -55,7 +55,7 @@ def repair(state: ForgeState, attempt: Attempt, tries: int) -> Generator[Event, 
     return attempt
 
 
-def revise_plan(state: ForgeState, attempt: Attempt) -> Generator[Event, None, Attempt]:
+def revise_kernel(state: ForgeState, attempt: Attempt) -> Generator[Event, None, Attempt]:
     """A kernel that works but is not what an expert would have planned goes back once, with the lesson."""
     lessons = plan_findings(attempt.evaluation)
     if not attempt.evaluation.passed or not lessons:
@@ -63,11 +63,11 @@ def revise_plan(state: ForgeState, attempt: Attempt) -> Generator[Event, None, A
     request = state.request(Phase.REVISE, base=attempt, lessons=lessons)
     revised = yield from attempt_kernel(state, request)
     if revised is not None:
-        revised = yield from repair(state, revised, state.settings.repairs)
+        revised = yield from repair_kernel(state, revised, state.settings.repairs)
     return revised if revised and revised.evaluation.passed else attempt
 
 
-def refusal(request: Request, problem: str) -> RefusalEvent:
+def refusal_event(request: Request, problem: str) -> RefusalEvent:
     base = request.base.candidate.number if request.base else None
     return RefusalEvent(request.number, request.phase, problem, base)
 
@@ -81,11 +81,11 @@ def is_repairable(attempt: Attempt) -> bool:
 def read_kernel(request: Request, reply: Reply) -> Generator[Event, None, str | UnusableReply | None]:
     """The kernel in a reply; else what is wrong with it; None when asking again makes no sense."""
     if reply.stop is StopReason.DECLINED:
-        yield refusal(request, reply.text)
+        yield refusal_event(request, reply.text)
         return None
     try:
         return extract_kernel(reply.text)
     except UnusableReply as problem:
         was_cut = reply.stop is StopReason.LENGTH
-        yield refusal(request, "cut off by the token limit" if was_cut else str(problem))
+        yield refusal_event(request, "cut off by the token limit" if was_cut else str(problem))
         return UnusableReply(BE_BRIEF) if was_cut else problem

@@ -19,7 +19,7 @@ LEAST_USEFUL_OUTPUT = 1024
 CHARACTERS_PER_TOKEN = 3
 """Of a prompt, to be on the safe side: code has more tokens than prose."""
 
-Dollars = Callable[[Usage], float | None]
+PriceFunction = Callable[[Usage], float | None]
 
 
 class EarlyStop(Exception):
@@ -45,18 +45,18 @@ class Spending:
 
 
 def limit_to_budget(
-    settings: ForgeSettings, spending: Spending, requests: Sequence[Request], dollars: Dollars
+    settings: ForgeSettings, spending: Spending, requests: Sequence[Request], dollars: PriceFunction
 ) -> list[Request]:
     """The requests with their output limited to what is left; raises EnoughDone when they do not fit."""
     if settings.max_minutes is not None and spending.seconds >= settings.max_minutes * 60:
         raise EarlyStop(f"the time is spent: {spending.seconds / 60:.1f} of {settings.max_minutes:g} minutes")
     if settings.max_tokens is None and settings.max_cost is None:
         return list(requests)
-    return [_limited(settings, spending, one, len(requests), dollars) for one in requests]
+    return [_limit_request(settings, spending, one, len(requests), dollars) for one in requests]
 
 
-def _limited(
-    settings: ForgeSettings, spending: Spending, request: Request, calls: int, dollars: Dollars
+def _limit_request(
+    settings: ForgeSettings, spending: Spending, request: Request, calls: int, dollars: PriceFunction
 ) -> Request:
     prompt = write_prompt(request)
     given = -(-(len(prompt.system) + len(prompt.user)) // CHARACTERS_PER_TOKEN)
@@ -70,13 +70,13 @@ def _limited(
             raise EarlyStop(f"the token budget does not allow the next call: {used}, {needed}")
     if settings.max_cost is not None:
         spent = spending.usage.dollars or 0.0
-        limit = min(limit, _affordable((settings.max_cost - spent) / calls, given, limit, dollars))
+        limit = min(limit, _affordable_tokens((settings.max_cost - spent) / calls, given, limit, dollars))
         if limit < LEAST_USEFUL_OUTPUT:
             raise EarlyStop(f"the money does not allow the next call: ${spent:.4f} of ${settings.max_cost:g} spent")
     return replace(request, max_output_tokens=limit)
 
 
-def _affordable(share: float, given: int, wanted: int, dollars: Dollars) -> int:
+def _affordable_tokens(share: float, given: int, wanted: int, dollars: PriceFunction) -> int:
     """Output tokens that `share` dollars pay for, after so many input tokens. An unknown price pays for nothing."""
     reading, both = dollars(Usage(given, 0)), dollars(Usage(given, wanted))
     if reading is None or both is None or reading > share:

@@ -8,12 +8,12 @@ from tilesmith.forge.ranking import is_faster, score_of
 from tilesmith.forge.state import ForgeState
 from tilesmith.records import Attempt, ConfirmationEvent, DecisionEvent, Evaluation, Event, FinishedEvent
 
-MOST_CONFIRMED = 3
+MOST_CONFIRMATIONS = 3
 """Candidates that may fail their confirmation before the run has no winner."""
 
 
 def confirm(state: ForgeState) -> Generator[Event, None, None]:
-    for attempt in _past_winners(state)[:MOST_CONFIRMED]:
+    for attempt in _past_winners(state)[:MOST_CONFIRMATIONS]:
         evaluation = attempt.evaluation
         if state.settings.confirm:
             evaluation, seconds = state.effects.confirm(attempt.candidate)

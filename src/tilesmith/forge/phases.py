@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from tilesmith.forge.analysis import analyse
-from tilesmith.forge.attempts import attempt_kernel, is_repairable, judge_kernel, read_kernel, repair, revise_plan
+from tilesmith.forge.attempts import (
+    attempt_kernel,
+    is_repairable,
+    judge_kernel,
+    read_kernel,
+    repair_kernel,
+    revise_kernel,
+)
 from tilesmith.forge.replies import UnusableReply
 from tilesmith.forge.state import ForgeState
 from tilesmith.records import Analysis, Attempt, DecisionEvent, Event, Phase, Request
@@ -21,9 +28,11 @@ def write_seeds(state: ForgeState) -> Generator[Event, None, None]:
     seeds = yield from _judge_as_they_come(state, requests)
     state.stop_if_target_met()
     for attempt in filter(is_repairable, seeds):
-        yield from repair(state, attempt, state.settings.spare_repairs if state.best else state.settings.repairs)
+        yield from repair_kernel(
+            state, attempt, state.settings.spare_repairs if state.best else state.settings.repairs
+        )
     if state.best:
-        yield from revise_plan(state, state.best)
+        yield from revise_kernel(state, state.best)
 
 
 def _judge_as_they_come(state: ForgeState, requests: list[Request]) -> Generator[Event, None, list[Attempt]]:
@@ -38,7 +47,7 @@ def _judge_as_they_come(state: ForgeState, requests: list[Request]) -> Generator
         elif found is not None:
             useless.append((request, found))
     for request, problem in useless:
-        attempt = yield from attempt_kernel(state, state.again(request, str(problem)))
+        attempt = yield from attempt_kernel(state, state.repeat_request(request, str(problem)))
         seeds += [attempt] if attempt else []
     return seeds
 
@@ -80,5 +89,5 @@ def _optimise(
     attempt = yield from attempt_kernel(state, request)
     if attempt is None:
         return None
-    attempt = yield from repair(state, attempt, state.settings.repairs)
-    return (yield from revise_plan(state, attempt))
+    attempt = yield from repair_kernel(state, attempt, state.settings.repairs)
+    return (yield from revise_kernel(state, attempt))

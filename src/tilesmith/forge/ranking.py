@@ -79,18 +79,18 @@ def compare_with_best(evaluation: Evaluation, best: Attempt | None, min_gain: fl
     if best is None:
         return True, "first to pass" if score is None else f"first to pass: {score:.2f}x"
     if score is not None and best.score is not None:
-        return _by_score(score, best.score, min_gain)
-    return _by_reading(evaluation, best.evaluation)
+        return _compare_scores(score, best.score, min_gain)
+    return _compare_readings(evaluation, best.evaluation)
 
 
-def _by_score(score: float, best: float, min_gain: float) -> tuple[bool, str]:
+def _compare_scores(score: float, best: float, min_gain: float) -> tuple[bool, str]:
     if score >= best * min_gain:
         return True, f"faster than the best so far: {score:.2f}x after {best:.2f}x"
     verb = "slower than" if score < best else "no faster than"
     return False, f"{verb} the best so far: {score:.2f}x, best {best:.2f}x"
 
 
-def _by_reading(evaluation: Evaluation, best: Evaluation) -> tuple[bool, str]:
+def _compare_readings(evaluation: Evaluation, best: Evaluation) -> tuple[bool, str]:
     for what, new, old in (
         ("mistakes of plan", len(plan_findings(evaluation)), len(plan_findings(best))),
         ("launches", evaluation.launches or 0, best.launches or 0),

@@ -84,10 +84,10 @@ class RecordedEffects:
         if not isinstance(surveyed, SurveyEvent):
             self._observer.activity_changed(Activity("survey"))
             surveyed = SurveyEvent(self._evaluator.survey())
-        self.tell(surveyed)
+        self.record(surveyed)
         return surveyed.survey
 
-    def tell(self, event: Event) -> bool:
+    def record(self, event: Event) -> bool:
         """Onto the disk first, then to whoever looks on. Whether it is news."""
         is_new = self.run.record(event)
         self._observer.event_recorded(event)
@@ -98,7 +98,7 @@ class RecordedEffects:
 
         A reply counts only when it is on disk. When one request fails, the others are still waited for.
         """
-        boxes = [self._start(request) for request in requests]
+        boxes = [self._start_call(request) for request in requests]
         failed: BaseException | None = None
         for box in boxes:
             outcome = box.get()
@@ -123,19 +123,19 @@ class RecordedEffects:
             self.run.kernel_path(candidate)
             return TimedEvaluation(recorded.attempt.evaluation, recorded.attempt.seconds)
         kernel = self.run.kernel_path(candidate)
-        refusal = self.run.journal.find(f"refused {candidate.call}")
-        if isinstance(refusal, RefusalEvent):
-            raise NotJudgedHere(refusal.problem)
-        return self._timed(lambda gate: self._evaluator.evaluate(kernel, gate), "judge", candidate)
+        refusal_event = self.run.journal.find(f"refused {candidate.call}")
+        if isinstance(refusal_event, RefusalEvent):
+            raise NotJudgedHere(refusal_event.problem)
+        return self._time_evaluation(lambda gate: self._evaluator.evaluate(kernel, gate), "judge", candidate)
 
     def confirm(self, candidate: Candidate) -> TimedEvaluation:
         recorded = self.run.journal.find(f"confirmed {candidate.number}")
         kernel = self.run.kernel_path(candidate)
         if isinstance(recorded, ConfirmationEvent):
             return TimedEvaluation(recorded.evaluation, recorded.seconds)
-        return self._timed(lambda gate: self._evaluator.confirm(kernel, gate), "confirm", candidate)
+        return self._time_evaluation(lambda gate: self._evaluator.confirm(kernel, gate), "confirm", candidate)
 
-    def _timed(
+    def _time_evaluation(
         self, judge: Callable[[Callable[[str], None]], Evaluation], what: str, candidate: Candidate
     ) -> TimedEvaluation:
         began = time.monotonic()
@@ -143,7 +143,7 @@ class RecordedEffects:
         evaluation = judge(lambda gate: self._observer.activity_changed(replace(told, detail=gate)))
         return TimedEvaluation(evaluation, round(time.monotonic() - began, 3))
 
-    def _start(self, request: Request) -> queue.SimpleQueue[Reply | BaseException]:
+    def _start_call(self, request: Request) -> queue.SimpleQueue[Reply | BaseException]:
         """On a daemon thread: an interrupted run does not wait for a model to finish its sentence."""
         box: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
 
@@ -166,7 +166,7 @@ class RecordedEffects:
             called = CallEvent(request.number, request.phase, prompt_digest(prompt), reply)
         if called.phase is not request.phase:
             raise self._mismatch(f"request {request.number}")
-        self.tell(called)
+        self.record(called)
         self.run.write_reply(called)
         return called.reply
 

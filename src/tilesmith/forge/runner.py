@@ -21,20 +21,20 @@ def run_forge(
     finished: FinishedEvent | None = None
     try:
         for event in forge(effects, settings):
-            is_new = effects.tell(event)
+            is_new = effects.record(event)
             _keep_best(run, event, kept, is_new)
             finished = event if isinstance(event, FinishedEvent) else finished
     except BaseException as error:
         if not isinstance(error, KeyboardInterrupt):
             effects.wait_for_calls()
-        run.set_status(Status.STOPPED, _reason(error))
+        run.set_status(Status.STOPPED, _describe_error(error))
         raise
     assert finished is not None, "the loop always tells how it ended"
     run.set_status(Status.FINISHED, finished.why)
     return finished
 
 
-def _reason(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     if isinstance(error, KeyboardInterrupt):
         return "interrupted"
     return str(error) if isinstance(error, TilesmithError) else f"our own failure: {type(error).__name__}: {error}"
@@ -45,14 +45,14 @@ def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt], is_new: b
     if isinstance(event, AttemptEvent) and event.attempt.kept:
         kept[event.attempt.candidate.number] = event.attempt
         if is_new:
-            run.write_best(_marked(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
+            run.write_best(_with_header(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
     if isinstance(event, FinishedEvent) and event.best is not None:
-        run.write_best(_marked(run, kept[event.best], event.why))
+        run.write_best(_with_header(run, kept[event.best], event.why))
     elif isinstance(event, FinishedEvent) and kept:
-        run.write_best(_marked(run, [*kept.values()][-1], f"passed once, but {event.why}"))
+        run.write_best(_with_header(run, [*kept.values()][-1], f"passed once, but {event.why}"))
 
 
-def _marked(run: RunFolder, attempt: Attempt, told: str) -> str:
+def _with_header(run: RunFolder, attempt: Attempt, told: str) -> str:
     """The source under a comment that says what it is worth."""
     one_line = " ".join(told.split())
     return f"# tilesmith, run {run.path.name}: {one_line}\n{attempt.candidate.source}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import NamedTuple
 
-from tilesmith.forge.attempts import attempt_kernel, repair
+from tilesmith.forge.attempts import attempt_kernel, repair_kernel
 from tilesmith.forge.ranking import hardest_complexity, plan_findings
 from tilesmith.forge.state import ForgeState
 from tilesmith.records import Attempt, DecisionEvent, Event, Phase
@@ -39,7 +39,7 @@ def tune(state: ForgeState) -> Generator[Event, None, None]:
         request = state.request(Phase.STAGE, base=best, stage=stage, with_care=gate.with_care, lessons=gate.lessons)
         attempt = yield from attempt_kernel(state, request)
         if attempt is not None:
-            yield from repair(state, attempt, state.settings.spare_repairs)
+            yield from repair_kernel(state, attempt, state.settings.spare_repairs)
 
 
 def stage_permission(stage: str, best: Attempt, planned: str) -> StagePermission:

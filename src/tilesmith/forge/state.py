@@ -49,11 +49,11 @@ class ForgeState:
 
     def request(self, phase: Phase, **fields: Any) -> Request:
         self._requests += 1
-        fields = {"history": self._others(fields.get("base")), **fields}
+        fields = {"history": self._others_than(fields.get("base")), **fields}
         limit = self.settings.max_output_tokens
         return Request(self._requests, phase, self.survey, max_output_tokens=limit, **fields)
 
-    def again(self, request: Request, complaint: str) -> Request:
+    def repeat_request(self, request: Request, complaint: str) -> Request:
         """The same request once more, saying what was wrong with the reply."""
         self._requests += 1
         return replace(request, number=self._requests, complaint=complaint)
@@ -77,9 +77,9 @@ class ForgeState:
         parent = request.base.candidate.number if request.base else None
         self._candidates += 1
         candidate = Candidate(self._candidates, source, parent, request.number, request.phase, request.stage)
-        self._plans[candidate.number] = self._planned(request)
+        self._plans[candidate.number] = self._plan_for(request)
         twin = next((one for one in self.attempts if one.candidate.source == source), None)
-        attempt = self._repeated(candidate, twin) if twin else self._judged(candidate, request)
+        attempt = self._repeat_evaluation(candidate, twin) if twin else self._evaluate(candidate, request)
         self.attempts.append(attempt)
         if attempt.kept:
             self.best = attempt
@@ -90,10 +90,10 @@ class ForgeState:
         if target is not None and self.best and self.best.score is not None and self.best.score >= target:
             raise EarlyStop(f"the target is met: {self.best.score:.2f}x of {target:.2f}x")
 
-    def _others(self, base: Attempt | None) -> tuple[Attempt, ...]:
+    def _others_than(self, base: Attempt | None) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt is not base)
 
-    def _planned(self, request: Request) -> CandidatePlan:
+    def _plan_for(self, request: Request) -> CandidatePlan:
         before = self.plan_of(request.base)
         if request.use_fallback:
             return CandidatePlan(request.analysis, use_fallback=True)
@@ -103,7 +103,7 @@ class ForgeState:
             request.analysis, complexity=hardest_complexity(before.complexity, request.analysis.complexity)
         )
 
-    def _judged(self, candidate: Candidate, request: Request) -> Attempt:
+    def _evaluate(self, candidate: Candidate, request: Request) -> Attempt:
         evaluation, seconds = self.effects.judge(candidate)
         self.spending = self.spending.after_verdict(seconds)
         kept, why = compare_with_best(evaluation, self.best, self.settings.min_gain)
@@ -111,7 +111,7 @@ class ForgeState:
         expected = planned.expected_speedup if planned else None
         return Attempt(candidate, evaluation, score_of(evaluation), kept, why, seconds, expected)
 
-    def _repeated(self, candidate: Candidate, twin: Attempt) -> Attempt:
+    def _repeat_evaluation(self, candidate: Candidate, twin: Attempt) -> Attempt:
         number = twin.candidate.number
         why = f"the same source as kernel {number}: not judged again"
         return Attempt(candidate, twin.evaluation, twin.score, False, why, 0.0, same_as=number)

@@ -15,7 +15,7 @@ from tilesmith.llm.dialects import Dialect, first_dialect
 from tilesmith.llm.failures import CallFailed, Failure, redact_key, shorten_to_line, status_failure, stream_failure
 from tilesmith.llm.providers import Endpoint, read_key
 from tilesmith.llm.retry import CallLimits, RetryPolicy, call_with_retries
-from tilesmith.llm.sdk import connection_errors, open_sdk, timeout_of
+from tilesmith.llm.sdk import connection_errors, open_sdk, sdk_timeout
 from tilesmith.llm.streaming import BrokenStream, ErrorInStream, StreamedReply, StreamReader, payloads_of
 from tilesmith.llm.token_counts import count_lost_tokens, count_tokens
 from tilesmith.records import Prompt, Reply, StopReason
@@ -86,16 +86,16 @@ class Client:
         body = refusal.body if refusal.body else refusal.response.text
         failure = status_failure(refusal.status_code, body, self._key, self.endpoint.key_variable)
         headers = {name.lower(): value for name, value in refusal.response.headers.items()}
-        return Failure(failure.words, failure.advice, failure.worth, headers)
+        return Failure(failure.message, failure.advice, failure.max_retries, headers)
 
     def _read_reply(self, reader: StreamReader, arguments: dict[str, Any], limits: CallLimits) -> None:
         """Send, then read to the end. What breaks after the provider said why it stopped does no harm any more."""
         send = self._sdk.chat.completions.with_streaming_response.create
         broken = connection_errors()
         try:
-            with send(**arguments, timeout=timeout_of(limits)) as response:
+            with send(**arguments, timeout=sdk_timeout(limits)) as response:
                 self._reached = True
-                bytes_in_time = _until_late(response.iter_bytes(), limits.call_timeout_s)
+                bytes_in_time = _until_deadline(response.iter_bytes(), limits.call_timeout_s)
                 reader.read(payloads_of(bytes_in_time, response.headers.get("content-type", "")))
         except broken as problem:
             if reader.finish is None:
@@ -103,8 +103,8 @@ class Client:
         except ErrorInStream as problem:
             raise CallFailed(stream_failure(problem.error, self._key, self.endpoint.key_variable)) from None
         except BrokenStream as problem:
-            words = f"the reply cannot be read: {redact_key(str(problem), self._key)}"
-            raise CallFailed(Failure(words, "is this an OpenAI-compatible address?", worth=2)) from None
+            message = f"the reply cannot be read: {redact_key(str(problem), self._key)}"
+            raise CallFailed(Failure(message, "is this an OpenAI-compatible address?", max_retries=2)) from None
         if reader.finish is None:
             raise CallFailed(Failure("the connection was cut in the middle of the reply", LATER))
 
@@ -112,20 +112,20 @@ class Client:
         """A connection that failed. One that never worked is probably a wrong address: not worth a long wait."""
         cause = problem.__cause__ or problem
         if isinstance(problem, CallTooSlow):
-            return Failure(f"no whole reply within {limits.call_timeout_s:g} s", LATER, worth=1)
+            return Failure(f"no whole reply within {limits.call_timeout_s:g} s", LATER, max_retries=1)
         if "ReadTimeout" in type(cause).__name__:
             return Failure(f"nothing heard for {min(limits.idle_timeout_s, limits.call_timeout_s):g} s", LATER)
-        words = f"no connection: {shorten_to_line(redact_key(str(cause), self._key)) or type(cause).__name__}"
+        message = f"no connection: {shorten_to_line(redact_key(str(cause), self._key)) or type(cause).__name__}"
         if self._reached:
-            return Failure(words, LATER)
-        return Failure(words, "is the address right, the server up, the network there?", worth=2)
+            return Failure(message, LATER)
+        return Failure(message, "is the address right, the server up, the network there?", max_retries=2)
 
 
 class CallTooSlow(OSError):
     """A try ran out of time while bytes were still coming."""
 
 
-def _until_late(chunks: Iterator[bytes], seconds: float) -> Iterator[bytes]:
+def _until_deadline(chunks: Iterator[bytes], seconds: float) -> Iterator[bytes]:
     deadline = time.monotonic() + seconds
     for chunk in chunks:
         if time.monotonic() > deadline:
@@ -133,15 +133,15 @@ def _until_late(chunks: Iterator[bytes], seconds: float) -> Iterator[bytes]:
         yield chunk
 
 
-def _text(on_progress: StreamedReply) -> str:
-    if on_progress.refusal and not on_progress.text:
-        return on_progress.refusal
-    if on_progress.finish in DECLINED_REASONS and not on_progress.text:
+def _text(reply: StreamedReply) -> str:
+    if reply.refusal and not reply.text:
+        return reply.refusal
+    if reply.finish in DECLINED_REASONS and not reply.text:
         return "The provider's content filter stopped the reply."
-    return on_progress.text
+    return reply.text
 
 
-def _stop(on_progress: StreamedReply) -> StopReason:
-    if on_progress.finish in LENGTH_REASONS:
+def _stop(reply: StreamedReply) -> StopReason:
+    if reply.finish in LENGTH_REASONS:
         return StopReason.LENGTH
-    return StopReason.DECLINED if on_progress.refusal or on_progress.finish in DECLINED_REASONS else StopReason.END
+    return StopReason.DECLINED if reply.refusal or reply.finish in DECLINED_REASONS else StopReason.END

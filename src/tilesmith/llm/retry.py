@@ -16,7 +16,7 @@ from tilesmith.records import Usage
 T = TypeVar("T")
 
 
-def _say_nothing(line: str) -> None:
+def _ignore_line(line: str) -> None:
     pass
 
 
@@ -49,7 +49,7 @@ class RetryPolicy:
     """Seconds since the epoch, to read a Retry-After that is a date."""
     chance: Callable[[], float] = field(default=random.random, repr=False)
     """From 0 to 1: several calls that fail together should not come back together."""
-    notify: Callable[[str], None] = field(default=_say_nothing, repr=False)
+    notify: Callable[[str], None] = field(default=_ignore_line, repr=False)
     """Told in one line why there is a wait."""
 
 
@@ -70,21 +70,21 @@ def call_with_retries(attempt: Callable[[], T], policy: RetryPolicy, who: str) -
             failure = problem.failure
         lost += failure.spent
         wait_s = _wait_or_give_up(failure, retries, policy, who)
-        policy.notify(f"{who}: {failure.words}; trying again in {wait_s:.0f} s")
+        policy.notify(f"{who}: {failure.message}; trying again in {wait_s:.0f} s")
         policy.sleep(wait_s)
         retries += 1
 
 
 def _wait_or_give_up(failure: Failure, retries: int, policy: RetryPolicy, who: str) -> float:
     asked_s = retry_after_s(failure, policy.now())
-    allowed = policy.retries if failure.worth is None else min(failure.worth, policy.retries)
+    allowed = policy.retries if failure.max_retries is None else min(failure.max_retries, policy.retries)
     if retries >= allowed:
         after = f" (gave up after {retries + 1} tries)" if retries else ""
-        raise AuthorError(f"{who}: {failure.words}{after}; {failure.advice}")
+        raise AuthorError(f"{who}: {failure.message}{after}; {failure.advice}")
     if asked_s is None:
         return _backoff_s(retries, policy)
     if asked_s > policy.longest_retry_after_s:
-        raise AuthorError(f"{who}: {failure.words}; it asks to come back in {asked_s:.0f} s: resume the run then")
+        raise AuthorError(f"{who}: {failure.message}; it asks to come back in {asked_s:.0f} s: resume the run then")
     # A provider that asks for no wait, or always for too short a one, would have used up every try at once.
     return max(_no_sooner_than(asked_s, policy), _backoff_s(retries, policy))
 

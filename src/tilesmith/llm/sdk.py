@@ -27,11 +27,11 @@ def open_sdk(endpoint: Endpoint, key: str | None) -> openai.OpenAI:
             default_headers=_headers(endpoint, key),
         )
     except (ValueError, ImportError, OSError) as problem:
-        words = shorten_to_line(redact_key(str(problem), key))
-        raise AuthorError(f"{endpoint.name}: {words}; check the proxy and certificate settings") from None
+        message = shorten_to_line(redact_key(str(problem), key))
+        raise AuthorError(f"{endpoint.name}: {message}; check the proxy and certificate settings") from None
 
 
-def timeout_of(limits: CallLimits) -> openai.Timeout:
+def sdk_timeout(limits: CallLimits) -> openai.Timeout:
     silence_s = min(limits.idle_timeout_s, limits.call_timeout_s)
     return openai.Timeout(silence_s, connect=min(limits.connect_timeout_s, silence_s))
 

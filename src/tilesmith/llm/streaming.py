@@ -69,8 +69,8 @@ class StreamReader:
 
     def result(self) -> StreamedReply:
         return StreamedReply(
-            _mended("".join(self._text))[: self._max_characters],
-            _mended("".join(self._refusal)),
+            _join_surrogates("".join(self._text))[: self._max_characters],
+            _join_surrogates("".join(self._refusal)),
             self._reasoning_characters,
             self.finish,
             self._usage,
@@ -89,8 +89,8 @@ class StreamReader:
 
     def _take_choice(self, choice: dict[str, Any]) -> None:
         part = choice.get("delta") or choice.get("message") or {}
-        text, refusal = _words(part.get("content")), _words(part.get("refusal"))
-        reasoning = _words(part.get("reasoning_content")) or _words(part.get("reasoning"))
+        text, refusal = _text_of(part.get("content")), _text_of(part.get("refusal"))
+        reasoning = _text_of(part.get("reasoning_content")) or _text_of(part.get("reasoning"))
         self._text.append(text)
         self._refusal.append(refusal)
         self._characters += len(text) + len(refusal)
@@ -126,7 +126,7 @@ def _payloads_of_document(chunks: Iterable[bytes]) -> Iterator[str]:
     document = bytearray()
     for chunk in chunks:
         document += chunk
-        _bound(document)
+        _check_length(document)
     yield document.decode(errors="replace")
 
 
@@ -136,14 +136,14 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         rest += chunk
         *whole, tail = rest.split(b"\n")
         rest = tail
-        _bound(rest)
+        _check_length(rest)
         for line in whole:
             yield bytes(line).removesuffix(b"\r")
     if rest:
         yield bytes(rest)
 
 
-def _bound(gathered: bytearray) -> None:
+def _check_length(gathered: bytearray) -> None:
     if len(gathered) > LONGEST_LINE:
         raise BrokenStream(f"one line of the reply has more than {LONGEST_LINE:,} bytes")
 
@@ -158,14 +158,14 @@ def _parsed(payload: str) -> dict[str, Any]:
     return event
 
 
-def _words(content: object) -> str:
+def _text_of(content: object) -> str:
     """Text that is plain, or in parts of which only those of type text count."""
     if isinstance(content, list):
         parts = (one for one in content if isinstance(one, dict) and one.get("type") == "text")
-        return "".join(_words(one.get("text")) for one in parts)
+        return "".join(_text_of(one.get("text")) for one in parts)
     return content if isinstance(content, str) else ""
 
 
-def _mended(text: str) -> str:
+def _join_surrogates(text: str) -> str:
     """Halves of surrogate pairs that arrived in two events become one character; lonely ones are replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -10,16 +10,16 @@ from tilesmith.records import Prompt, Usage
 CHARACTERS_PER_TOKEN = 4
 
 
-def count_tokens(prompt: Prompt, on_progress: StreamedReply) -> Usage:
+def count_tokens(prompt: Prompt, reply: StreamedReply) -> Usage:
     """Usage without its price."""
-    reported = _reported(on_progress.usage) if on_progress.usage else None
-    return reported or _estimated(prompt, on_progress)
+    reported = _reported(reply.usage) if reply.usage else None
+    return reported or _estimated(prompt, reply)
 
 
-def count_lost_tokens(prompt: Prompt, on_progress: StreamedReply) -> Usage:
+def count_lost_tokens(prompt: Prompt, reply: StreamedReply) -> Usage:
     """Usage of a try that failed: nothing, unless the provider had begun to answer."""
-    begun = on_progress.text or on_progress.refusal or on_progress.reasoning_characters or on_progress.usage
-    return count_tokens(prompt, on_progress) if begun else Usage()
+    begun = reply.text or reply.refusal or reply.reasoning_characters or reply.usage
+    return count_tokens(prompt, reply) if begun else Usage()
 
 
 def _reported(usage: dict[str, Any]) -> Usage | None:
@@ -40,9 +40,9 @@ def _count(counts: object, name: str) -> int:
     return max(0, value) if isinstance(value, int) else 0
 
 
-def _estimated(prompt: Prompt, on_progress: StreamedReply) -> Usage:
-    written = _tokens(len(on_progress.text) + len(on_progress.refusal))
-    reasoning = _tokens(on_progress.reasoning_characters)
+def _estimated(prompt: Prompt, reply: StreamedReply) -> Usage:
+    written = _tokens(len(reply.text) + len(reply.refusal))
+    reasoning = _tokens(reply.reasoning_characters)
     return Usage(
         _tokens(len(prompt.system) + len(prompt.user)), written + reasoning, reasoning, dollars=0.0, estimated=True
     )

@@ -14,6 +14,8 @@ _FENCE = re.compile(
     re.MULTILINE,
 )
 _REASONING = re.compile(r"<(/?)(?:think|thinking|thought|reasoning|scratchpad)[ \t]{0,8}>", re.IGNORECASE)
+MOST_BLOCKS = 32
+"""Code blocks looked at, from the end of a reply: nobody honest writes more."""
 _CODE_STARTS = ("import ", "from ", "@", "class ", "def ", '"""', "#")
 
 

@@ -81,17 +81,17 @@ class BudgetedParser:
     def read(self, text: str) -> ParsedCode | None:
         """The code as it is, else without its indentation, else with what a channel did to it undone."""
         for version in _versions(text):
-            piece = self._parsed(version)
+            piece = self._parse(version)
             if piece is None:
                 continue
             if (
                 _ENTITY.search(version) and piece.missing & _ENTITY_NAMES
             ):  # `a &lt; b` is Python too, but nobody's meaning
-                return self._parsed(html.unescape(version)) or piece
+                return self._parse(html.unescape(version)) or piece
             return piece
         return None
 
-    def _parsed(self, text: str) -> ParsedCode | None:
+    def _parse(self, text: str) -> ParsedCode | None:
         self.left -= len(text)
         if self.left < 0:
             return None

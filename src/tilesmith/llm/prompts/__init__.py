@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesmith.llm.prompts.facts import facts_of
+from tilesmith.llm.prompts.facts import gather_facts
 from tilesmith.llm.prompts.rendering import render
 from tilesmith.records import Prompt, Request
 
@@ -11,5 +11,5 @@ __all__ = ["write_prompt"]
 
 def write_prompt(request: Request) -> Prompt:
     """What every author is sent: who it is, and what is wanted now."""
-    facts = facts_of(request)
+    facts = gather_facts(request)
     return Prompt(system=render("system", facts), user=render(request.phase.value, facts))

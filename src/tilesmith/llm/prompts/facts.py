@@ -63,7 +63,7 @@ class EarlierAttempt:
     outcome: str
 
 
-def facts_of(request: Request) -> dict[str, Any]:
+def gather_facts(request: Request) -> dict[str, Any]:
     """Everything any template may name; StrictUndefined catches the rest."""
     taught = choose_lessons(request)
     return {

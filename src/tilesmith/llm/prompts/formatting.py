@@ -54,8 +54,8 @@ def clip(text: str, most: int, tail: int = 0) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    words = " ".join(text[: 4 * most].split())
-    return words if len(words) <= most else words[: most - 3].rstrip() + "..."
+    message = " ".join(text[: 4 * most].split())
+    return message if len(message) <= most else message[: most - 3].rstrip() + "..."
 
 
 def fenced(text: str, language: str = "") -> str:
