@@ -3,7 +3,7 @@ answer at once.
 
     PYTHONPATH=src python benchmarks/forge_overhead.py --out results.json
 
-A run asks for 5 seeds, rounds of analysis and optimisation with failing kernels and repairs, and all stages. The
+A run asks for 5 seeds, rounds of analysis and optimization with failing kernels and repairs, and all stages. The
 kernels are real sources of the linter's corpus, so that replies and prompts have the usual size. Everything is
 written to a real run folder and flushed to disk as always. Overhead = wall time of the run / attempts.
 """
@@ -51,7 +51,7 @@ class InstantAuthor:
 
     def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
         usage = Usage(len(prompt.user) // 4, 500, dollars=0.01)
-        if request.phase is Phase.ANALYSE:
+        if request.phase is Phase.ANALYZE:
             return Reply(analysis("low"), "instant", usage=usage)
         number = next(self._numbers)
         marks = "wrong_values" if number % 2 else f"passed {1 + number / 10:.2f}"

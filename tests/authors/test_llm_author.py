@@ -30,7 +30,7 @@ SURVEY = Survey("task.py", "", "cpu", {}, None, None, None)
 def author_at(server: ScriptedServer, **options: object) -> Author:
     endpoint = Endpoint("scripted-1", server.base_url, None, OWN_KEY)
     calm = RetryPolicy(sleep=lambda seconds: None)
-    return LlmAuthor(endpoint, {OWN_KEY: CANARY}, policy=calm, **options)  # type: ignore[arg-type]
+    return LlmAuthor(endpoint, {OWN_KEY: CANARY}, retry_policy=calm, **options)  # type: ignore[arg-type]
 
 
 def seed(number: int, tokens: int = 500) -> Request:

@@ -29,7 +29,7 @@ from tilesmith.records import (
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FIELDS = {
-    "bottleneck", "optimisation_method", "modification_plan", "expected_speedup", "implementation_complexity",
+    "bottleneck", "optimization_method", "modification_plan", "expected_speedup", "implementation_complexity",
     "kernel_type", "fallback_strategy",
 }  # fmt: skip
 
@@ -76,17 +76,17 @@ def test_seeds_beyond_its_variants_are_declined(survey: Survey) -> None:
 
 
 def test_an_analysis_is_the_object_a_model_would_send(survey: Survey) -> None:
-    reply = ask(Request(4, Phase.ANALYSE, survey, base=attempt(first_seed(survey))))
+    reply = ask(Request(4, Phase.ANALYZE, survey, base=attempt(first_seed(survey))))
     found = json.loads(reply.text.removeprefix("```json\n").removesuffix("\n```"))
     assert set(found) == FIELDS
     assert found["implementation_complexity"] == "low"
 
 
-def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Survey) -> None:
+def test_an_optimization_is_something_new_until_there_is_nothing_left(survey: Survey) -> None:
     base = attempt(first_seed(survey), evaluation=timed(100.0))
     tried: list[Attempt] = []
     while (
-        reply := ask(Request(5, Phase.OPTIMISE, survey, base=base, history=tuple(tried)))
+        reply := ask(Request(5, Phase.OPTIMIZE, survey, base=base, history=tuple(tried)))
     ).stop is StopReason.END:
         tried.append(attempt(extract_kernel(reply.text), len(tried) + 2))
         assert len(tried) < 50
@@ -96,7 +96,7 @@ def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Su
 
 
 def test_where_nothing_is_timed_no_variant_is_tried(survey: Survey) -> None:
-    reply = ask(Request(5, Phase.OPTIMISE, survey, base=attempt(first_seed(survey))))
+    reply = ask(Request(5, Phase.OPTIMIZE, survey, base=attempt(first_seed(survey))))
     assert reply.stop is StopReason.DECLINED
     assert "nothing is timed here" in reply.text
 
@@ -150,7 +150,7 @@ def test_at_the_roofline_there_is_nothing_left_to_try(survey: Survey) -> None:
     measure_kernel = Quantiles(floor, 1.01 * floor, 1.1 * floor)
     timing = Timing("H200", measure_kernel, measure_kernel, None, None, {}, {}, {}, 10)
     base = attempt(first_seed(survey), evaluation=Evaluation(Verdict.PASSED, "", "normalization", timing=timing))
-    reply = ask(Request(9, Phase.OPTIMISE, survey, base=base))
+    reply = ask(Request(9, Phase.OPTIMIZE, survey, base=base))
     assert reply.stop is StopReason.DECLINED
     assert "nothing to gain" in reply.text
 

@@ -60,7 +60,7 @@ def test_who_watches_depends_on_the_terminal() -> None:
 
 
 @pytest.mark.parametrize("console", [Console(file=io.StringIO(), width=20), terminal(20)], ids=["pipe", "terminal"])
-def test_plain_lines_are_whole_and_without_colours(console: Console) -> None:
+def test_plain_lines_are_whole_and_without_colors(console: Console) -> None:
     with open_progress(console, plain=True, settings=LIMITED) as shown:
         shown.activity_changed(Activity("call", 1, "seed", characters=99))
         for event in EVENTS:

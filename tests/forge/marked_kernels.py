@@ -63,7 +63,7 @@ def source(marks: str, name: str = "") -> str:
 
 def analysis(complexity: str = "low", fallback: str = "keep PyTorch's") -> str:
     return (
-        '{"bottleneck": "memory", "optimisation_method": "fuse", "modification_plan": "one kernel", '
+        '{"bottleneck": "memory", "optimization_method": "fuse", "modification_plan": "one kernel", '
         f'"expected_speedup": 1.5, "implementation_complexity": "{complexity}", "kernel_type": "gemm", '
         f'"fallback_strategy": "{fallback}"}}'
     )

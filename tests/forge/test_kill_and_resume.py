@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from folders import calls_on_disk, only_run, snapshot, verdicts_on_disk
 from marked_kernels import analysis, kernel
-from run import CANARY, SCRIPTED_RUNS, environment, forge_command
 from script import Script
+from scripted_run import CANARY, SCRIPTED_RUNS, environment, forge_command
 from scripted_server import Entry, ScriptedServer
 
 from tilesmith.runs.manifest import read_manifest
@@ -29,14 +29,14 @@ REPLIES = {
     "seed-4": kernel("not judged here", "n"),
     "repair-1": kernel("passed 0.2", "d"),
     "revise-1": kernel("passed 0.5", "e"),
-    "analyse-1": analysis("high"),
-    "optimise-1": kernel("wrong_values", "f"),
+    "analyze-1": analysis("high"),
+    "optimize-1": kernel("wrong_values", "f"),
     "repair-2": kernel("wrong_values", "g"),
     "repair-3": kernel("inaccurate", "h"),
-    "optimise-2": kernel("passed 0.9", "i"),
-    "analyse-2": "no JSON",
-    "analyse-2-again": analysis("low"),
-    "optimise-3": kernel("passed 1.4", "j"),
+    "optimize-2": kernel("passed 0.9", "i"),
+    "analyze-2": "no JSON",
+    "analyze-2-again": analysis("low"),
+    "optimize-3": kernel("passed 1.4", "j"),
     "stage-grid-1": kernel("passed 1.6", "k"),
     "stage-block-1": kernel("wrong_values", "l"),
     "repair-4": kernel("passed 1.5", "m"),
@@ -44,7 +44,7 @@ REPLIES = {
 
 
 @pytest.fixture(scope="module")
-def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("script")
     for name, text in REPLIES.items():
         (folder / f"{name}.md").write_text(text)
@@ -52,11 +52,11 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(script: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+def uninterrupted(replies: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """A run left alone, and the seconds it took."""
     runs = tmp_path_factory.mktemp("alone") / "runs"
     began = time.monotonic()
-    with ScriptedServer(Script(script)) as server:
+    with ScriptedServer(Script(replies)) as server:
         subprocess.run([*PROGRAM, str(runs), server.base_url], check=True, env=environment())
         assert {entry.reply for entry in server.log} == set(REPLIES)
     folder = only_run(runs)
@@ -73,7 +73,7 @@ def test_ten_kills_and_the_run_ends_the_same(
         tales += 1
         runs = tmp_path / str(tales) / "runs"
         runs.parent.mkdir()
-        with ScriptedServer(Script(script)) as server:
+        with ScriptedServer(Script(replies)) as server:
             commands = _begin_then_resume([*PROGRAM, str(runs), server.base_url], [*PROGRAM, "--resume"], runs)
             moments = _killed_at_random(commands, runs, dice, seconds)
             _assert_nothing_on_disk_was_asked_again(moments, server)

@@ -119,15 +119,15 @@ def test_a_plan_that_was_not_carried_out_goes_back_once_with_the_lesson(tmp_path
     assert told.author.asked[1].lessons == ("time-loop-on-host",)
 
 
-def test_optimisation_starts_from_the_best_and_repairs(tmp_path: Path) -> None:
+def test_optimization_starts_from_the_best_and_repairs(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 0.5", "a"), kernel("passed 0.8", "b")],
-        "analyse": [analysis()],
-        "optimise": [kernel("inaccurate", "c")],
+        "analyze": [analysis()],
+        "optimize": [kernel("inaccurate", "c")],
         "repair": [kernel("passed 1.4", "d")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=2, rounds=1, stages="none"))
-    assert told.author.phases == ["seed", "seed", "analyse", "optimise", "repair"]
+    assert told.author.phases == ["seed", "seed", "analyze", "optimize", "repair"]
     assert told.author.asked[2].base.candidate.number == 2
     assert told.author.asked[3].analysis.method == "fuse"
     assert told.of(AttemptEvent)[-1].attempt.expected_speedup == 1.5
@@ -137,13 +137,13 @@ def test_optimisation_starts_from_the_best_and_repairs(tmp_path: Path) -> None:
 def test_a_hard_plan_that_fails_its_repairs_falls_back(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 0.6", "a")],
-        "analyse": [analysis("high")],
-        "optimise": [kernel("wrong_values", "b"), kernel("passed 0.7", "c")],
+        "analyze": [analysis("high")],
+        "optimize": [kernel("wrong_values", "b"), kernel("passed 0.7", "c")],
         "repair": [kernel("wrong_values", "d")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=1, rounds=1, stages="none", repairs=1))
-    optimise = [one for one in told.author.asked if one.phase == "optimise"]
-    assert [one.use_fallback for one in optimise] == [False, True]
+    optimize = [one for one in told.author.asked if one.phase == "optimize"]
+    assert [one.use_fallback for one in optimize] == [False, True]
     assert told.finished.best == 4
     assert any("fallback" in event.about for event in told.of(DecisionEvent))
 
@@ -151,8 +151,8 @@ def test_a_hard_plan_that_fails_its_repairs_falls_back(tmp_path: Path) -> None:
 def test_a_fallback_is_repaired_as_what_it_is(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 0.6", "a")],
-        "analyse": [analysis("high")],
-        "optimise": [kernel("wrong_values", "b"), kernel("compile_error", "c")],
+        "analyze": [analysis("high")],
+        "optimize": [kernel("wrong_values", "b"), kernel("compile_error", "c")],
         "repair": [kernel("wrong_values", "d"), kernel("passed 0.9 low", "e")],
         "stage grid": [kernel("passed 1.1", "f")],
     }
@@ -168,21 +168,21 @@ def test_a_fallback_is_repaired_as_what_it_is(tmp_path: Path) -> None:
 def test_an_easy_plan_has_no_fallback(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 0.6", "a")],
-        "analyse": [analysis("medium")],
-        "optimise": [kernel("wrong_values", "b")],
+        "analyze": [analysis("medium")],
+        "optimize": [kernel("wrong_values", "b")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=1, rounds=1, stages="none", repairs=0))
-    assert told.author.phases == ["seed", "analyse", "optimise"]
+    assert told.author.phases == ["seed", "analyze", "optimize"]
 
 
 def test_rounds_end_without_gain(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 1.0", "a")],
-        "analyse": [analysis()] * 9,
-        "optimise": [kernel("passed 1.5", "b"), kernel("passed 1.4", "c"), kernel("passed 9", "never")],
+        "analyze": [analysis()] * 9,
+        "optimize": [kernel("passed 1.5", "b"), kernel("passed 1.4", "c"), kernel("passed 9", "never")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=1, rounds=5, stages="none", patience=1))
-    assert told.author.phases == ["seed", "analyse", "optimise", "analyse", "optimise"]
+    assert told.author.phases == ["seed", "analyze", "optimize", "analyze", "optimize"]
     assert told.finished.best == 2
 
 
@@ -195,11 +195,11 @@ def test_noise_does_not_replace_the_best(tmp_path: Path) -> None:
 def test_a_malformed_analysis_is_asked_for_once_more_then_done_without(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 1.0", "a")],
-        "analyse": ["I think it is slow.", '{"bottleneck": "memory"}'],
-        "optimise": [kernel("passed 1.5", "b")],
+        "analyze": ["I think it is slow.", '{"bottleneck": "memory"}'],
+        "optimize": [kernel("passed 1.5", "b")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=1, rounds=1, stages="none"))
-    assert told.author.phases == ["seed", "analyse", "analyse", "optimise"]
+    assert told.author.phases == ["seed", "analyze", "analyze", "optimize"]
     assert told.author.asked[2].complaint is not None
     assert told.author.asked[3].analysis is None
     assert [event.analysis for event in told.of(AnalysisEvent)] == [None, None]
@@ -210,8 +210,8 @@ def test_a_cut_off_analysis_is_asked_for_more_briefly(tmp_path: Path) -> None:
     cut = Reply('{"bottleneck": "mem', "list", StopReason.LENGTH)
     replies = {
         "seed": [kernel("passed 1.0", "a")],
-        "analyse": [cut, analysis()],
-        "optimise": [kernel("passed 1.5", "b")],
+        "analyze": [cut, analysis()],
+        "optimize": [kernel("passed 1.5", "b")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=1, rounds=1, stages="none"))
     assert "cut off" in told.author.asked[2].complaint
@@ -310,18 +310,18 @@ def test_a_persistent_kernel_with_a_wrong_grid_gets_its_grid_fixed(tmp_path: Pat
 def test_an_analysis_can_make_a_kernel_delicate(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 1.0", "a")],
-        "analyse": [analysis("persistent")],
-        "optimise": [kernel("passed 1.5 low", "b")],
+        "analyze": [analysis("persistent")],
+        "optimize": [kernel("passed 1.5 low", "b")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=1, rounds=1))
-    assert told.author.phases == ["seed", "analyse", "optimise"]
+    assert told.author.phases == ["seed", "analyze", "optimize"]
 
 
 def test_a_kernel_stays_delicate_after_an_easy_round(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("passed 1.0", "a")],
-        "analyse": [analysis("high"), analysis("low")],
-        "optimise": [kernel("passed 1.5 low", "b"), kernel("passed 1.7 low", "c")],
+        "analyze": [analysis("high"), analysis("low")],
+        "optimize": [kernel("passed 1.5 low", "b"), kernel("passed 1.7 low", "c")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=1, rounds=2))
     assert [event.about for event in told.of(DecisionEvent)] == ["stage grid", "stage block", "stage memory"]
@@ -347,7 +347,7 @@ def test_untimed_stages_are_left_out_unless_asked_for(tmp_path: Path) -> None:
 
 
 def test_the_target_ends_the_run(tmp_path: Path) -> None:
-    replies = {"seed": [kernel("passed 2.0", "a"), kernel("passed 3.0", "b")], "analyse": [analysis()]}
+    replies = {"seed": [kernel("passed 2.0", "a"), kernel("passed 3.0", "b")], "analyze": [analysis()]}
     told = forged(tmp_path, replies, ForgeSettings(seeds=2, target_speedup=1.5))
     assert told.author.phases == ["seed", "seed"], "every seed that was asked for is judged"
     assert told.finished.best == 2
@@ -365,8 +365,8 @@ class GreedyAuthor(ListAuthor):
 
 ENDLESS = {
     "seed": [kernel("passed 1.0", f"seed {n}") for n in range(5)],
-    "analyse": [analysis()] * 99,
-    "optimise": [kernel(f"passed {1 + n / 10}", f"{n}") for n in range(1, 99)],
+    "analyze": [analysis()] * 99,
+    "optimize": [kernel(f"passed {1 + n / 10}", f"{n}") for n in range(1, 99)],
 }
 
 
@@ -427,8 +427,8 @@ def test_a_winner_confirmed_slower_is_not_called_faster(tmp_path: Path) -> None:
 def test_all_seeds_failed_the_round_starts_from_the_one_that_came_furthest(tmp_path: Path) -> None:
     replies = {
         "seed": [kernel("inaccurate", "a"), kernel("compile_error", "b")],
-        "analyse": [analysis()],
-        "optimise": [kernel("passed 1.0", "c")],
+        "analyze": [analysis()],
+        "optimize": [kernel("passed 1.0", "c")],
     }
     told = forged(tmp_path, replies, ForgeSettings(seeds=2, rounds=1, stages="none", repairs=0))
     assert told.author.asked[2].base.candidate.number == 1

@@ -158,7 +158,7 @@ def test_what_holds_no_kernel_is_refused(reply: str, why: str) -> None:
 
 FIELDS = {
     "bottleneck": "6150 launches",
-    "optimisation_method": "one persistent kernel",
+    "optimization_method": "one persistent kernel",
     "modification_plan": "move the loop inside",
     "expected_speedup": 8.5,
     "implementation_complexity": "persistent",
@@ -177,7 +177,7 @@ ANALYSIS = Analysis(
 TEXT = json.dumps(FIELDS, indent=2)
 RENAMED = {
     "Bottleneck": FIELDS["bottleneck"],
-    "optimisation method": FIELDS["optimisation_method"],
+    "optimization method": FIELDS["optimization_method"],
     "Modification-Plan": FIELDS["modification_plan"],
     "expectedSpeedup": "8.5x",
     "Implementation Complexity": "Persistent.",
@@ -194,7 +194,7 @@ OBJECTS = {
     "single quotes": str(FIELDS),
     "comments": TEXT.replace("{", "{ // analysis", 1).replace("8.5,", "8.5, # a guess\n /* really */"),
     "no quotes around keys": TEXT.replace('"bottleneck"', "bottleneck").replace('"kernel_type"', "kernel_type"),
-    "American": TEXT.replace("optimisation_method", "Optimization_Method"),
+    "British": TEXT.replace("optimization_method", "Optimisation_Method"),
     "renamed": json.dumps(RENAMED),
     "wrapped": json.dumps({"analysis": FIELDS}),
     "in a list": json.dumps([FIELDS]),

@@ -19,8 +19,8 @@ from tilesmith.runs import RunFolder
 SETTINGS = ForgeSettings(seeds=2, rounds=1, repairs=1)
 REPLIES = {
     "seed": [kernel("passed 0.4", "a"), kernel("passed 0.6", "b")],
-    "analyse": [analysis("high")],
-    "optimise": [kernel("wrong_values", "c"), kernel("passed 1.4", "d")],
+    "analyze": [analysis("high")],
+    "optimize": [kernel("wrong_values", "c"), kernel("passed 1.4", "d")],
     "repair": [kernel("wrong_values", "e")],
     "stage grid": [kernel("passed 1.6", "f")],
     "stage block": ["no kernel", "nor here"],

@@ -21,8 +21,8 @@ from tilesmith.runs.journal import read_events
 SETTINGS = ForgeSettings(seeds=2, rounds=1, stages="none", repairs=1)
 REPLIES = {
     "seed": [kernel("not judged here", "a"), kernel("passed 0.6", "b")],
-    "analyse": [analysis()],
-    "optimise": [kernel("passed 1.4", "c")],
+    "analyze": [analysis()],
+    "optimize": [kernel("passed 1.4", "c")],
 }
 
 
@@ -99,7 +99,7 @@ def test_replies_under_way_are_kept_when_the_machine_fails(tmp_path: Path) -> No
 
 def test_best_is_not_turned_back(tmp_path: Path) -> None:
     """A resume that breaks down at once leaves best.py as good as it was."""
-    replies = {"seed": [kernel("passed 0.5", "a"), kernel("passed 2.0", "b")], "analyse": [MachineError("no")]}
+    replies = {"seed": [kernel("passed 0.5", "a"), kernel("passed 2.0", "b")], "analyze": [MachineError("no")]}
     with new_run(tmp_path, SETTINGS) as run, pytest.raises(MachineError):
         run_forge(run, ListAuthor(replies), MarkedEvaluator(), SETTINGS, RecordingObserver())
     before = (run.path / "best.py").read_text()

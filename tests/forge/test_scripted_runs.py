@@ -62,20 +62,20 @@ def a_bad_and_a_good_seed(run: ScriptedRun) -> None:
     good = run.attempt_of("seed-2")
     assert good.kept
     assert "direct-convolution" in [one.id for one in run.attempt_of("seed-1").evaluation.findings]
-    assert run.attempt_of("optimise-1").candidate.parent == good.candidate.number
+    assert run.attempt_of("optimize-1").candidate.parent == good.candidate.number
 
 
 def the_rescue_by_analysis(run: ScriptedRun) -> None:
-    verdicts = [one.evaluation.verdict for one in run.attempts if one.candidate.phase in ("optimise", "repair")]
+    verdicts = [one.evaluation.verdict for one in run.attempts if one.candidate.phase in ("optimize", "repair")]
     assert verdicts == [Verdict.COMPILE_ERROR, Verdict.COMPILE_ERROR, Verdict.PASSED]
     assert run.document["best"] == run.attempt_of("repair-2").candidate.number
     assert set(run.decisions) >= {"stage grid", "stage block", "stage memory"}
 
 
 def winograd_fails_and_falls_back(run: ScriptedRun) -> None:
-    assert run.replies == ["seed-1", "analyse-1", "optimise-1", "repair-1", "repair-2", "optimise-2"]
+    assert run.replies == ["seed-1", "analyze-1", "optimize-1", "repair-1", "repair-2", "optimize-2"]
     assert "fallback in round 1" in run.decisions
-    assert run.document["best"] == run.attempt_of("optimise-2").candidate.number
+    assert run.document["best"] == run.attempt_of("optimize-2").candidate.number
 
 
 def the_two_classics_are_repaired(run: ScriptedRun) -> None:
@@ -126,9 +126,9 @@ def a_useless_reply_is_asked_for_once_more(run: ScriptedRun) -> None:
 
 
 def a_malformed_analysis_is_worked_around(run: ScriptedRun) -> None:
-    assert run.replies == ["seed-1", "analyse-1", "analyse-1-again", "optimise-1"]
+    assert run.replies == ["seed-1", "analyze-1", "analyze-1-again", "optimize-1"]
     assert "analysis of round 1" in run.decisions
-    assert run.attempt_of("optimise-1").kept
+    assert run.attempt_of("optimize-1").kept
 
 
 def every_stage_is_tried(run: ScriptedRun) -> None:

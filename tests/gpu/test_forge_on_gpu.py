@@ -14,7 +14,7 @@ import pytest
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "forge"), str(TESTS / "llm")]
 
-from run import run_script  # noqa: E402
+from scripted_run import run_script  # noqa: E402
 
 from tilesmith.records import AttemptEvent, ConfirmationEvent  # noqa: E402
 from tilesmith.runs.journal import read_events  # noqa: E402

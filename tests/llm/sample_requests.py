@@ -231,8 +231,8 @@ def attempt(evaluation: Evaluation, number: int = 3, source: str = KERNEL, phase
 def requests() -> dict[str, Request]:
     softmax, gru = softmax_survey(), gru_survey()
     timed = attempt(TIMED)
-    idea = attempt(INACCURATE, 2, phase=Phase.OPTIMISE)
-    optimise = Request(5, Phase.OPTIMISE, softmax, base=timed, analysis=PLAN, history=(idea,))
+    idea = attempt(INACCURATE, 2, phase=Phase.OPTIMIZE)
+    optimize = Request(5, Phase.OPTIMIZE, softmax, base=timed, analysis=PLAN, history=(idea,))
     stage = Request(9, Phase.STAGE, softmax, base=timed, stage="block")
     looped = attempt(HOST_LOOPED, source=HOST_LOOP)
     misplaced = attempt(WRONG_GRID)
@@ -245,12 +245,12 @@ def requests() -> dict[str, Request]:
         "seed_convolution": Request(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),
         "seed_untraced": Request(1, Phase.SEED, untraced_survey()),
         "seed_complaint": Request(4, Phase.SEED, softmax, complaint="The reply has no `class ModelNew`."),
-        "analyse": Request(5, Phase.ANALYSE, softmax, base=timed, history=(idea,)),
-        "analyse_untimed": Request(5, Phase.ANALYSE, softmax_survey("cpu"), base=attempt(UNTIMED)),
-        "analyse_failed": Request(5, Phase.ANALYSE, softmax_survey("cpu"), base=attempt(INACCURATE)),
-        "optimise": optimise,
-        "optimise_fallback": replace(optimise, use_fallback=True),
-        "optimise_unplanned": replace(optimise, analysis=None),
+        "analyze": Request(5, Phase.ANALYZE, softmax, base=timed, history=(idea,)),
+        "analyze_untimed": Request(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(UNTIMED)),
+        "analyze_failed": Request(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(INACCURATE)),
+        "optimize": optimize,
+        "optimize_fallback": replace(optimize, use_fallback=True),
+        "optimize_unplanned": replace(optimize, analysis=None),
         "repair": Request(6, Phase.REPAIR, softmax, base=attempt(UNSAFE), history=(attempt(INACCURATE, 2),)),
         "repair_inaccurate": Request(6, Phase.REPAIR, softmax, base=attempt(INACCURATE), analysis=PLAN),
         "revise": Request(7, Phase.REVISE, gru, base=looped, lessons=("time-loop-on-host",)),

@@ -113,7 +113,7 @@ def test_without_a_model_nothing_is_configured(environment: dict[str, str], hint
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("options", "message"),
     [
         ({"model": "m", "provider": "opnai"}, "unknown provider opnai: take one of openai, anthropic"),
         ({"base_url": RELAY}, "says where, not which model: name one with --model"),

@@ -220,7 +220,7 @@ def test_the_protocol_is_read_as_liberally_as_servers_write_it(body: bytes, text
 
 
 @pytest.mark.parametrize(
-    ("body", "content_type", "words"),
+    ("body", "content_type", "message"),
     [
         (b"data: {oops\n\n", "text/event-stream", r"cannot be read: not JSON: \{oops"),
         (b"data: [1]\n\n", "text/event-stream", r"cannot be read: not an object: \[1\]"),

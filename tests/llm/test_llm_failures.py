@@ -48,7 +48,7 @@ def test_no_error_body_breaks_us(body: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         ({"error": {"message": "No such model"}}, "No such model"),
         ({"message": "No such model", "type": "x"}, "No such model"),

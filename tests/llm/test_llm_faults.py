@@ -68,7 +68,7 @@ def test_chance_takes_away_at_most_half_of_a_wait() -> None:
         ("nan", 0.5),
     ],
 )
-def test_retry_after_is_honoured(asked: str, waited: float) -> None:
+def test_retry_after_is_honored(asked: str, waited: float) -> None:
     with serve(storm(1, retry_after=asked)) as server:
         caller = Caller(server, policy={"chance": lambda: 0.0})
         assert caller.call().text == REPLY

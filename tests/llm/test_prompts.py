@@ -150,14 +150,14 @@ def test_lessons_named_in_tables_exist() -> None:
     assert set(TELLING) == set(KINDS)
 
 
-@pytest.mark.parametrize("phase", [Phase.ANALYSE, Phase.OPTIMISE, Phase.REPAIR, Phase.REVISE, Phase.STAGE])
+@pytest.mark.parametrize("phase", [Phase.ANALYZE, Phase.OPTIMIZE, Phase.REPAIR, Phase.REVISE, Phase.STAGE])
 def test_lessons_appear_by_finding(phase: Phase) -> None:
     found = tuple(Finding(name, Severity.ERROR, 3, "so") for name in ("tensor-indexing", "stride-reuse"))
     base = attempt(replace(UNSAFE, findings=found))
     text = write_prompt(Request(2, phase, softmax_survey(), base=base, stage="grid")).user
     for name in ("tensor-indexing", "stride-reuse"):
         assert f"(`{name}`)" in text
-        if phase is not Phase.ANALYSE:
+        if phase is not Phase.ANALYZE:
             assert all_lessons()[name].correct.strip() in text
 
 
@@ -170,7 +170,7 @@ def test_lessons_that_were_asked_for_come_first_and_in_full() -> None:
 
 def test_remarks_are_no_lessons() -> None:
     remark = Finding("contiguity-assumed", Severity.INFO, 3, "so")
-    request = Request(2, Phase.OPTIMISE, softmax_survey(), base=attempt(replace(TIMED, findings=(remark,))))
+    request = Request(2, Phase.OPTIMIZE, softmax_survey(), base=attempt(replace(TIMED, findings=(remark,))))
     assert "contiguity-assumed" not in {lesson.id for lesson in choose_lessons(request).lessons}
 
 
@@ -219,7 +219,7 @@ def test_the_nearest_exemplar_is_shown(survey: Survey, name: str) -> None:
 
 def test_the_plan_decides_what_is_shown() -> None:
     plan = replace(PLAN, kernel_type="persistent_recurrent")
-    request = Request(1, Phase.OPTIMISE, softmax_survey(), base=attempt(TIMED), analysis=plan)
+    request = Request(1, Phase.OPTIMIZE, softmax_survey(), base=attempt(TIMED), analysis=plan)
     assert choose_exemplar(request).name == "gru_persistent"
     assert choose_exemplar(replace(request, use_fallback=True)).name == "row_softmax"
 

@@ -17,7 +17,7 @@ from scripted_server import ScriptedServer
 from tilesmith.errors import AuthorError
 from tilesmith.records import Prompt
 
-FILES = ("seed-1", "seed-2", "seed-1-again", "analyse-1", "analyse-2", "stage-grid-1", "stage-block-1")
+FILES = ("seed-1", "seed-2", "seed-1-again", "analyze-1", "analyze-2", "stage-grid-1", "stage-block-1")
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     ("prompts", "replies"),
     [
         (["seed 2 of 2", "seed 1 of 2"], ["seed-2", "seed-1"]),
-        (["analyse\na", "analyse\nb", "analyse\na"], ["analyse-1", "analyse-2", "analyse-1"]),
+        (["analyze\na", "analyze\nb", "analyze\na"], ["analyze-1", "analyze-2", "analyze-1"]),
         (["stage block", "stage grid"], ["stage-block-1", "stage-grid-1"]),
         (["seed 1 of 2", f"seed 1 of 2\n{COMPLAINT}"], ["seed-1", "seed-1-again"]),
     ],
@@ -44,12 +44,12 @@ def test_replies_come_in_their_order(folder: Path, prompts: list[str], replies: 
 
 
 def test_what_a_fault_took_away_is_given_when_asked_again(folder: Path) -> None:
-    script = Script(folder, faults=(Fault("empty", phase="analyse", occurrence=2),))
+    script = Script(folder, faults=(Fault("empty", phase="analyze", occurrence=2),))
     with ScriptedServer(script) as server:
         caller = Caller(server)
-        asked = ("analyse\na", "analyse\nb", f"analyse\nb\n{COMPLAINT}")
+        asked = ("analyze\na", "analyze\nb", f"analyze\nb\n{COMPLAINT}")
         said = [caller.call(Prompt("s", f"# Request: {one}")).text for one in asked]
-    assert said == ["this is analyse-1", "", "this is analyse-2"]
+    assert said == ["this is analyze-1", "", "this is analyze-2"]
 
 
 def test_a_script_that_ends_too_early_says_what_is_missing(folder: Path) -> None:

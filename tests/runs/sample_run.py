@@ -96,12 +96,12 @@ EVENTS: tuple[Event, ...] = (
     RefusalEvent(3, Phase.SEED, "cut off by the token limit"),
     called(4, Phase.REPAIR),
     RefusalEvent(4, Phase.REPAIR, "no python code block in the reply", 1),
-    called(5, Phase.ANALYSE, (4_886, 0)),
+    called(5, Phase.ANALYZE, (4_886, 0)),
     AnalysisEvent(5, 2, None, "not a JSON object"),
-    called(6, Phase.ANALYSE, (4_345, 0), retries=2),
+    called(6, Phase.ANALYZE, (4_345, 0), retries=2),
     AnalysisEvent(6, 2, ANALYSIS),
-    called(7, Phase.OPTIMISE, (22_542, 0), dollars=None),
-    attempted(3, Phase.OPTIMISE, 2, evaluation(Verdict.WRONG_VALUES), False, expected_speedup=2.5),
+    called(7, Phase.OPTIMIZE, (22_542, 0), dollars=None),
+    attempted(3, Phase.OPTIMIZE, 2, evaluation(Verdict.WRONG_VALUES), False, expected_speedup=2.5),
     called(8, Phase.REPAIR),
     attempted(
         4, Phase.REPAIR, 3, evaluation(Verdict.PASSED, 1.37), True, "faster than the best so far: 1.37x after 0.12x"

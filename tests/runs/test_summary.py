@@ -114,8 +114,8 @@ def test_tokens_are_summed_by_phase() -> None:
     assert tokens == {
         Phase.SEED: 14_034 + 12_024 + 110,
         Phase.REPAIR: 2_400,
-        Phase.ANALYSE: 4_886 + 4_345,
-        Phase.OPTIMISE: 22_542,
+        Phase.ANALYZE: 4_886 + 4_345,
+        Phase.OPTIMIZE: 22_542,
         Phase.STAGE: 1_200,
     }
     assert WHOLE.usage.tokens == sum(tokens.values())
@@ -125,9 +125,9 @@ def test_tokens_are_summed_by_phase() -> None:
 def test_one_unknown_price_makes_the_sum_unknown_and_keeps_what_is_known() -> None:
     assert WHOLE.usage.dollars is None
     assert WHOLE.spent.known_dollars == pytest.approx(0.08)
-    assert WHOLE.costs_by_phase[Phase.OPTIMISE].usage.dollars is None
-    assert WHOLE.costs_by_phase[Phase.OPTIMISE].known_dollars == 0
-    assert WHOLE.costs_by_phase[Phase.ANALYSE].usage.dollars == pytest.approx(0.02)
+    assert WHOLE.costs_by_phase[Phase.OPTIMIZE].usage.dollars is None
+    assert WHOLE.costs_by_phase[Phase.OPTIMIZE].known_dollars == 0
+    assert WHOLE.costs_by_phase[Phase.ANALYZE].usage.dollars == pytest.approx(0.02)
 
 
 def test_seconds_of_calls_and_verdicts() -> None:
@@ -136,5 +136,5 @@ def test_seconds_of_calls_and_verdicts() -> None:
 
 
 def test_seeds_asked_for_at_once_take_the_time_of_the_slowest() -> None:
-    summary = summarize([called(1, Phase.SEED), called(2, Phase.SEED, seconds=4.0), called(3, Phase.ANALYSE)])
+    summary = summarize([called(1, Phase.SEED), called(2, Phase.SEED, seconds=4.0), called(3, Phase.ANALYZE)])
     assert summary.busy_seconds == 4.0 + 2.0

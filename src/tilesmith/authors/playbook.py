@@ -51,11 +51,11 @@ def _seed(request: Request, match: Match) -> _Answer:
     return _kernel(match, match.tunings[request.seed - 1])
 
 
-def _analyse(request: Request, match: Match) -> _Answer:
+def _analyze(request: Request, match: Match) -> _Answer:
     found = match.analysis()
     fields = {
         "bottleneck": found.bottleneck,
-        "optimisation_method": found.method,
+        "optimization_method": found.method,
         "modification_plan": found.plan,
         "expected_speedup": _over_the_base(request, match, found.expected_speedup),
         "implementation_complexity": found.complexity,
@@ -76,7 +76,7 @@ def _over_the_base(request: Request, match: Match, over_pytorch: float | None) -
     return round(max(over_pytorch / reached, 1.0), 2)
 
 
-def _optimise(request: Request, match: Match) -> _Answer:
+def _optimize(request: Request, match: Match) -> _Answer:
     """The next variant that nobody has tried."""
     if (why := _nothing_to_gain(request)) is not None:
         return Declined(why)
@@ -118,8 +118,8 @@ def _revise(request: Request, match: Match) -> _Answer:
 
 _ANSWERS: dict[Phase, Callable[[Request, Match], _Answer]] = {
     Phase.SEED: _seed,
-    Phase.ANALYSE: _analyse,
-    Phase.OPTIMISE: _optimise,
+    Phase.ANALYZE: _analyze,
+    Phase.OPTIMIZE: _optimize,
     Phase.STAGE: _stage,
     Phase.REPAIR: _repair,
     Phase.REVISE: _revise,

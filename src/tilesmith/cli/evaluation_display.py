@@ -36,12 +36,12 @@ def show_evaluation(evaluation: Evaluation, task: Path, kernel: Path, console: C
 
 def _facts(evaluation: Evaluation) -> Table:
     grid = Table.grid(padding=(0, 2))
-    for label, value in _labelled(evaluation):
+    for label, value in _labeled(evaluation):
         grid.add_row(Text(label, style="dim"), value)
     return grid
 
 
-def _labelled(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _labeled(evaluation: Evaluation) -> list[tuple[str, str]]:
     rows = [("kernel", evaluation.kernel_type)]
     if evaluation.errors:
         e = evaluation.errors

@@ -12,7 +12,7 @@ from tilesmith.errors import UsageError
 
 _CHECK = CheckConfig()
 _HELP = """
-Turn a PyTorch module into a Triton kernel: seeds, analysis, optimisation, repair, tuning, confirmation. Everything
+Turn a PyTorch module into a Triton kernel: seeds, analysis, optimization, repair, tuning, confirmation. Everything
 is kept in a run folder; the best verified kernel is its best.py.
 
     tilesmith forge examples/softmax.py
@@ -59,7 +59,7 @@ def forge(
     idle_timeout: float | None = typer.Option(None, help="Seconds a call may be silent.", rich_help_panel=_LLM),
     effort: str = typer.Option("normal", help="quick, normal or thorough.", rich_help_panel=_DIALS),
     seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_DIALS),
-    rounds: int | None = typer.Option(None, help="Rounds of analysis and optimisation.", rich_help_panel=_DIALS),
+    rounds: int | None = typer.Option(None, help="Rounds of analysis and optimization.", rich_help_panel=_DIALS),
     repairs: int | None = typer.Option(None, help="Tries to mend a failing kernel.", rich_help_panel=_DIALS),
     spare_repairs: int | None = typer.Option(
         None, help="Tries to mend a failing seed when another passed, or a failing stage.", rich_help_panel=_DIALS

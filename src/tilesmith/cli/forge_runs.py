@@ -195,5 +195,5 @@ def _document(run: RunFolder, finished: FinishedEvent, summary: RunSummary) -> d
         "attempts": len(summary.attempts),
         "calls": summary.calls,
         "usage": to_json(summary.usage),
-        "usage_by_phase": {phase: to_json(usage) for phase, usage in summary.usage_by_phase.items()},
+        "usage_by_phase": {phase.json_key: to_json(usage) for phase, usage in summary.usage_by_phase.items()},
     }

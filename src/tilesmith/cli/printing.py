@@ -9,7 +9,7 @@ from rich.console import Console
 
 
 def print_line(line: str, console: Console) -> None:
-    """One line, unbroken and without colours. When nobody reads any more, the job goes on without a word."""
+    """One line, unbroken and without colors. When nobody reads any more, the job goes on without a word."""
     if console.is_terminal:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
         return

@@ -66,7 +66,7 @@ def draw_frame(snapshot: ProgressSnapshot, settings: ForgeSettings, size: Consol
 
 
 def style_for(event: Event) -> str:
-    """The colour of a finished line."""
+    """The color of a finished line."""
     match event:
         case AttemptEvent(attempt=attempt):
             return "green" if attempt.kept else "" if attempt.evaluation.passed else "red"

@@ -85,12 +85,12 @@ def show_run(run: ListedRun, summary: RunSummary, console: Console) -> None:
 
 def _header(run: ListedRun, summary: RunSummary) -> Table:
     grid = Table.grid(padding=(0, 2))
-    for label, value in _labelled(run, summary):
+    for label, value in _labeled(run, summary):
         grid.add_row(Text(label, style="dim"), Text(one_line(value, limit=400)))
     return grid
 
 
-def _labelled(run: ListedRun, summary: RunSummary) -> Iterator[tuple[str, str]]:
+def _labeled(run: ListedRun, summary: RunSummary) -> Iterator[tuple[str, str]]:
     manifest = run.manifest
     assert manifest is not None
     yield "run", str(run.folder)

@@ -49,7 +49,7 @@ def open_progress(
 
 
 class PlainProgress:
-    """One unbroken line an event, without colours, at once."""
+    """One unbroken line an event, without colors, at once."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

@@ -203,7 +203,7 @@ def _listed(run: ListedRun) -> dict[str, Any]:
 def _document(run: ListedRun, summary: RunSummary) -> dict[str, Any]:
     from tilesmith.records import to_json
 
-    spent = {str(phase): to_json(one) for phase, one in summary.costs_by_phase.items()}
+    spent = {phase.json_key: to_json(one) for phase, one in summary.costs_by_phase.items()}
     return _listed(run) | {
         "configuration": run.manifest.configuration if run.manifest else None,
         "survey": to_json(summary.survey) if summary.survey else None,

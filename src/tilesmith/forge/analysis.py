@@ -13,9 +13,9 @@ BE_BRIEF = (
 )
 
 
-def analyse(state: ForgeState, base: Attempt) -> Generator[Event, None, Analysis | None]:
+def analyze(state: ForgeState, base: Attempt) -> Generator[Event, None, Analysis | None]:
     """The analysis of `base`; none when it was not to be had."""
-    return (yield from _ask_for_analysis(state, state.request(Phase.ANALYSE, base=base), base.candidate.number))
+    return (yield from _ask_for_analysis(state, state.request(Phase.ANALYZE, base=base), base.candidate.number))
 
 
 def _ask_for_analysis(state: ForgeState, request: Request, base: int) -> Generator[Event, None, Analysis | None]:

@@ -1,4 +1,4 @@
-"""The forge: seeds, rounds of analysis and optimisation, tuning stages, confirmation.
+"""The forge: seeds, rounds of analysis and optimization, tuning stages, confirmation.
 
 One generator that tells every event of a run as it happens. What it decides, it decides by recorded replies and
 verdicts alone: run again over the same record, it tells the same story.

@@ -1,10 +1,10 @@
-"""The phases that write kernels: seeds, then rounds of analysis and optimisation."""
+"""The phases that write kernels: seeds, then rounds of analysis and optimization."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 
-from tilesmith.forge.analysis import analyse
+from tilesmith.forge.analysis import analyze
 from tilesmith.forge.attempts import (
     attempt_kernel,
     is_repairable,
@@ -53,17 +53,17 @@ def _judge_as_they_come(state: ForgeState, requests: list[Request]) -> Generator
 
 
 def improve(state: ForgeState) -> Generator[Event, None, None]:
-    """Rounds of analysis and optimisation, until they bring nothing more."""
+    """Rounds of analysis and optimization, until they bring nothing more."""
     without_gain = 0
     for number in range(1, state.settings.rounds + 1):
         before = state.best
         if state.base is None:
             yield DecisionEvent("rounds", "left out: there is no kernel to start from")
             return
-        analysis = yield from analyse(state, state.base)
+        analysis = yield from analyze(state, state.base)
         if analysis is None:
             yield DecisionEvent(
-                f"analysis of round {number}", "none to be had: optimising by what was measured alone"
+                f"analysis of round {number}", "none to be had: optimizing by what was measured alone"
             )
         yield from _carry_out(state, analysis, number)
         without_gain = 0 if state.best is not before else without_gain + 1
@@ -74,18 +74,18 @@ def improve(state: ForgeState) -> Generator[Event, None, None]:
 
 def _carry_out(state: ForgeState, analysis: Analysis | None, number: int) -> Generator[Event, None, None]:
     """The plan; and if it was a hard one and failed, its fallback. An author that declines has not failed."""
-    attempt = yield from _optimise(state, analysis, use_fallback=False)
+    attempt = yield from _optimize(state, analysis, use_fallback=False)
     failed = not state.was_declined if attempt is None else not attempt.evaluation.passed
     if failed and analysis is not None and analysis.complexity in HARD:
         why = f"the plan ({analysis.complexity}) failed: {analysis.method}; falling back to: {analysis.fallback}"
         yield DecisionEvent(f"fallback in round {number}", why)
-        yield from _optimise(state, analysis, use_fallback=True)
+        yield from _optimize(state, analysis, use_fallback=True)
 
 
-def _optimise(
+def _optimize(
     state: ForgeState, analysis: Analysis | None, use_fallback: bool
 ) -> Generator[Event, None, Attempt | None]:
-    request = state.request(Phase.OPTIMISE, base=state.base, analysis=analysis, use_fallback=use_fallback)
+    request = state.request(Phase.OPTIMIZE, base=state.base, analysis=analysis, use_fallback=use_fallback)
     attempt = yield from attempt_kernel(state, request)
     if attempt is None:
         return None

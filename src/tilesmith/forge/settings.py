@@ -17,7 +17,7 @@ class ForgeSettings:
     seeds: int = 3
     """First versions, asked for at once."""
     rounds: int = 3
-    """Times the best kernel is analysed and improved."""
+    """Times the best kernel is analyzed and improved."""
     repairs: int = 3
     """Tries to mend a failing kernel."""
     spare_repairs: int = 1
@@ -40,7 +40,7 @@ class ForgeSettings:
     confirm: bool = True
     """Judge the winner again in a fresh process under an unseen seed."""
     sanitize: bool = False
-    """That judgement includes compute-sanitizer's memcheck and racecheck, where it is installed."""
+    """That judgment includes compute-sanitizer's memcheck and racecheck, where it is installed."""
 
     def __post_init__(self) -> None:
         for name, least in _LEAST.items():

@@ -27,7 +27,7 @@ class CallEvent:
 
 @dataclass(frozen=True)
 class AnalysisEvent:
-    """What was made of the reply to an analyse request; no analysis when it could not be used."""
+    """What was made of the reply to an analyze request; no analysis when it could not be used."""
 
     call: int
     base: int

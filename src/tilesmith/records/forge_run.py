@@ -21,12 +21,22 @@ class Phase(StrEnum):
     """What an author is asked for; also how a candidate came to be."""
 
     SEED = "seed"
-    ANALYSE = "analyse"
-    OPTIMISE = "optimise"
+    ANALYZE = "analyze"
+    OPTIMIZE = "optimize"
     REPAIR = "repair"
     REVISE = "revise"
     """The kernel may be right, but it is not what was planned: back with the lesson."""
     STAGE = "stage"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Phase | None:
+        """Runs recorded by earlier versions have the British spelling."""
+        return next((phase for phase in cls if phase.json_key == value), None)
+
+    @property
+    def json_key(self) -> str:
+        """Its key in `--json` documents, where it keeps the spelling that scripts know."""
+        return {"analyze": "analyse", "optimize": "optimise"}.get(self.value, self.value)
 
 
 class StopReason(StrEnum):
@@ -115,7 +125,7 @@ class Request:
     seeds: int = 1
     """Seed number `seed` of `seeds`: each should try something else."""
     base: Attempt | None = None
-    """The attempt to analyse, improve, tune or mend."""
+    """The attempt to analyze, improve, tune or mend."""
     history: tuple[Attempt, ...] = ()
     """A repair: the failed tries before it, oldest first. Any other phase: everything tried before but the base."""
     analysis: Analysis | None = None

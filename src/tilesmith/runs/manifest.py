@@ -12,7 +12,8 @@ from tilesmith.errors import RunError
 from tilesmith.records import from_json, to_json
 from tilesmith.runs.atomic_files import write_atomically
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""1 spelled two phases `analyse` and `optimise`. Runs of that format can still be read, resumed and replayed."""
 
 
 class Status(StrEnum):
@@ -41,7 +42,7 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     def with_status(self, status: Status, why: str = "") -> Manifest:
-        return replace(self, status=status, why=why)
+        return replace(self, status=status, why=why, format_version=FORMAT_VERSION)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

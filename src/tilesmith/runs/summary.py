@@ -177,10 +177,10 @@ class RunSummary:
         if first == "kernel" and rest.isdecimal():
             return int(rest)
         if first in ("fallback", "analysis"):
-            return self._analysed_last()
+            return self._analyzed_last()
         return self._best_number() if first == "stage" else None
 
-    def _analysed_last(self) -> int | None:
+    def _analyzed_last(self) -> int | None:
         return self.analyses[-1].base if self.analyses else self._best_number()
 
     def _best_number(self) -> int | None:

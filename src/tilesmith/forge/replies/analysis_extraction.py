@@ -41,7 +41,7 @@ def _analysis(known: dict[str, Any]) -> Analysis:
         raise UnusableReply(f"The JSON object is wrong: {'; '.join(wrong)}.")
     return Analysis(
         bottleneck=texts["bottleneck"],
-        method=texts["optimisation_method"],
+        method=texts["optimization_method"],
         plan=texts["modification_plan"],
         expected_speedup=speedup,
         complexity=complexity,

@@ -10,7 +10,7 @@ from tilesmith.records import COMPLEXITIES
 
 FIELDS = (
     "bottleneck",
-    "optimisation_method",
+    "optimization_method",
     "modification_plan",
     "expected_speedup",
     "implementation_complexity",
@@ -19,7 +19,7 @@ FIELDS = (
 )
 _SPELLINGS = {
     "bottleneck": ("bottleneck", "bottlenecks", "mainbottleneck", "primarybottleneck"),
-    "optimisation_method": (
+    "optimization_method": (
         "optimisationmethod",
         "optimizationmethod",
         "optimisation",

@@ -20,8 +20,8 @@ MOST_FINDINGS = 16
 MOST_TRIES = 5
 MOST_OPS = 24
 MOST_INPUTS = 16
-IDEAS = (Phase.OPTIMISE, Phase.REVISE, Phase.STAGE)
-WITH_EXEMPLAR = (Phase.SEED, Phase.OPTIMISE, Phase.REVISE)
+IDEAS = (Phase.OPTIMIZE, Phase.REVISE, Phase.STAGE)
+WITH_EXEMPLAR = (Phase.SEED, Phase.OPTIMIZE, Phase.REVISE)
 PEAKS = {
     "float32": "tf32_tflops",
     "float16": "fp16_tflops",
