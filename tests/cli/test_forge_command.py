@@ -19,14 +19,19 @@ sys.path.insert(0, str(TESTS / "llm"))
 from script import Fault, Script  # noqa: E402
 from scripted_server import ScriptedServer  # noqa: E402
 
+from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL  # noqa: E402
+
 RELU = TESTS / "fixtures" / "tasks" / "relu.py"
 QUICK = ("--device", "cpu", "--effort", "quick", "--no-confirm")
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY", "OPENROUTER_API_KEY")
 
 
 def clean(**more: str) -> dict[str, str]:
     """The environment of somebody who has configured nothing."""
-    kept = {k: v for k, v in os.environ.items() if k not in KEYS and not k.startswith("TILESMITH_")}
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in (*KEY_VARIABLES, OPENAI_BASE_URL) and not k.startswith("TILESMITH_")
+    }
     return kept | more
 
 

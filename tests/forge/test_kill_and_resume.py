@@ -65,7 +65,7 @@ def uninterrupted(replies: Path, tmp_path_factory: pytest.TempPathFactory) -> tu
 
 @pytest.mark.parametrize("chance", range(5))
 def test_ten_kills_and_the_run_ends_the_same(
-    script: Path, uninterrupted: tuple[Path, float], tmp_path: Path, chance: int
+    replies: Path, uninterrupted: tuple[Path, float], tmp_path: Path, chance: int
 ) -> None:
     alone, seconds = uninterrupted
     dice, kills, tales = random.Random(chance), 0, 0

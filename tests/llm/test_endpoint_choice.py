@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from tilesmith.errors import UsageError
 from tilesmith.llm.endpoint_choice import EndpointChoice, LlmOptions, choose_endpoint
-from tilesmith.llm.providers import OWN_KEY, PROVIDERS, Endpoint, read_key
+from tilesmith.llm.providers import (
+    KEY_VARIABLES,
+    OPENAI_BASE_URL,
+    OWN_KEY,
+    PROVIDERS,
+    Endpoint,
+    find_keys,
+    read_key,
+)
 from tilesmith.records import to_json
 
 KEYS = {one.key_variable: f"canary-{one.name}" for one in PROVIDERS.values() if one.needs_key} | {
@@ -95,6 +104,26 @@ def test_options_replace_the_place_the_environment_names() -> None:
     said = {**KEYS, "TILESMITH_MODEL": "m", "TILESMITH_BASE_URL": RELAY, "TILESMITH_PROVIDER": "openai"}
     assert chosen(said, provider="deepseek").base_url == PROVIDERS["deepseek"].base_url
     assert chosen(said, base_url="http://localhost:1/v1").provider is None
+
+
+def test_openai_base_url_serves_what_no_other_provider_claims() -> None:
+    said = {**KEYS, OPENAI_BASE_URL: RELAY}
+    for model in ("mystery-7b", "gpt-5"):
+        endpoint = chosen(said, model=model)
+        assert (endpoint.base_url, endpoint.key_variable) == (RELAY, OWN_KEY), "OpenAI's key goes to OpenAI alone"
+    assert chosen(said, model="claude-x").provider == "anthropic"
+    assert chosen(said, model="gpt-5", provider="openai").base_url == PROVIDERS["openai"].base_url
+    assert chosen({OPENAI_BASE_URL: RELAY}, model="mystery-7b").base_url == RELAY, "no key is needed"
+
+
+def test_every_provider_and_key_is_in_the_docs() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "forge.md").read_text().lower()
+    assert [name for name in (*PROVIDERS, *KEY_VARIABLES, OPENAI_BASE_URL) if name.lower() not in text] == []
+
+
+def test_keys_are_found_by_name() -> None:
+    said = {"OPENROUTER_API_KEY": "canary", "OPENAI_API_KEY": " ", OWN_KEY: "x"}
+    assert find_keys(said) == ("OPENROUTER_API_KEY", OWN_KEY)
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def test_headers_meant_for_openai_go_nowhere_else() -> None:
     with ScriptedServer(Script(reply=REPLY)) as server:
         program = (
             "import os, sys\nfrom tilesmith.llm.client import *\n"
-            f"client = Client(Endpoint('m', {server.base_url!r}, None, 'TILESMITH_API_KEY'), Patience(retries=0))\n"
-            "client.complete(Prompt('s', 'u'), Limits(), lambda characters: None)"
+            f"client = Client(Endpoint('m', {server.base_url!r}, None, 'X_API_KEY'), RetryPolicy(retries=0))\n"
+            "client.complete(Prompt('s', 'u'), CallLimits(), lambda characters: None)"
         )
         subprocess.run([sys.executable, "-c", program], env=foreign, check=True)
         sent = server.log[0].headers
@@ -265,7 +265,7 @@ def test_the_model_that_spoke_is_the_author() -> None:
 def test_a_proxy_that_makes_no_sense_is_told_in_one_line() -> None:
     program = (
         "from tilesmith.llm.client import *\nfrom tilesmith.errors import AuthorError\n"
-        "try: Client(Endpoint('m', 'http://127.0.0.1:9/v1', None, 'X'), Patience())\n"
+        "try: Client(Endpoint('m', 'http://127.0.0.1:9/v1', None, 'X'), RetryPolicy())\n"
         "except AuthorError as told: print(told)"
     )
     done = subprocess.run(

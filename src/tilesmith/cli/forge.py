@@ -9,9 +9,11 @@ import typer
 from tilesmith.cli.output_options import OutputOptions, runs_folder
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
+from tilesmith.llm.endpoint_choice import BASE_URL
+from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL, OWN_KEY, PROVIDERS
 
 _CHECK = CheckConfig()
-_HELP = """
+_HELP = f"""
 Turn a PyTorch module into a Triton kernel: seeds, analysis, optimization, repair, tuning, confirmation. Everything
 is kept in a run folder; the best verified kernel is its best.py.
 
@@ -24,8 +26,8 @@ is kept in a run folder; the best verified kernel is its best.py.
     tilesmith forge --resume last
 
 Without a model the playbook writes the kernel: no network, no key. Keys come from the environment only
-(OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY, OPENROUTER_API_KEY; TILESMITH_API_KEY for
---base-url).
+({", ".join(one for one in KEY_VARIABLES if one != OWN_KEY)};
+{OWN_KEY} for --base-url and {OPENAI_BASE_URL}, if the server wants one).
 
 Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault.
 """
@@ -49,10 +51,10 @@ def forge(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
     author: str = typer.Option("auto", help="auto, llm or playbook.", rich_help_panel=_LLM),
     model: str | None = typer.Option(None, help="Model, or PROVIDER/MODEL; TILESMITH_MODEL.", rich_help_panel=_LLM),
-    provider: str | None = typer.Option(
-        None, help="openai, anthropic, gemini, deepseek, openrouter, ollama, vllm, sglang.", rich_help_panel=_LLM
+    provider: str | None = typer.Option(None, help=f"{', '.join(PROVIDERS)}.", rich_help_panel=_LLM),
+    base_url: str | None = typer.Option(
+        None, help=f"Any OpenAI-compatible endpoint; {BASE_URL}, {OPENAI_BASE_URL}.", rich_help_panel=_LLM
     ),
-    base_url: str | None = typer.Option(None, help="Any OpenAI-compatible endpoint.", rich_help_panel=_LLM),
     price: str | None = typer.Option(None, help="Dollars per million tokens: IN,OUT.", rich_help_panel=_LLM),
     retries: int | None = typer.Option(None, help="Times a failing call is tried again.", rich_help_panel=_LLM),
     call_timeout: float | None = typer.Option(None, help="Seconds a call may take.", rich_help_panel=_LLM),

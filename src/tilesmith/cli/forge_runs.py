@@ -60,7 +60,7 @@ def _demand_price(specification: RunSpecification) -> None:
 
 
 def resume_run(name: str, options: Options, output: OutputOptions) -> int:
-    """Goes on; with another model or more patience, if that is what it takes."""
+    """Goes on; with another model or more retries, if that is what it takes."""
     with contextlib.closing(RunFolder(find_run(output.runs, name))) as run:
         finished = run.journal.find("finished")
         if isinstance(finished, FinishedEvent) and run.manifest.status is Status.FINISHED:
@@ -74,7 +74,7 @@ def resume_run(name: str, options: Options, output: OutputOptions) -> int:
 
 
 def replay_run(name: str, task: Path | None, output: OutputOptions) -> int:
-    """The same commission in a new folder, answered from the old one."""
+    """The same specification in a new folder, answered from the old one."""
     recorded = find_run(output.runs, name)
     specification = read_specification(recorded)
     if task is not None and task.resolve() != specification.task.resolve():

@@ -47,7 +47,7 @@ class Spending:
 def limit_to_budget(
     settings: ForgeSettings, spending: Spending, requests: Sequence[Request], dollars: PriceFunction
 ) -> list[Request]:
-    """The requests with their output limited to what is left; raises EnoughDone when they do not fit."""
+    """The requests with their output limited to what is left; raises EarlyStop when they do not fit."""
     if settings.max_minutes is not None and spending.seconds >= settings.max_minutes * 60:
         raise EarlyStop(f"the time is spent: {spending.seconds / 60:.1f} of {settings.max_minutes:g} minutes")
     if settings.max_tokens is None and settings.max_cost is None:

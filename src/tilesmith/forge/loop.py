@@ -1,7 +1,7 @@
 """The forge: seeds, rounds of analysis and optimization, tuning stages, confirmation.
 
-One generator that tells every event of a run as it happens. What it decides, it decides by recorded replies and
-verdicts alone: run again over the same record, it tells the same story.
+One generator that yields every event of a run as it happens. What it decides, it decides by recorded replies and
+verdicts alone: run again over the same record, it yields the same events.
 """
 
 from __future__ import annotations

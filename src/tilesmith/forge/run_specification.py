@@ -1,4 +1,4 @@
-"""What a user commissions: a task, an author, how to judge and how much to try. It lives in run.json."""
+"""What a user asks a run for: a task, an author, how to judge and how much to try. It is kept in run.json."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def begin_run(specification: RunSpecification, runs: Path) -> RunFolder:
 
 
 def read_specification(folder: Path) -> RunSpecification:
-    """What the run in `folder` was commissioned with; its task must still be what it was."""
+    """What the run in `folder` was asked for; its task must still be what it was."""
     manifest = read_manifest(folder)
     try:
         specification = RunSpecification(

@@ -1,4 +1,4 @@
-"""Every dial of the loop, once. `--effort` sets them all, an option of its own each."""
+"""Every setting of the loop, once. `--effort` sets them all, and each has an option of its own."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ EFFORTS = {
 
 
 def settings_for(effort: str, **chosen: Any) -> ForgeSettings:
-    """The dials of `effort`, with those that were chosen (not None) put over them."""
+    """The settings of `effort`, with those that were chosen (not None) put over them."""
     if effort not in EFFORTS:
         raise UsageError(f"unknown effort '{effort}': use {', '.join(EFFORTS)}")
     known = {one.name for one in fields(ForgeSettings)}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from tilesmith.errors import UsageError
-from tilesmith.llm.providers import OWN_KEY, PROVIDERS, Endpoint, Provider, read_key
+from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL, OWN_KEY, PROVIDERS, Endpoint, Provider, read_key
 
 MODEL = "TILESMITH_MODEL"
 PROVIDER = "TILESMITH_PROVIDER"
@@ -45,7 +45,7 @@ def choose_endpoint(options: LlmOptions, environment: Mapping[str, str]) -> Endp
     elif provider is not None:
         endpoint = _at_provider(model, _known(provider))
     else:
-        endpoint = _by_model_name(model)
+        endpoint = _by_model_name(model, _stripped(environment.get(OPENAI_BASE_URL)))
     _require_key(endpoint, environment)
     return EndpointChoice(endpoint)
 
@@ -58,7 +58,7 @@ def _nothing_chosen(options: LlmOptions, environment: Mapping[str, str]) -> Endp
     for option, value in (("--base-url", options.base_url), ("--provider", options.provider)):
         if _stripped(value):
             raise UsageError(f"{option} {value} says where, not which model: name one with --model")
-    variables = (*(one.key_variable for one in PROVIDERS.values() if one.needs_key), BASE_URL, PROVIDER, OWN_KEY)
+    variables = (*KEY_VARIABLES, BASE_URL, PROVIDER, OPENAI_BASE_URL)
     present = next((one for one in variables if _stripped(environment.get(one))), None)
     return EndpointChoice(None, f"{present} is set: name a model with --model to use it" if present else None)
 
@@ -75,13 +75,16 @@ def _at_address(model: str, base_url: str, provider: str | None) -> Endpoint:
     return Endpoint(model, base_url, named.name if named else None, here.key_variable if here else OWN_KEY)
 
 
-def _by_model_name(model: str) -> Endpoint:
+def _by_model_name(model: str, openai_url: str | None) -> Endpoint:
+    """`openai_url` is where models are served that no other provider claims by their name."""
     first, slash, rest = model.partition("/")
     if slash and first in PROVIDERS:
         if not rest:
             raise UsageError(f"--model {model} names a provider and no model: write {first}/MODEL")
         return _at_provider(rest, PROVIDERS[first])
     provider = next((one for one in PROVIDERS.values() if model.startswith(one.model_prefixes)), None)
+    if openai_url is not None and provider in (None, PROVIDERS["openai"]):
+        return _at_address(model, openai_url, None)
     if provider is None:
         raise UsageError(f"where is model {model} served? Add --provider ({', '.join(PROVIDERS)}) or --base-url")
     return _at_provider(model, provider)

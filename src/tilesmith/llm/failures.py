@@ -24,7 +24,7 @@ class Failure:
     """One line: the provider's own where it said something."""
     advice: str
     max_retries: int | None = None
-    """How many retries this is worth; null leaves it to the caller's patience."""
+    """How many retries this is worth; null leaves it to the caller's policy."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     spent: Usage = field(default_factory=Usage)
     """What is paid for all the same: a reply that breaks off is billed as far as it came."""

@@ -1,4 +1,4 @@
-"""A run as a story: its events folded into what happened, what is best and what it cost.
+"""A run in summary: its events folded into what happened, what is best and what it cost.
 
 Pure, and one event at a time: the live view folds as events come, `tilesmith runs show` folds a whole journal.
 """
@@ -70,7 +70,7 @@ class RunSummary:
     finished: FinishedEvent | None = None
 
     def after(self, event: Event) -> RunSummary:
-        """The story with one more event."""
+        """The summary with one more event."""
         match event:
             case SurveyEvent():
                 return replace(self, survey=event.survey)
@@ -188,7 +188,7 @@ class RunSummary:
 
 
 def summarize(events: Iterable[Event]) -> RunSummary:
-    """The story of these events."""
+    """The summary of these events."""
     summary = RunSummary()
     for event in events:
         summary = summary.after(event)
