@@ -29,11 +29,15 @@ class JudgeEvaluator:
         return self._open().check(self._task, kernel, progress)
 
     def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
-        self.close()  # its reference would hold memory the fresh one needs
+        """Where nothing is timed, the values alone are checked again; what fails this is checked in full."""
         sanitize = self._config.sanitize or self._sanitizes_winner
-        with Judge(
-            replace(self._config, seed=self._config.seed + CONFIRMATION_SEED_OFFSET, sanitize=sanitize)
-        ) as fresh:
+        config = replace(self._config, seed=self._config.seed + CONFIRMATION_SEED_OFFSET, sanitize=sanitize)
+        if self._open().device == "cpu":
+            evaluation = self._open().confirm_values(self._task, kernel, config, progress)
+            if evaluation.passed:
+                return evaluation
+        self.close()  # its reference would hold memory the fresh one needs
+        with Judge(config) as fresh:
             return fresh.check(self._task, kernel, progress)
 
     def close(self) -> None:

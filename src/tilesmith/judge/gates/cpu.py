@@ -17,7 +17,7 @@ from tilesmith.judge.decisions.cheat_checks import (
     refuse_idle,
     refuse_torch_doing_everything,
 )
-from tilesmith.judge.draws import DRAWS
+from tilesmith.judge.draws import DRAWS, FEW_DRAWS
 from tilesmith.judge.examination import Examination, Findings
 from tilesmith.judge.gates.compilation import Compilation
 from tilesmith.judge.gates.gate import Gate, always, has_failed
@@ -56,6 +56,11 @@ def check_values(exam: Examination) -> Findings:
     report = exam.values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
     found = replace(exam.findings, errors=report.errors, launches=len(report.launches), kernels=report.launches)
     return found.noting(*report.notes)
+
+
+def check_few_values(exam: Examination) -> Findings:
+    report = exam.values.check("shrunk", _INTERPRET_S, FEW_DRAWS)
+    return replace(exam.findings, errors=report.errors, launches=len(report.launches)).noting(*report.notes)
 
 
 def check_schedules(exam: Examination) -> Findings:
@@ -169,6 +174,8 @@ CPU_GATES = (
     Gate("every kernel", cover_kernels),
 )
 """After `load`, the compiler's child works beside these gates until `compile` waits for it."""
+CONFIRMATION_GATES = (Gate("load", load_kernel), Gate("values", check_few_values))
+"""For a kernel that has passed all gates, under a seed that it has not seen."""
 
 
 def _replayed(exam: Examination, variant: str) -> AnswerWithoutLaunches:
