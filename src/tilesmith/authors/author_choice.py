@@ -13,6 +13,7 @@ from tilesmith.errors import UsageError
 from tilesmith.llm.endpoint_choice import LlmOptions, choose_endpoint
 from tilesmith.llm.prices import Price, dollars
 from tilesmith.llm.providers import Endpoint
+from tilesmith.llm.retry import CallLimits, RetryPolicy
 from tilesmith.records import Usage
 
 AUTHORS = ("auto", "llm", "playbook")
@@ -29,9 +30,9 @@ class AuthorChoice:
     """The user's own, where they know better than the price list."""
     recorded: str | None = None
     """Folder of the run to replay."""
-    retries: int = 6
-    call_timeout_s: float = 1800.0
-    idle_timeout_s: float = 300.0
+    retries: int = RetryPolicy.retries
+    call_timeout_s: float = CallLimits.call_timeout_s
+    idle_timeout_s: float = CallLimits.idle_timeout_s
 
     def __post_init__(self) -> None:
         if self.retries < 0:
@@ -75,7 +76,6 @@ def make_author(choice: AuthorChoice, notify: Callable[[str], None]) -> Author:
         return ReplayAuthor(Path(choice.recorded), lambda usage: _recorded_price(choice, usage), notify)
     if choice.kind == "llm" and choice.endpoint is not None:
         from tilesmith.authors.llm import LlmAuthor
-        from tilesmith.llm.retry import CallLimits, RetryPolicy
 
         limits = CallLimits(call_timeout_s=choice.call_timeout_s, idle_timeout_s=choice.idle_timeout_s)
         retry_policy = RetryPolicy(retries=choice.retries, notify=notify)

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import typer
 
+from tilesmith.authors.author_choice import AUTHORS
 from tilesmith.cli.output_options import OutputOptions, runs_folder
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
+from tilesmith.forge.settings import DEFAULT_EFFORT, EFFORTS
 from tilesmith.llm.endpoint_choice import BASE_URL
 from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL, OWN_KEY, PROVIDERS
 
@@ -49,7 +51,7 @@ def forge(
     replay: str | None = typer.Option(None, help="Tell a run again in a new folder, with its replies: no network."),
     runs: Path | None = typer.Option(None, help="Folder the run is made in; TILESMITH_RUNS, else ./runs."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
-    author: str = typer.Option("auto", help="auto, llm or playbook.", rich_help_panel=_LLM),
+    author: str = typer.Option(AUTHORS[0], help=f"{', '.join(AUTHORS)}.", rich_help_panel=_LLM),
     model: str | None = typer.Option(None, help="Model, or PROVIDER/MODEL; TILESMITH_MODEL.", rich_help_panel=_LLM),
     provider: str | None = typer.Option(None, help=f"{', '.join(PROVIDERS)}.", rich_help_panel=_LLM),
     base_url: str | None = typer.Option(
@@ -59,7 +61,7 @@ def forge(
     retries: int | None = typer.Option(None, help="Times a failing call is tried again.", rich_help_panel=_LLM),
     call_timeout: float | None = typer.Option(None, help="Seconds a call may take.", rich_help_panel=_LLM),
     idle_timeout: float | None = typer.Option(None, help="Seconds a call may be silent.", rich_help_panel=_LLM),
-    effort: str = typer.Option("normal", help="quick, normal or thorough.", rich_help_panel=_DIALS),
+    effort: str = typer.Option(DEFAULT_EFFORT, help=f"{', '.join(EFFORTS)}.", rich_help_panel=_DIALS),
     seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_DIALS),
     rounds: int | None = typer.Option(None, help="Rounds of analysis and optimization.", rich_help_panel=_DIALS),
     repairs: int | None = typer.Option(None, help="Tries to mend a failing kernel.", rich_help_panel=_DIALS),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from tilesmith.errors import NotJudgedHere
-from tilesmith.forge.ranking import VERDICTS_BY_PROGRESS, plan_findings
+from tilesmith.forge.plan_findings import plan_findings
+from tilesmith.forge.ranking import VERDICTS_BY_PROGRESS
 from tilesmith.forge.replies import UnusableReply, extract_kernel
 from tilesmith.forge.state import ForgeState
 from tilesmith.records import Attempt, AttemptEvent, Event, Phase, RefusalEvent, Reply, Request, StopReason, Verdict

@@ -7,20 +7,8 @@ by fewer launches, then by fewer spilled registers. What is not better than the 
 
 from __future__ import annotations
 
-from tilesmith.records import COMPLEXITIES, Attempt, Evaluation, Severity, Verdict
-
-PLAN_FINDINGS = frozenset(
-    {
-        "time-loop-on-host",
-        "grid-batch-only",
-        "scalar-vector-loop",
-        "direct-convolution",
-        "small-launch-count",
-        "no-tensor-core",
-        "decoy-kernel",
-    }
-)
-"""Findings that say a kernel is not what an expert would have planned, though it may be right."""
+from tilesmith.forge.plan_findings import plan_findings
+from tilesmith.records import COMPLEXITIES, Attempt, Evaluation, Verdict
 
 VERDICTS_BY_PROGRESS = (
     Verdict.SYNTAX_ERROR,
@@ -56,11 +44,6 @@ def is_faster(evaluation: Evaluation) -> bool | None:
 def hardest_complexity(*complexities: str) -> str:
     """Of what is said about one kernel; `unknown` says nothing."""
     return max(complexities, key=lambda one: COMPLEXITIES.index(one) if one in COMPLEXITIES else -1)
-
-
-def plan_findings(evaluation: Evaluation) -> tuple[str, ...]:
-    found = (f.id for f in evaluation.findings if f.severity is Severity.WARNING and f.id in PLAN_FINDINGS)
-    return tuple(dict.fromkeys(found))
 
 
 def closest_to_passing(attempts: list[Attempt]) -> Attempt | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from tilesmith.errors import UsageError
-from tilesmith.records import STAGES
+from tilesmith.records import MAX_OUTPUT_TOKENS, STAGES
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class ForgeSettings:
     """Dollars."""
     max_minutes: float | None = None
     """Spent on calls and verdicts, so that a resumed run is not charged for its sleep."""
-    max_output_tokens: int = 16_384
+    max_output_tokens: int = MAX_OUTPUT_TOKENS
     """Per call."""
     confirm: bool = True
     """Judge the winner again in a fresh process under an unseen seed."""
@@ -80,9 +80,16 @@ EFFORTS = {
     "quick": ForgeSettings(seeds=1, rounds=1, repairs=2, spare_repairs=0, stages="none"),
     "normal": ForgeSettings(),
     "thorough": ForgeSettings(
-        seeds=5, rounds=6, repairs=5, spare_repairs=3, patience=2, max_output_tokens=32_768, sanitize=True
+        seeds=5,
+        rounds=6,
+        repairs=5,
+        spare_repairs=3,
+        patience=2,
+        max_output_tokens=2 * MAX_OUTPUT_TOKENS,
+        sanitize=True,
     ),
 }
+DEFAULT_EFFORT = "normal"
 
 
 def settings_for(effort: str, **chosen: Any) -> ForgeSettings:

@@ -6,11 +6,10 @@ from collections.abc import Generator
 from typing import NamedTuple
 
 from tilesmith.forge.attempts import attempt_kernel, repair_kernel
-from tilesmith.forge.ranking import hardest_complexity, plan_findings
+from tilesmith.forge.plan_findings import WRONG_GRID, plan_findings
+from tilesmith.forge.ranking import hardest_complexity
 from tilesmith.forge.state import ForgeState
 from tilesmith.records import Attempt, DecisionEvent, Event, Phase
-
-WRONG_GRID = "grid-batch-only"
 
 
 class StagePermission(NamedTuple):

@@ -12,7 +12,15 @@ from typing import Any
 import openai
 
 from tilesmith.llm.dialects import Dialect, first_dialect
-from tilesmith.llm.failures import CallFailed, Failure, redact_key, shorten_to_line, status_failure, stream_failure
+from tilesmith.llm.failures import (
+    LATER,
+    CallFailed,
+    Failure,
+    redact_key,
+    shorten_to_line,
+    status_failure,
+    stream_failure,
+)
 from tilesmith.llm.providers import Endpoint, read_key
 from tilesmith.llm.retry import CallLimits, RetryPolicy, call_with_retries
 from tilesmith.llm.sdk import connection_errors, open_sdk, sdk_timeout
@@ -20,7 +28,6 @@ from tilesmith.llm.streaming import BrokenStream, ErrorInStream, StreamedReply, 
 from tilesmith.llm.token_counts import count_lost_tokens, count_tokens
 from tilesmith.records import Prompt, Reply, StopReason
 
-LATER = "resume the run later"
 LENGTH_REASONS = ("length", "max_tokens", "model_length")
 DECLINED_REASONS = ("content_filter", "refusal", "safety")
 MOST_LESSONS = 20

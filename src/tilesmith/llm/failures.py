@@ -12,6 +12,7 @@ from tilesmith.records import Usage
 LONGEST_MESSAGE = 300
 SHORTEST_SECRET = 8
 """Shorter ones are what people tell servers that want no key: EMPTY, none, ollama."""
+LATER = "resume the run later"
 _RETRIED = (408, 409, 425, 429)
 _SPENT = ("insufficient_quota", "billing_hard_limit_reached", "billing_not_active")
 
@@ -73,7 +74,7 @@ def status_failure(status: int, body: object, key: str | None, key_variable: str
     if _is_spent(body) or status == 402:
         return Failure(message, "the account has no credit left for this model", max_retries=0)
     if status in _RETRIED or status >= 500:
-        return Failure(message, "resume the run later")
+        return Failure(message, LATER)
     return Failure(message, _advice(status, key, key_variable), max_retries=0)
 
 
@@ -95,4 +96,4 @@ def stream_failure(error: Any, key: str | None, key_variable: str) -> Failure:
     if isinstance(code, int) and 400 <= code < 600:
         return status_failure(code, error, key, key_variable)
     message = f"the reply broke off: {provider_message(error, key) or 'no reason given'}"
-    return Failure(message, "resume the run later", max_retries=0 if _is_spent(error) else None)
+    return Failure(message, LATER, max_retries=0 if _is_spent(error) else None)

@@ -11,7 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from tilesmith.errors import AuthorError
 from tilesmith.llm.failures import CallFailed, Failure
-from tilesmith.records import Usage
+from tilesmith.records import MAX_OUTPUT_TOKENS, Usage
 
 T = TypeVar("T")
 
@@ -24,7 +24,7 @@ def _ignore_line(line: str) -> None:
 class CallLimits:
     """What one try may take."""
 
-    max_output_tokens: int = 16_384
+    max_output_tokens: int = MAX_OUTPUT_TOKENS
     temperature: float | None = None
     """Null leaves it to the provider."""
     connect_timeout_s: float = 15.0

@@ -31,6 +31,7 @@ from tilesmith.records.events import (
 )
 from tilesmith.records.forge_run import (
     COMPLEXITIES,
+    MAX_OUTPUT_TOKENS,
     STAGES,
     Analysis,
     Attempt,
@@ -50,6 +51,7 @@ __all__ = [
     "COMPLEXITIES",
     "EVENTS",
     "FORMAT_VERSION",
+    "MAX_OUTPUT_TOKENS",
     "STAGES",
     "Analysis",
     "AnalysisEvent",

@@ -15,6 +15,8 @@ from tilesmith.records.evaluation import Evaluation
 
 COMPLEXITIES = ("low", "medium", "high", "persistent")
 STAGES = ("grid", "block", "memory")
+MAX_OUTPUT_TOKENS = 16_384
+"""Of one reply, unless somebody says otherwise."""
 
 
 class Phase(StrEnum):
@@ -138,7 +140,7 @@ class Request:
     """Ids of lessons that must be taught whatever else fits."""
     complaint: str | None = None
     """Why the last reply to this same request was of no use."""
-    max_output_tokens: int = 16_384
+    max_output_tokens: int = MAX_OUTPUT_TOKENS
 
 
 @dataclass(frozen=True)
