@@ -21,10 +21,10 @@ from tilesmith.errors import AuthorError
 from tilesmith.llm.prices import Price
 from tilesmith.llm.providers import OWN_KEY, Endpoint
 from tilesmith.llm.retry import CallLimits, RetryPolicy
-from tilesmith.records import CallEvent, Phase, Prompt, Request, StopReason, Survey, to_json
+from tilesmith.records import CallEvent, Phase, Prompt, Request, StopReason, Survey, TaskProfile, to_json
 
 CANARY = "sk-canary-0123456789abcdef"
-SURVEY = Survey("task.py", "", "cpu", {}, None, None, None)
+SURVEY = Survey("task.py", "", "cpu", TaskProfile(), None, None, None)
 
 
 def author_at(server: ScriptedServer, **options: object) -> Author:

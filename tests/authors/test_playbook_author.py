@@ -146,7 +146,7 @@ def test_a_kernel_of_its_own_that_fails_gets_the_next_tuning(survey: Survey) -> 
 
 def test_at_the_roofline_there_is_nothing_left_to_try(survey: Survey) -> None:
     assert survey.roofline is not None
-    floor = survey.roofline["floor_ms"]
+    floor = survey.roofline.floor_ms
     measure_kernel = Quantiles(floor, 1.01 * floor, 1.1 * floor)
     timing = Timing("H200", measure_kernel, measure_kernel, None, None, {}, {}, {}, 10)
     base = attempt(first_seed(survey), evaluation=Evaluation(Verdict.PASSED, "", "normalization", timing=timing))

@@ -32,6 +32,7 @@ from tilesmith.records import (
     Severity,
     Speedup,
     Survey,
+    TaskProfile,
     Timing,
     Usage,
     Verdict,
@@ -113,7 +114,7 @@ class MarkedEvaluator:
     timed: bool = True
 
     def survey(self) -> Survey:
-        return Survey("relu", TASK, "cuda", {"ops": {"aten.relu": 1}, "dtype": "float32"}, None, None, None)
+        return Survey("relu", TASK, "cuda", TaskProfile({"aten.relu": 1}, dtype="float32"), None, None, None)
 
     def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
         self.judged.append(kernel.name)

@@ -11,21 +11,27 @@ from tilesmith.records import (
     Candidate,
     Evaluation,
     Finding,
+    GpuPeaks,
+    Graph,
     KernelResources,
     OutputErrors,
     Phase,
     Quantiles,
     Request,
+    Roofline,
     Severity,
     Speedup,
     Survey,
+    TaskProfile,
     Timing,
     Verdict,
+    from_json,
 )
+from tilesmith.records.graph import Input
 from tilesmith.tasks.gpus import GPUS
 
 ROOT = Path(__file__).parents[2]
-H200 = asdict(next(gpu for gpu in GPUS if gpu.name == "H200"))
+H200 = from_json(GpuPeaks, asdict(next(gpu for gpu in GPUS if gpu.name == "H200")))
 ENVIRONMENT = {"torch": "2.11.0", "triton": "3.6.0"}
 
 KERNEL = """\
@@ -70,28 +76,28 @@ def softmax_survey(device: str = "cuda") -> Survey:
         task="softmax",
         source=(ROOT / "examples/softmax.py").read_text(),
         device=device,
-        profile={
-            "ops": {"aten._softmax": 1},
-            "bytes_moved": 262_144_000,
-            "input_bytes": 131_072_000,
-            "parameter_bytes": 0,
-            "output_bytes": 131_072_000,
-            "flops": 32_768_000,
-            "tensor_flops": 0,
-            "dtype": "float32",
-            "reason": None,
-        },
+        profile=TaskProfile(
+            ops={"aten._softmax": 1},
+            bytes_moved=262_144_000,
+            input_bytes=131_072_000,
+            parameter_bytes=0,
+            output_bytes=131_072_000,
+            flops=32_768_000,
+            tensor_flops=0,
+            dtype="float32",
+            reason=None,
+        ),
         gpu=H200,
-        roofline={
-            "memory_ms": 0.0546133,
-            "compute_ms": 0.00048981,
-            "floor_ms": 0.0546133,
-            "bound": "memory",
-            "gpu": "H200",
-            "bytes_moved": 262_144_000,
-            "flops": 32_768_000,
-        },
-        graph={"inputs": [{"name": "x", "shape": [4096, 8000], "dtype": "float32"}]},
+        roofline=Roofline(
+            memory_ms=0.0546133,
+            compute_ms=0.00048981,
+            floor_ms=0.0546133,
+            bound="memory",
+            gpu="H200",
+            bytes_moved=262_144_000,
+            flops=32_768_000,
+        ),
+        graph=Graph((Input("x", "x", (), (4096, 8000), (8000, 1), "float32"),), (), (), {"node": "x"}),
         environment=ENVIRONMENT,
     )
 
@@ -101,36 +107,36 @@ def gru_survey() -> Survey:
         task="gru",
         source=(ROOT / "examples/gru.py").read_text(),
         device="cuda",
-        profile={
-            "ops": {"aten.gru": 1},
-            "bytes_moved": 17_006_592,
-            "input_bytes": 2_682_880,
-            "parameter_bytes": 9_080_832,
-            "output_bytes": 5_242_880,
-            "flops": 23_231_201_280,
-            "tensor_flops": 23_152_558_080,
-            "dtype": "float32",
-            "reason": None,
-        },
+        profile=TaskProfile(
+            ops={"aten.gru": 1},
+            bytes_moved=17_006_592,
+            input_bytes=2_682_880,
+            parameter_bytes=9_080_832,
+            output_bytes=5_242_880,
+            flops=23_231_201_280,
+            tensor_flops=23_152_558_080,
+            dtype="float32",
+            reason=None,
+        ),
         gpu=H200,
-        roofline={"memory_ms": 0.00354304, "compute_ms": 0.0468012, "floor_ms": 0.0468012, "bound": "compute"},
+        roofline=Roofline(memory_ms=0.00354304, compute_ms=0.0468012, floor_ms=0.0468012, bound="compute"),
         graph=None,
         environment=ENVIRONMENT,
     )
 
 
 def vgg_survey() -> Survey:
-    profile = {
-        "ops": {"aten.relu": 15, "aten.convolution": 13, "aten.max_pool2d_with_indices": 5, "aten.addmm": 3},
-        "bytes_moved": 559_491_296,
-        "input_bytes": 6_021_120,
-        "parameter_bytes": 553_430_176,
-        "output_bytes": 40_000,
-        "flops": 309_602_058_240,
-        "tensor_flops": 309_405_286_400,
-        "dtype": "float32",
-        "reason": None,
-    }
+    profile = TaskProfile(
+        ops={"aten.relu": 15, "aten.convolution": 13, "aten.max_pool2d_with_indices": 5, "aten.addmm": 3},
+        bytes_moved=559_491_296,
+        input_bytes=6_021_120,
+        parameter_bytes=553_430_176,
+        output_bytes=40_000,
+        flops=309_602_058_240,
+        tensor_flops=309_405_286_400,
+        dtype="float32",
+        reason=None,
+    )
     source = (ROOT / "examples/vgg16.py").read_text()
     return Survey("vgg16", source, "cuda", profile, H200, None, None, ENVIRONMENT)
 
@@ -138,7 +144,7 @@ def vgg_survey() -> Survey:
 def untraced_survey() -> Survey:
     """A task nothing could be found out about, on a machine without a GPU in the table."""
     source = "from torch import nn\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n        return x + 1\n"
-    return Survey("mystery", source, "cpu", {}, None, None, None)
+    return Survey("mystery", source, "cpu", TaskProfile(), None, None, None)
 
 
 TIMING = Timing(

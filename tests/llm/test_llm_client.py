@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from calling import CANARY, PROMPT, Caller
 from script import Script
 from scripted_server import ScriptedServer
 
+import tilesmith
 from tilesmith.errors import AuthorError
 from tilesmith.llm.client import Client
 from tilesmith.llm.providers import OWN_KEY, Endpoint
@@ -24,6 +26,7 @@ from tilesmith.llm.retry import CallLimits, RetryPolicy
 from tilesmith.records import Reply, StopReason, Usage
 
 REPLY = "some words " * 50
+HERE = {"PYTHONPATH": str(Path(tilesmith.__file__).parents[1])}
 END, LENGTH = StopReason.END, StopReason.LENGTH
 
 
@@ -61,7 +64,7 @@ def test_headers_meant_for_openai_go_nowhere_else() -> None:
             f"client = Client(Endpoint('m', {server.base_url!r}, None, 'X_API_KEY'), RetryPolicy(retries=0))\n"
             "client.complete(Prompt('s', 'u'), CallLimits(), lambda characters: None)"
         )
-        subprocess.run([sys.executable, "-c", program], env=foreign, check=True)
+        subprocess.run([sys.executable, "-c", program], env=foreign | HERE, check=True)
         sent = server.log[0].headers
     assert sent["authorization"] == "Bearer none"
     assert "secret" not in json.dumps(sent)
@@ -269,7 +272,7 @@ def test_a_proxy_that_makes_no_sense_is_told_in_one_line() -> None:
         "except AuthorError as told: print(told)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], env={"HTTP_PROXY": "gopher://x"}, capture_output=True, text=True
+        [sys.executable, "-c", program], env={"HTTP_PROXY": "gopher://x"} | HERE, capture_output=True, text=True
     )
     assert "check the proxy" in done.stdout, done.stderr
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 
 import jinja2
 import pytest
@@ -24,12 +25,14 @@ from sample_requests import (
     vgg_survey,
 )
 
+import tilesmith
 from tilesmith.llm.prompts import write_prompt
 from tilesmith.llm.prompts.formatting import clip, fenced, tidy
 from tilesmith.llm.prompts.kernel_kinds import KINDS, kinds_of, loops_over_time
 from tilesmith.llm.prompts.lesson_choice import BY_VERDICT, TELLING, all_lessons, choose_exemplar, choose_lessons
 from tilesmith.llm.prompts.rendering import environment
-from tilesmith.records import STAGES, Finding, Phase, Request, Severity, Survey, Verdict
+from tilesmith.records import STAGES, Finding, Graph, Phase, Request, Severity, Survey, TaskProfile, Verdict
+from tilesmith.records.graph import Input
 
 SAMPLES = requests()
 TEMPLATES = sorted(e.name for e in (files("tilesmith.llm.prompts") / "templates").iterdir())
@@ -38,7 +41,7 @@ COMPLAINT = "## Your last reply could not be used"
 
 def survey_of(source: str = "", **ops: int) -> Survey:
     counted = {f"aten.{name}": number for name, number in ops.items()}
-    return replace(untraced_survey(), source=source, profile={"ops": counted})
+    return replace(untraced_survey(), source=source, profile=TaskProfile(counted))
 
 
 def test_a_name_nobody_defined_is_an_error() -> None:
@@ -87,9 +90,13 @@ def test_the_prompt_does_not_depend_on_the_process() -> None:
         "print(hashlib.sha256(repr(sorted(wanted().items())).encode()).hexdigest())"
     )
     here = __file__.rpartition("/")[0]
+    source = str(Path(tilesmith.__file__).parents[1])
     runs = [
         subprocess.run(
-            [sys.executable, "-c", program, here], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True
+            [sys.executable, "-c", program, here],
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": source},
+            capture_output=True,
+            text=True,
         )
         for seed in ("1", "2")
     ]
@@ -192,8 +199,8 @@ def test_many_findings_are_taught_by_title() -> None:
 
 def test_lessons_about_float32_are_for_float32() -> None:
     survey = survey_of(addmm=1)
-    half = replace(survey, profile={**survey.profile, "dtype": "bfloat16"})
-    full = replace(survey, profile={**survey.profile, "dtype": "float32"})
+    half = replace(survey, profile=replace(survey.profile, dtype="bfloat16"))
+    full = replace(survey, profile=replace(survey.profile, dtype="float32"))
     taught = [{lesson.id for lesson in choose_lessons(Request(1, Phase.SEED, s)).lessons} for s in (half, full)]
     assert "float32-on-tensor-cores" in taught[1] - taught[0]
 
@@ -272,8 +279,8 @@ def huge_request(phase: Phase) -> Request:
     survey = replace(
         softmax_survey(),
         source="#" * 1_000_000,
-        profile={**softmax_survey().profile, "ops": {f"aten.op{n}": n for n in range(5000)}},
-        graph={"inputs": [{"name": f"x{n}", "shape": [1], "dtype": "float32"} for n in range(5000)]},
+        profile=replace(softmax_survey().profile, ops={f"aten.op{n}": n for n in range(5000)}),
+        graph=Graph(tuple(Input(f"x{n}", "x", (n,), (1,), (1,), "float32") for n in range(5000)), (), (), None),
     )
     long = "words " * 100_000
     plan = replace(PLAN, bottleneck=long, method=long, plan=long, kernel_type=long, fallback=long)
@@ -320,7 +327,7 @@ def test_wording() -> None:
 def test_eval_mode_is_told() -> None:
     survey = requests()["seed"].survey
     told = [
-        write_prompt(Request(1, Phase.SEED, replace(survey, graph={"inputs": [], "training": mode}))).user
+        write_prompt(Request(1, Phase.SEED, replace(survey, graph=Graph((), (), (), None, training=mode)))).user
         for mode in (True, False)
     ]
     assert ["eval mode" in user for user in told] == [False, True]

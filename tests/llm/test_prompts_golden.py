@@ -9,7 +9,7 @@ from renew_goldens import GOLDENS, wanted
 from sample_requests import requests
 
 from tilesmith.llm.prompts import write_prompt
-from tilesmith.records import Phase, Request, Survey
+from tilesmith.records import Phase, Request, Survey, TaskProfile
 
 TEXTS = wanted()
 
@@ -28,7 +28,7 @@ def product_seed(precision: str, seed: int = 1) -> str:
         "product",
         "",
         "cuda",
-        {"ops": {"aten.mm": 1}, "dtype": "float32"},
+        TaskProfile({"aten.mm": 1}, dtype="float32"),
         None,
         None,
         None,

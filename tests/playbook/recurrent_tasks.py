@@ -16,7 +16,6 @@ from playbook_tasks import owner, task
 
 from tilesmith.playbook.recipes.recurrent import Recurrent, RecurrentMatch
 from tilesmith.records import Survey
-from tilesmith.tasks.graph import graph_from_json
 
 GRU, LSTM = "nn.GRU(width, hidden)", "nn.LSTM(width, hidden)"
 CELLS = {
@@ -278,7 +277,7 @@ DECLINED = {
 def matched(survey: Survey) -> RecurrentMatch:
     """What the recipe makes of a task, also of a small one that it would leave to cuDNN."""
     assert survey.graph is not None
-    match = Recurrent(keeps_pytorch=False).match(survey, graph_from_json(survey.graph))
+    match = Recurrent(keeps_pytorch=False).match(survey, survey.graph)
     assert isinstance(match, RecurrentMatch), match
     return match
 

@@ -78,7 +78,7 @@ def test_layers_that_do_not_fit_at_once_take_several_launches(judge: Judge, tmp_
     task = written(tmp_path, "deep", cell_task("gru", 3, False, True, (3, 2, 5, 7)))
     survey = judge.survey(task)
     assert survey.gpu is not None
-    match = matched(replace(survey, gpu=survey.gpu | {"multiprocessors": 2}))
+    match = matched(replace(survey, gpu=replace(survey.gpu, multiprocessors=2)))
     assert kinds(match)[WAVE]["LAYERS_AT_ONCE"] == 2
     assert_right(judge, task, match, kinds(match)[WAVE])
 

@@ -84,7 +84,7 @@ def assert_in_registers(judge: Judge, folder: Path, text: str, target: str) -> N
     task = folder / "task.py"
     task.write_text(text)
     survey = judge.survey(task)
-    match = matched(replace(survey, gpu=(survey.gpu or {}) | {"multiprocessors": MULTIPROCESSORS[target]}))
+    match = matched(replace(survey, gpu=replace(survey.gpu, multiprocessors=MULTIPROCESSORS[target])))
     kernels = compiling(compiled, text, match.write(match.tunings[0]), target, str(folder))
     assert any(kernel["kernel"] == f"{match.layer.cell}_kernel" for kernel in kernels)
     assert {kernel["kernel"]: kernel["spills"] for kernel in kernels if kernel["spills"]} == {}, match.tunings[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from tilesmith.records import (
@@ -17,30 +18,35 @@ from tilesmith.records import (
     Event,
     Finding,
     FinishedEvent,
+    GpuPeaks,
     Phase,
     Prompt,
     Quantiles,
     RefusalEvent,
     Reply,
+    Roofline,
     Severity,
     Speedup,
     StopReason,
     Survey,
     SurveyEvent,
+    TaskProfile,
     Timing,
     Usage,
     Verdict,
+    from_json,
 )
 from tilesmith.runs import Manifest, RunFolder, create_run
+from tilesmith.tasks.gpus import GPUS
 
 TASK = "39_GRU"
 SURVEY = Survey(
     task=TASK,
     source="class Model: ...\n",
     device="cuda",
-    profile={},
-    gpu={"name": "NVIDIA GeForce RTX 4090"},
-    roofline={"floor_ms": 0.5, "bound": "memory"},
+    profile=TaskProfile(),
+    gpu=replace(from_json(GpuPeaks, asdict(GPUS[0])), name="NVIDIA GeForce RTX 4090"),
+    roofline=Roofline(0.5, 0.1, 0.5, "memory"),
     graph=None,
     environment={"torch": "2.6.0", "triton": "3.3.0"},
 )

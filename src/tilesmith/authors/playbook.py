@@ -147,7 +147,7 @@ def _passed_untimed(request: Request) -> bool:
 
 def _nothing_to_gain(request: Request) -> str | None:
     timing = request.base.evaluation.timing if request.base else None
-    floor = (request.survey.roofline or {}).get("floor_ms")
+    floor = request.survey.roofline.floor_ms if request.survey.roofline else None
     if timing is None or not floor or timing.candidate_ms.p50 > _AT_THE_FLOOR * floor:
         return None
     return f"the kernel takes {timing.candidate_ms.p50:.3g} ms and the memory needs {floor:.3g} ms: nothing to gain"

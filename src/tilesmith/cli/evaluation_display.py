@@ -54,7 +54,7 @@ def _labeled(evaluation: Evaluation) -> list[tuple[str, str]]:
         rows.append(("launches", f"{evaluation.launches}" + (f", {share:.0%} of the device time" if share else "")))
     if evaluation.roofline:
         limit = evaluation.roofline
-        rows.append(("roofline", f"{limit['floor_ms']:.4g} ms on {limit['gpu']}, bound by {limit['bound']}"))
+        rows.append(("roofline", f"{limit.floor_ms:.4g} ms on {limit.gpu}, bound by {limit.bound}"))
     where = evaluation.environment
     if "shapes" in where:
         rows.append(("checked at", str(where["shapes"])))

@@ -24,7 +24,7 @@ def analyse(survey: Survey, fused: Fused, kernel_type: str, plan: str, fallback:
     count = sum(1 for node in needed(graph) if _works(node))
     kinds = ", ".join(telling_operators(graph)[:_MOST_NAMED])
     operators = f"1 operator ({kinds})" if count == 1 else f"{count} operators ({kinds})"
-    floor = (survey.roofline or {}).get("floor_ms")
+    floor = survey.roofline.floor_ms if survey.roofline else None
     if floor and floor < _LAUNCH_MS:
         bottleneck = f"launches: {operators} on {_size(least)}, which takes less time than a launch does"
         speedup = float(max(count, 1))

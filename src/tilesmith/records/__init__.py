@@ -44,7 +44,9 @@ from tilesmith.records.forge_run import (
     Survey,
     Usage,
 )
+from tilesmith.records.graph import Graph
 from tilesmith.records.json_records import from_json, to_json
+from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
 __all__ = [
     "CERTIFICATE_VERSION",
@@ -67,6 +69,8 @@ __all__ = [
     "Finding",
     "FinishedEvent",
     "GateTiming",
+    "GpuPeaks",
+    "Graph",
     "KernelResources",
     "Outcome",
     "OutputErrors",
@@ -76,11 +80,13 @@ __all__ = [
     "RefusalEvent",
     "Reply",
     "Request",
+    "Roofline",
     "Severity",
     "Speedup",
     "StopReason",
     "Survey",
     "SurveyEvent",
+    "TaskProfile",
     "Timing",
     "Trial",
     "Usage",

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from tilesmith.records.numbers import Count
+from tilesmith.records.task_facts import Roofline
 
 FORMAT_VERSION = 1
 
@@ -125,7 +126,7 @@ class Evaluation:
     resources: tuple[KernelResources, ...] = ()
     generality: str | None = None
     """general, or exact shape only; null when no other shape could be derived."""
-    roofline: dict[str, Any] | None = None
+    roofline: Roofline | None = None
     environment: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What could not be measured and why, one sentence each."""

@@ -12,6 +12,8 @@ from enum import StrEnum
 from typing import Any
 
 from tilesmith.records.evaluation import Evaluation
+from tilesmith.records.graph import Graph
+from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
 COMPLEXITIES = ("low", "medium", "high", "persistent")
 STAGES = ("grid", "block", "memory")
@@ -53,20 +55,20 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True)
 class Survey:
-    """The task as it was before anything was written, and the GPU it is for. Plain data throughout."""
+    """The task as it was before anything was written, and the GPU it is for."""
 
     task: str
     source: str
     device: str
     """cuda, or cpu where kernels are judged without a GPU and nothing is timed."""
-    profile: dict[str, Any]
-    """Fields of `tasks.roofline.TaskProfile`: operators, bytes, FLOPs, dtype."""
-    gpu: dict[str, Any] | None
-    """Fields of `tasks.gpus.Gpu`: the GPU here, or the one compiled for."""
-    roofline: dict[str, Any] | None
-    graph: dict[str, Any] | None
-    """The operators in order with shapes and dtypes (`tasks.graph`); null where the task could not be traced."""
+    profile: TaskProfile
+    gpu: GpuPeaks | None
+    """The GPU here, or the one compiled for."""
+    roofline: Roofline | None
+    graph: Graph | None
+    """The operators in order with shapes and dtypes; null where the task could not be traced."""
     environment: dict[str, Any] = field(default_factory=dict)
+    """Versions, the device, `precision`, and why the task is `untraced`: facts for the record."""
 
 
 @dataclass(frozen=True)

@@ -75,7 +75,7 @@ def _reply_parts(reply: Reply) -> tuple[str, ...]:
 
 
 def machine_text(survey: Survey) -> str:
-    gpu = (survey.gpu or {}).get("name")
+    gpu = survey.gpu.name if survey.gpu else None
     if survey.device == "cuda":
         return str(gpu or survey.environment.get("device") or "cuda")
     return f"no GPU here; compiled for {gpu}" if gpu else "no GPU here"
@@ -83,17 +83,16 @@ def machine_text(survey: Survey) -> str:
 
 def floor_text(survey: Survey) -> str:
     """The least time the task can take there."""
-    floor = survey.roofline or {}
-    if "floor_ms" not in floor:
+    if survey.roofline is None:
         return ""
-    if floor["floor_ms"] < SHORTER_THAN_A_LAUNCH_MS:
+    if survey.roofline.floor_ms < SHORTER_THAN_A_LAUNCH_MS:
         return "so little work that a launch takes longer"
-    return f"at least {floor['floor_ms']:.4g} ms, bound by {floor.get('bound', 'something')}"
+    return f"at least {survey.roofline.floor_ms:.4g} ms, bound by {survey.roofline.bound}"
 
 
 def mode_text(survey: Survey) -> str:
     """Told when it is not the mode a module is made in: dropout, for one, does nothing then."""
-    return "judged in eval mode" if (survey.graph or {}).get("training") is False else ""
+    return "judged in eval mode" if survey.graph is not None and not survey.graph.training else ""
 
 
 def plan_text(analysis: Analysis) -> str:

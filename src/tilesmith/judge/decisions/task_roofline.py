@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import replace
 
 from tilesmith.process.protocol.reference import Environment
 from tilesmith.tasks.gpus import GPUS, Gpu, find_gpu, gpu_from_properties
-from tilesmith.tasks.roofline import TaskProfile, roofline
+from tilesmith.tasks.roofline import Roofline, TaskProfile, roofline
 
 _TYPICAL = {"sm_80": "A100 80GB", "sm_86": "RTX 3090", "sm_89": "RTX 4090", "sm_90": "H200", "gfx942": "MI300X"}
 """Which GPU a target stands for when there is none here."""
@@ -25,9 +24,8 @@ def gpu_at_hand(environment: Environment) -> Gpu | None:
     return gpu_from_properties(driver)
 
 
-def floor_on(profile: TaskProfile, gpu: Gpu | None) -> dict[str, Any] | None:
-    """The roofline as JSON, for the record."""
+def floor_on(profile: TaskProfile, gpu: Gpu | None) -> Roofline | None:
     found = roofline(profile, gpu) if gpu is not None else None
     if gpu is None or found is None:
         return None
-    return asdict(found) | {"gpu": gpu.name, "bytes_moved": profile.bytes_moved, "flops": profile.flops}
+    return replace(found, gpu=gpu.name, bytes_moved=profile.bytes_moved, flops=profile.flops)

@@ -22,12 +22,6 @@ MOST_OPS = 24
 MOST_INPUTS = 16
 IDEAS = (Phase.OPTIMIZE, Phase.REVISE, Phase.STAGE)
 WITH_EXEMPLAR = (Phase.SEED, Phase.OPTIMIZE, Phase.REVISE)
-PEAKS = {
-    "float32": "tf32_tflops",
-    "float16": "fp16_tflops",
-    "bfloat16": "bf16_tflops",
-    "float64": "fp64_tflops",
-}
 _LINE = re.compile(r"\bline (\d{1,6})\b")
 
 
@@ -70,7 +64,7 @@ def gather_facts(request: Request) -> dict[str, Any]:
         "request": request,
         "survey": request.survey,
         "task_source": clip(request.survey.source, LONGEST_TASK),
-        "inputs": ((request.survey.graph or {}).get("inputs") or [])[:MOST_INPUTS],
+        "inputs": request.survey.graph.inputs[:MOST_INPUTS] if request.survey.graph else (),
         "ops": _ops(request.survey),
         "kinds": kinds_of(request.survey),
         "precision": precision_of(request.survey),
@@ -86,7 +80,7 @@ def gather_facts(request: Request) -> dict[str, Any]:
 
 
 def _ops(survey: Survey) -> list[tuple[str, int]]:
-    counted = (survey.profile.get("ops") or {}).items()
+    counted = survey.profile.ops.items()
     return [(name.removeprefix("aten."), number) for name, number in counted][:MOST_OPS]
 
 
@@ -94,8 +88,13 @@ def _peak(survey: Survey) -> float | None:
     """The GPU's peak for the task's dtype; float32 products may run on tensor cores as tf32 or split bf16."""
     if survey.gpu is None:
         return None
-    peak = PEAKS.get(survey.profile.get("dtype") or "float32", "fp32_tflops")
-    return survey.gpu.get(peak) or survey.gpu.get("fp32_tflops")
+    peaks = {
+        "float32": survey.gpu.tf32_tflops,
+        "float16": survey.gpu.fp16_tflops,
+        "bfloat16": survey.gpu.bf16_tflops,
+        "float64": survey.gpu.fp64_tflops,
+    }
+    return peaks.get(survey.profile.dtype or "float32") or survey.gpu.fp32_tflops
 
 
 def _base(attempt: Attempt, survey: Survey) -> BaseKernel:

@@ -44,7 +44,7 @@ _SOFTMAXES = frozenset({"_softmax", "softmax"})
 
 def ops_of(survey: Survey) -> tuple[str, ...]:
     """The task's operators, most frequent first, without `aten.`; read from the source where none were counted."""
-    counted = survey.profile.get("ops") or {}
+    counted = survey.profile.ops
     names = [name.removeprefix("aten.").rstrip("_") for name in counted] or list(_names_in(survey.source))
     return (*((TIME_LOOP,) if loops_over_time(survey.source) else ()), *dict.fromkeys(names))
 
@@ -53,7 +53,7 @@ def kinds_of(survey: Survey) -> tuple[str, ...]:
     """Most telling first; a task that only moves or maps elements is elementwise."""
     ops = ops_of(survey)
     found = {kind for kind, members in OPS.items() for op in ops if op in members}
-    counted = (survey.profile.get("ops") or {}).items()
+    counted = survey.profile.ops.items()
     products = sum(number for op, number in counted if op.removeprefix("aten.") in OPS["gemm"])
     if any("scaled_dot_product" in op for op in ops) or (products >= 2 and _SOFTMAXES & set(ops)):
         found.add("attention")

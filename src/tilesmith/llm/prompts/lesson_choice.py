@@ -90,7 +90,7 @@ def _about_task(request: Request) -> Iterator[str]:
     if wrong is not None:
         yield from (name for name in dict.fromkeys(BY_VERDICT.get(wrong, ())) if name not in untrue)
         return
-    is_float32 = request.survey.profile.get("dtype") in (None, "float32")
+    is_float32 = request.survey.profile.dtype in (None, "float32")
     kinds = _kinds_in_mind(request)
     telling = [name for kind in kinds for name in TELLING[kind]]
     fitting = [lesson.id for kind in kinds for lesson in all_lessons().values() if kind in lesson.applies_to]

@@ -43,19 +43,20 @@ class KernelMeasurements:
 
 def measure_kernel(evaluation: Evaluation, survey: Survey) -> KernelMeasurements:
     timing = evaluation.timing
-    roof = evaluation.roofline or survey.roofline or {}
-    floor = roof.get("floor_ms")
+    roofline = evaluation.roofline or survey.roofline
+    floor = roofline.floor_ms if roofline else None
+    bound = roofline.bound if roofline else None
     share = floor / timing.candidate_ms.p50 if timing and floor and timing.candidate_ms.p50 > 0 else None
     return KernelMeasurements(
         timing=timing,
         comparisons=tuple(_comparisons(timing)) if timing else (),
         floor_ms=floor,
         share=share,
-        bound=roof.get("bound"),
+        bound=bound,
         launches=evaluation.launches,
         triton_time_share=evaluation.triton_time_share,
         resources=evaluation.resources[:MOST_KERNELS],
-        says=tuple(islice(_observations(evaluation, survey, share, roof.get("bound")), MOST_SAID)),
+        says=tuple(islice(_observations(evaluation, survey, share, bound), MOST_SAID)),
     )
 
 
@@ -111,7 +112,7 @@ def _about_resources(evaluation: Evaluation, survey: Survey) -> Iterator[str]:
             )
         elif kernel.registers and kernel.registers >= FULL_OF_REGISTERS:
             yield f"{kernel.kernel} holds {kernel.registers} registers a thread: few warps fit on a multiprocessor."
-    flops, products = survey.profile.get("flops") or 0, survey.profile.get("tensor_flops") or 0
+    flops, products = survey.profile.flops or 0, survey.profile.tensor_flops or 0
     cores = [kernel.tensor_core for kernel in evaluation.resources if kernel.tensor_core is not None]
     if flops and products > 0.5 * flops and cores and not any(cores) and evaluation.kernel_type != "hybrid":
         yield f"No kernel uses tensor cores, though {percent(products / flops)} of the arithmetic is in products."

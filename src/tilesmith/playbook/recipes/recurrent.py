@@ -40,7 +40,7 @@ class Recurrent:
         return found
 
     def _match(self, survey: Survey, graph: Graph) -> RecurrentMatch | Declined:
-        if str((survey.gpu or {}).get("target", "")).startswith("gfx"):
+        if survey.gpu is not None and survey.gpu.target.startswith("gfx"):
             return Declined("its kernels use instructions of NVIDIA's GPUs")
         try:
             layer = read_layer(graph)
@@ -142,7 +142,7 @@ _PRODUCTS = {
 
 
 def _multiprocessors(survey: Survey) -> int:
-    return int((survey.gpu or {}).get("multiprocessors") or _MULTIPROCESSORS)
+    return survey.gpu.multiprocessors if survey.gpu else _MULTIPROCESSORS
 
 
 def _why_nothing_fits(layer: RecurrentLayer, multiprocessors: int) -> str:
