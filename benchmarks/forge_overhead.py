@@ -31,7 +31,7 @@ from marked_kernels import MarkedEvaluator, RecordingObserver, analysis, new_run
 
 from tilesmith.forge.runner import run_forge  # noqa: E402
 from tilesmith.forge.settings import ForgeSettings  # noqa: E402
-from tilesmith.records import Evaluation, Phase, Prompt, Reply, Request, Usage  # noqa: E402
+from tilesmith.records import AuthorRequest, Evaluation, Phase, Prompt, Reply, Usage  # noqa: E402
 
 SETTINGS = ForgeSettings(seeds=5, rounds=12, repairs=3, spare_repairs=3, patience=12)
 
@@ -49,7 +49,7 @@ class InstantAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return 0.01
 
-    def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
         usage = Usage(len(prompt.user) // 4, 500, dollars=0.01)
         if request.phase is Phase.ANALYZE:
             return Reply(analysis("low"), "instant", usage=usage)

@@ -21,7 +21,7 @@ from tilesmith.errors import AuthorError
 from tilesmith.llm.prices import Price
 from tilesmith.llm.providers import OWN_KEY, Endpoint
 from tilesmith.llm.retry import CallLimits, RetryPolicy
-from tilesmith.records import CallEvent, Phase, Prompt, Request, StopReason, Survey, TaskProfile, to_json
+from tilesmith.records import AuthorRequest, CallEvent, Phase, Prompt, StopReason, Survey, TaskProfile, to_json
 
 CANARY = "sk-canary-0123456789abcdef"
 SURVEY = Survey("task.py", "", "cpu", TaskProfile(), None, None, None)
@@ -33,11 +33,11 @@ def author_at(server: ScriptedServer, **options: object) -> Author:
     return LlmAuthor(endpoint, {OWN_KEY: CANARY}, retry_policy=calm, **options)  # type: ignore[arg-type]
 
 
-def seed(number: int, tokens: int = 500) -> Request:
-    return Request(number, Phase.SEED, SURVEY, seed=number, seeds=3, max_output_tokens=tokens)
+def seed(number: int, tokens: int = 500) -> AuthorRequest:
+    return AuthorRequest(number, Phase.SEED, SURVEY, seed=number, seeds=3, max_output_tokens=tokens)
 
 
-def prompt_for(request: Request) -> Prompt:
+def prompt_for(request: AuthorRequest) -> Prompt:
     return Prompt("You write kernels.", f"# Request: seed {request.seed} of {request.seeds}")
 
 

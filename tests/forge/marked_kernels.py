@@ -20,6 +20,7 @@ from tilesmith.forge.run_specification import RunSpecification, begin_run
 from tilesmith.forge.runner import run_forge
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import (
+    AuthorRequest,
     Evaluation,
     Event,
     Finding,
@@ -28,7 +29,6 @@ from tilesmith.records import (
     Prompt,
     Quantiles,
     Reply,
-    Request,
     Severity,
     Speedup,
     Survey,
@@ -75,10 +75,10 @@ class ListAuthor:
     """Answers the n-th request of a phase with the n-th reply; seeds by their number. Notes what it was asked."""
 
     replies: dict[str, Sequence[str | Reply | Exception]]
-    asked: list[Request] = field(default_factory=list)
+    asked: list[AuthorRequest] = field(default_factory=list)
     name: str = "list"
 
-    def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
         self.asked.append(request)
         phase = f"stage {request.stage}" if request.phase is Phase.STAGE else str(request.phase)
         first_seed = request.phase is Phase.SEED and request.complaint is None
@@ -101,7 +101,7 @@ class ListAuthor:
         return [f"{one.phase} {one.stage}" if one.stage else str(one.phase) for one in self.asked]
 
 
-def _same(one: Request, other: Request) -> bool:
+def _same(one: AuthorRequest, other: AuthorRequest) -> bool:
     return (one.phase, one.stage) == (other.phase, other.stage)
 
 

@@ -15,6 +15,7 @@ from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import (
     AnalysisEvent,
     AttemptEvent,
+    AuthorRequest,
     CallEvent,
     ConfirmationEvent,
     DecisionEvent,
@@ -22,7 +23,6 @@ from tilesmith.records import (
     Prompt,
     RefusalEvent,
     Reply,
-    Request,
     StopReason,
     Usage,
 )
@@ -357,7 +357,7 @@ def test_the_target_ends_the_run(tmp_path: Path) -> None:
 class GreedyAuthor(ListAuthor):
     """Uses every token it is allowed, and as many for the prompt as there can be."""
 
-    def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
         reply = super().answer(request, prompt, heard)
         usage = Usage(len(prompt.system + prompt.user) // 3, request.max_output_tokens)
         return replace(reply, usage=replace(usage, dollars=self.dollars(usage)))

@@ -14,7 +14,7 @@ from marked_kernels import ListAuthor, MarkedEvaluator, RecordingObserver, analy
 from tilesmith.errors import MachineError, RunError
 from tilesmith.forge.runner import run_forge
 from tilesmith.forge.settings import ForgeSettings
-from tilesmith.records import CallEvent, Evaluation, Prompt, Reply, Request
+from tilesmith.records import AuthorRequest, CallEvent, Evaluation, Prompt, Reply
 from tilesmith.runs import RunFolder
 from tilesmith.runs.journal import read_events
 
@@ -80,7 +80,7 @@ def test_replies_under_way_are_kept_when_the_machine_fails(tmp_path: Path) -> No
     failing = threading.Event()
 
     class SlowSecond(ListAuthor):
-        def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+        def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
             if request.seed == 2:
                 failing.wait(10)
             return super().answer(request, prompt, heard)

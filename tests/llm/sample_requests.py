@@ -8,6 +8,7 @@ from pathlib import Path
 from tilesmith.records import (
     Analysis,
     Attempt,
+    AuthorRequest,
     Candidate,
     Evaluation,
     Finding,
@@ -17,7 +18,6 @@ from tilesmith.records import (
     OutputErrors,
     Phase,
     Quantiles,
-    Request,
     Roofline,
     Severity,
     Speedup,
@@ -234,32 +234,32 @@ def attempt(evaluation: Evaluation, number: int = 3, source: str = KERNEL, phase
     )
 
 
-def requests() -> dict[str, Request]:
+def requests() -> dict[str, AuthorRequest]:
     softmax, gru = softmax_survey(), gru_survey()
     timed = attempt(TIMED)
     idea = attempt(INACCURATE, 2, phase=Phase.OPTIMIZE)
-    optimize = Request(5, Phase.OPTIMIZE, softmax, base=timed, analysis=PLAN, history=(idea,))
-    stage = Request(9, Phase.STAGE, softmax, base=timed, stage="block")
+    optimize = AuthorRequest(5, Phase.OPTIMIZE, softmax, base=timed, analysis=PLAN, history=(idea,))
+    stage = AuthorRequest(9, Phase.STAGE, softmax, base=timed, stage="block")
     looped = attempt(HOST_LOOPED, source=HOST_LOOP)
     misplaced = attempt(WRONG_GRID)
     return {
-        "stage_wrong_grid": Request(
+        "stage_wrong_grid": AuthorRequest(
             9, Phase.STAGE, gru, base=misplaced, stage="grid", lessons=("grid-batch-only",)
         ),
-        "seed": Request(1, Phase.SEED, softmax, seed=1, seeds=3),
-        "seed_recurrent": Request(2, Phase.SEED, gru, seed=3, seeds=3),
-        "seed_convolution": Request(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),
-        "seed_untraced": Request(1, Phase.SEED, untraced_survey()),
-        "seed_complaint": Request(4, Phase.SEED, softmax, complaint="The reply has no `class ModelNew`."),
-        "analyze": Request(5, Phase.ANALYZE, softmax, base=timed, history=(idea,)),
-        "analyze_untimed": Request(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(UNTIMED)),
-        "analyze_failed": Request(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(INACCURATE)),
+        "seed": AuthorRequest(1, Phase.SEED, softmax, seed=1, seeds=3),
+        "seed_recurrent": AuthorRequest(2, Phase.SEED, gru, seed=3, seeds=3),
+        "seed_convolution": AuthorRequest(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),
+        "seed_untraced": AuthorRequest(1, Phase.SEED, untraced_survey()),
+        "seed_complaint": AuthorRequest(4, Phase.SEED, softmax, complaint="The reply has no `class ModelNew`."),
+        "analyze": AuthorRequest(5, Phase.ANALYZE, softmax, base=timed, history=(idea,)),
+        "analyze_untimed": AuthorRequest(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(UNTIMED)),
+        "analyze_failed": AuthorRequest(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(INACCURATE)),
         "optimize": optimize,
         "optimize_fallback": replace(optimize, use_fallback=True),
         "optimize_unplanned": replace(optimize, analysis=None),
-        "repair": Request(6, Phase.REPAIR, softmax, base=attempt(UNSAFE), history=(attempt(INACCURATE, 2),)),
-        "repair_inaccurate": Request(6, Phase.REPAIR, softmax, base=attempt(INACCURATE), analysis=PLAN),
-        "revise": Request(7, Phase.REVISE, gru, base=looped, lessons=("time-loop-on-host",)),
+        "repair": AuthorRequest(6, Phase.REPAIR, softmax, base=attempt(UNSAFE), history=(attempt(INACCURATE, 2),)),
+        "repair_inaccurate": AuthorRequest(6, Phase.REPAIR, softmax, base=attempt(INACCURATE), analysis=PLAN),
+        "revise": AuthorRequest(7, Phase.REVISE, gru, base=looped, lessons=("time-loop-on-host",)),
         "stage_grid": replace(stage, stage="grid"),
         "stage_block": stage,
         "stage_memory_care": replace(stage, stage="memory", with_care=True),

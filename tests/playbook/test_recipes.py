@@ -14,7 +14,7 @@ from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.recipes.elementwise import ElementwiseMatch
 from tilesmith.playbook.recipes.rows import RowsMatch
 from tilesmith.playbook.tuning import tuning_of
-from tilesmith.records import COMPLEXITIES, Attempt, Candidate, Evaluation, Phase, Prompt, Request, Verdict
+from tilesmith.records import COMPLEXITIES, Attempt, AuthorRequest, Candidate, Evaluation, Phase, Prompt, Verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -127,7 +127,9 @@ def test_a_speedup_is_expected_over_the_base(change: str, expected: float, judge
     assert not isinstance(match, Declined)
     candidate = Candidate(1, change + match.write(match.tunings[0]), None, 1, Phase.SEED)
     base = Attempt(candidate, Evaluation(Verdict.PASSED, "", "elementwise"), None, True, "", 0.0)
-    reply = PlaybookAuthor().answer(Request(2, Phase.ANALYSE, survey, base=base), Prompt("", ""), lambda _: None)
+    reply = PlaybookAuthor().answer(
+        AuthorRequest(2, Phase.ANALYZE, survey, base=base), Prompt("", ""), lambda _: None
+    )
     assert f'"expected_speedup": {expected}' in reply.text
 
 

@@ -10,7 +10,7 @@ from tilesmith.errors import MachineError
 from tilesmith.llm.prices import Price, dollars
 from tilesmith.llm.providers import Endpoint
 from tilesmith.llm.retry import CallLimits, RetryPolicy
-from tilesmith.records import Prompt, Reply, Request, Usage
+from tilesmith.records import AuthorRequest, Prompt, Reply, Usage
 
 
 class LlmAuthor:
@@ -41,7 +41,7 @@ class LlmAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return dollars(self._client.endpoint, usage, self._price)
 
-    def answer(self, request: Request, prompt: Prompt, on_progress: OnProgress) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         limits = replace(self._limits, max_output_tokens=request.max_output_tokens)
         reply = self._client.complete(prompt, limits, on_progress)
         cost = dollars(self._client.endpoint, reply.usage, self._price, reply.author)

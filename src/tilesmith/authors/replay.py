@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tilesmith.authors.protocol import OnProgress
 from tilesmith.errors import AuthorError
-from tilesmith.records import CallEvent, Prompt, Reply, Request, Usage
+from tilesmith.records import AuthorRequest, CallEvent, Prompt, Reply, Usage
 from tilesmith.runs.digest import prompt_digest
 from tilesmith.runs.journal import read_events
 from tilesmith.runs.manifest import read_manifest
@@ -33,7 +33,7 @@ class ReplayAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return self._dollars(usage)
 
-    def answer(self, request: Request, prompt: Prompt, on_progress: OnProgress) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         called = self._calls.get(request.number)
         if called is None or called.phase is not request.phase:
             raise AuthorError(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
@@ -12,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from tilesmith.records import Evaluation, Quantiles, Severity
+from tilesmith.records import CertificateSummary, Evaluation, Quantiles, Severity
 
 _MARKS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
 
@@ -68,10 +67,10 @@ def _labeled(evaluation: Evaluation) -> list[tuple[str, str]]:
     return rows
 
 
-def _certified(certificate: dict[str, Any]) -> str:
+def _certified(certificate: CertificateSummary) -> str:
     """How much this judge could tell on this task."""
-    blind = certificate.get("blind_to") or ()
-    told = f"{certificate['killed']} known cheats were made for this task and caught"
+    blind = certificate.blind_to
+    told = f"{certificate.killed} known cheats were made for this task and caught"
     return f"{told}; cannot tell: {', '.join(blind)}" if blind else told
 
 

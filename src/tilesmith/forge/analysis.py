@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 from tilesmith.forge.replies import UnusableReply, extract_analysis
 from tilesmith.forge.state import ForgeState
-from tilesmith.records import Analysis, AnalysisEvent, Attempt, Event, Phase, Request, StopReason
+from tilesmith.records import Analysis, AnalysisEvent, Attempt, AuthorRequest, Event, Phase, StopReason
 
 BE_BRIEF = (
     "It was cut off at the limit on output tokens. Answer with the JSON object alone, each field in a sentence."
@@ -15,10 +15,12 @@ BE_BRIEF = (
 
 def analyze(state: ForgeState, base: Attempt) -> Generator[Event, None, Analysis | None]:
     """The analysis of `base`; none when it was not to be had."""
-    return (yield from _ask_for_analysis(state, state.request(Phase.ANALYZE, base=base), base.candidate.number))
+    return (yield from _request_analysis(state, state.request(Phase.ANALYZE, base=base), base.candidate.number))
 
 
-def _ask_for_analysis(state: ForgeState, request: Request, base: int) -> Generator[Event, None, Analysis | None]:
+def _request_analysis(
+    state: ForgeState, request: AuthorRequest, base: int
+) -> Generator[Event, None, Analysis | None]:
     reply = state.ask(request)
     if reply.stop is StopReason.DECLINED:
         yield AnalysisEvent(request.number, base, None, reply.text)
@@ -30,6 +32,6 @@ def _ask_for_analysis(state: ForgeState, request: Request, base: int) -> Generat
         if request.complaint is not None:
             return None
         complaint = BE_BRIEF if reply.stop is StopReason.LENGTH else str(problem)
-        return (yield from _ask_for_analysis(state, state.repeat_request(request, complaint), base))
+        return (yield from _request_analysis(state, state.repeat_request(request, complaint), base))
     yield AnalysisEvent(request.number, base, analysis)
     return analysis

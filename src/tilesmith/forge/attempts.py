@@ -9,7 +9,17 @@ from tilesmith.forge.plan_findings import plan_findings
 from tilesmith.forge.ranking import VERDICTS_BY_PROGRESS
 from tilesmith.forge.replies import UnusableReply, extract_kernel
 from tilesmith.forge.state import ForgeState
-from tilesmith.records import Attempt, AttemptEvent, Event, Phase, RefusalEvent, Reply, Request, StopReason, Verdict
+from tilesmith.records import (
+    Attempt,
+    AttemptEvent,
+    AuthorRequest,
+    Event,
+    Phase,
+    RefusalEvent,
+    Reply,
+    StopReason,
+    Verdict,
+)
 
 AttemptEvents = Generator[Event, None, Attempt | None]
 """Tells what happened while it happens, and ends with the last attempt, if there was one."""
@@ -20,7 +30,7 @@ BE_BRIEF = (
 )
 
 
-def attempt_kernel(state: ForgeState, request: Request) -> AttemptEvents:
+def attempt_kernel(state: ForgeState, request: AuthorRequest) -> AttemptEvents:
     """One request for a kernel: asked, read, judged; asked once more when the reply has no kernel in it."""
     found = yield from read_kernel(request, state.ask(request))
     if isinstance(found, UnusableReply) and request.complaint is None:
@@ -28,7 +38,7 @@ def attempt_kernel(state: ForgeState, request: Request) -> AttemptEvents:
     return (yield from judge_kernel(state, request, found)) if isinstance(found, str) else None
 
 
-def judge_kernel(state: ForgeState, request: Request, source: str) -> AttemptEvents:
+def judge_kernel(state: ForgeState, request: AuthorRequest, source: str) -> AttemptEvents:
     """The kernel's attempt; none where this machine cannot judge it, which is not the kernel's fault."""
     try:
         attempt = state.judge(request, source)
@@ -68,7 +78,7 @@ def revise_kernel(state: ForgeState, attempt: Attempt) -> Generator[Event, None,
     return revised if revised and revised.evaluation.passed else attempt
 
 
-def refusal_event(request: Request, problem: str) -> RefusalEvent:
+def refusal_event(request: AuthorRequest, problem: str) -> RefusalEvent:
     base = request.base.candidate.number if request.base else None
     return RefusalEvent(request.number, request.phase, problem, base)
 
@@ -79,7 +89,7 @@ def is_repairable(attempt: Attempt) -> bool:
     return verdict is not Verdict.PASSED and verdict in VERDICTS_BY_PROGRESS and attempt.same_as is None
 
 
-def read_kernel(request: Request, reply: Reply) -> Generator[Event, None, str | UnusableReply | None]:
+def read_kernel(request: AuthorRequest, reply: Reply) -> Generator[Event, None, str | UnusableReply | None]:
     """The kernel in a reply; else what is wrong with it; None when asking again makes no sense."""
     if reply.stop is StopReason.DECLINED:
         yield refusal_event(request, reply.text)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.llm.prompts import write_prompt
-from tilesmith.records import Reply, Request, Usage
+from tilesmith.records import AuthorRequest, Reply, Usage
 
 LEAST_USEFUL_OUTPUT = 1024
 """Tokens; a kernel does not fit into less."""
@@ -45,8 +45,8 @@ class Spending:
 
 
 def limit_to_budget(
-    settings: ForgeSettings, spending: Spending, requests: Sequence[Request], dollars: PriceFunction
-) -> list[Request]:
+    settings: ForgeSettings, spending: Spending, requests: Sequence[AuthorRequest], dollars: PriceFunction
+) -> list[AuthorRequest]:
     """The requests with their output limited to what is left; raises EarlyStop when they do not fit."""
     if settings.max_minutes is not None and spending.seconds >= settings.max_minutes * 60:
         raise EarlyStop(f"the time is spent: {spending.seconds / 60:.1f} of {settings.max_minutes:g} minutes")
@@ -56,8 +56,8 @@ def limit_to_budget(
 
 
 def _limit_request(
-    settings: ForgeSettings, spending: Spending, request: Request, calls: int, dollars: PriceFunction
-) -> Request:
+    settings: ForgeSettings, spending: Spending, request: AuthorRequest, calls: int, dollars: PriceFunction
+) -> AuthorRequest:
     prompt = write_prompt(request)
     given = -(-(len(prompt.system) + len(prompt.user)) // CHARACTERS_PER_TOKEN)
     limit = request.max_output_tokens

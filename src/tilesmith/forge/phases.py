@@ -15,7 +15,7 @@ from tilesmith.forge.attempts import (
 )
 from tilesmith.forge.replies import UnusableReply
 from tilesmith.forge.state import ForgeState
-from tilesmith.records import Analysis, Attempt, DecisionEvent, Event, Phase, Request
+from tilesmith.records import Analysis, Attempt, AuthorRequest, DecisionEvent, Event, Phase
 
 HARD = ("high", "persistent")
 """Plans of this complexity get their fallback tried when they fail."""
@@ -35,10 +35,10 @@ def write_seeds(state: ForgeState) -> Generator[Event, None, None]:
         yield from revise_kernel(state, state.best)
 
 
-def _judge_as_they_come(state: ForgeState, requests: list[Request]) -> Generator[Event, None, list[Attempt]]:
+def _judge_as_they_come(state: ForgeState, requests: list[AuthorRequest]) -> Generator[Event, None, list[Attempt]]:
     """Nothing new is asked for before all replies are in: what was paid for is used."""
     seeds: list[Attempt] = []
-    useless: list[tuple[Request, UnusableReply]] = []
+    useless: list[tuple[AuthorRequest, UnusableReply]] = []
     for reply, request in zip(state.ask_all(requests), requests, strict=True):
         found = yield from read_kernel(request, reply)
         if isinstance(found, str):

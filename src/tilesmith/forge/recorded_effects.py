@@ -19,6 +19,7 @@ from tilesmith.errors import NotJudgedHere, RunError
 from tilesmith.llm.prompts import write_prompt
 from tilesmith.records import (
     AttemptEvent,
+    AuthorRequest,
     CallEvent,
     Candidate,
     ConfirmationEvent,
@@ -27,7 +28,6 @@ from tilesmith.records import (
     Prompt,
     RefusalEvent,
     Reply,
-    Request,
     Survey,
     SurveyEvent,
 )
@@ -93,7 +93,7 @@ class RecordedEffects:
         self._observer.event_recorded(event)
         return is_new
 
-    def ask(self, requests: Sequence[Request]) -> Iterator[Reply]:
+    def ask(self, requests: Sequence[AuthorRequest]) -> Iterator[Reply]:
         """Replies in the order of the requests, which are all made at once.
 
         A reply counts only when it is on disk. When one request fails, the others are still waited for.
@@ -143,7 +143,7 @@ class RecordedEffects:
         evaluation = judge(lambda gate: self._observer.activity_changed(replace(told, detail=gate)))
         return TimedEvaluation(evaluation, round(time.monotonic() - began, 3))
 
-    def _start_call(self, request: Request) -> queue.SimpleQueue[Reply | BaseException]:
+    def _start_call(self, request: AuthorRequest) -> queue.SimpleQueue[Reply | BaseException]:
         """On a daemon thread: an interrupted run does not wait for a model to finish its sentence."""
         box: queue.SimpleQueue[Reply | BaseException] = queue.SimpleQueue()
 
@@ -157,7 +157,7 @@ class RecordedEffects:
         self._calls[-1].start()
         return box
 
-    def _answer(self, request: Request) -> Reply:
+    def _answer(self, request: AuthorRequest) -> Reply:
         prompt = write_prompt(request)
         self.run.write_prompt(request.number, prompt)
         called = self.run.journal.find(f"call {request.number}")
@@ -174,7 +174,7 @@ class RecordedEffects:
         """Another version of tilesmith recorded this run, or somebody edited its record."""
         return RunError(f"{self.run.path}: its record does not fit at {where}; start a new run, or use --replay")
 
-    def _ask(self, request: Request, prompt: Prompt) -> Reply:
+    def _ask(self, request: AuthorRequest, prompt: Prompt) -> Reply:
         told = Activity("call", request.number, request.phase, request.stage or "")
         self._observer.activity_changed(told)
         reply = self.author.answer(

@@ -10,7 +10,7 @@ from tilesmith.forge.budget import EarlyStop, Spending, limit_to_budget
 from tilesmith.forge.ranking import closest_to_passing, compare_with_best, hardest_complexity, score_of
 from tilesmith.forge.recorded_effects import RecordedEffects
 from tilesmith.forge.settings import ForgeSettings
-from tilesmith.records import Analysis, Attempt, Candidate, Phase, Reply, Request, StopReason
+from tilesmith.records import Analysis, Attempt, AuthorRequest, Candidate, Phase, Reply, StopReason
 
 
 @dataclass(frozen=True)
@@ -47,22 +47,22 @@ class ForgeState:
     def plan_of(self, attempt: Attempt | None) -> CandidatePlan:
         return self._plans.get(attempt.candidate.number, CandidatePlan()) if attempt else CandidatePlan()
 
-    def request(self, phase: Phase, **fields: Any) -> Request:
+    def request(self, phase: Phase, **fields: Any) -> AuthorRequest:
         self._requests += 1
         fields = {"history": self._others_than(fields.get("base")), **fields}
         limit = self.settings.max_output_tokens
-        return Request(self._requests, phase, self.survey, max_output_tokens=limit, **fields)
+        return AuthorRequest(self._requests, phase, self.survey, max_output_tokens=limit, **fields)
 
-    def repeat_request(self, request: Request, complaint: str) -> Request:
+    def repeat_request(self, request: AuthorRequest, complaint: str) -> AuthorRequest:
         """The same request once more, saying what was wrong with the reply."""
         self._requests += 1
         return replace(request, number=self._requests, complaint=complaint)
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: AuthorRequest) -> Reply:
         (reply,) = self.ask_all([request])
         return reply
 
-    def ask_all(self, requests: Sequence[Request]) -> Iterator[Reply]:
+    def ask_all(self, requests: Sequence[AuthorRequest]) -> Iterator[Reply]:
         """All at once, each with its share of what is left of the budget."""
         allowed = limit_to_budget(self.settings, self.spending, requests, self.effects.author.dollars)
         replies = []
@@ -72,7 +72,7 @@ class ForgeState:
             yield reply
         self.spending = self.spending.after_calls(replies)
 
-    def judge(self, request: Request, source: str) -> Attempt:
+    def judge(self, request: AuthorRequest, source: str) -> Attempt:
         """Judge a new candidate and decide whether it is the best so far. The caller tells the world."""
         parent = request.base.candidate.number if request.base else None
         self._candidates += 1
@@ -93,7 +93,7 @@ class ForgeState:
     def _others_than(self, base: Attempt | None) -> tuple[Attempt, ...]:
         return tuple(attempt for attempt in self.attempts if attempt is not base)
 
-    def _plan_for(self, request: Request) -> CandidatePlan:
+    def _plan_for(self, request: AuthorRequest) -> CandidatePlan:
         before = self.plan_of(request.base)
         if request.use_fallback:
             return CandidatePlan(request.analysis, use_fallback=True)
@@ -103,7 +103,7 @@ class ForgeState:
             request.analysis, complexity=hardest_complexity(before.complexity, request.analysis.complexity)
         )
 
-    def _evaluate(self, candidate: Candidate, request: Request) -> Attempt:
+    def _evaluate(self, candidate: Candidate, request: AuthorRequest) -> Attempt:
         evaluation, seconds = self.effects.judge(candidate)
         self.spending = self.spending.after_verdict(seconds)
         kept, why = compare_with_best(evaluation, self.best, self.settings.min_gain)

@@ -3,7 +3,7 @@
 Nothing here imports torch or triton; every record is plain data that survives JSON.
 """
 
-from tilesmith.records.certificate import CERTIFICATE_VERSION, Certificate, Outcome, Trial
+from tilesmith.records.certificate import CERTIFICATE_VERSION, Certificate, CertificateSummary, Outcome, Trial
 from tilesmith.records.evaluation import (
     FORMAT_VERSION,
     Evaluation,
@@ -35,11 +35,11 @@ from tilesmith.records.forge_run import (
     STAGES,
     Analysis,
     Attempt,
+    AuthorRequest,
     Candidate,
     Phase,
     Prompt,
     Reply,
-    Request,
     StopReason,
     Survey,
     Usage,
@@ -59,9 +59,11 @@ __all__ = [
     "AnalysisEvent",
     "Attempt",
     "AttemptEvent",
+    "AuthorRequest",
     "CallEvent",
     "Candidate",
     "Certificate",
+    "CertificateSummary",
     "ConfirmationEvent",
     "DecisionEvent",
     "Evaluation",
@@ -79,7 +81,6 @@ __all__ = [
     "Quantiles",
     "RefusalEvent",
     "Reply",
-    "Request",
     "Roofline",
     "Severity",
     "Speedup",

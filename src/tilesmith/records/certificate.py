@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
 CERTIFICATE_VERSION = 3
 
@@ -60,12 +59,17 @@ class Certificate:
     def count(self, outcome: Outcome) -> int:
         return sum(trial.outcome is outcome for trial in self.trials)
 
-    def summary(self) -> dict[str, Any]:
-        """What a verdict carries of it."""
-        return {
-            "key": self.key,
-            "killed": self.count(Outcome.KILLED),
-            "blind_to": list(self.blind_to),
-            "extra_draws": list(self.extra_draws),
-            "strong_parameters": self.strong_parameters,
-        }
+    def summary(self) -> CertificateSummary:
+        killed = self.count(Outcome.KILLED)
+        return CertificateSummary(self.key, killed, self.blind_to, self.extra_draws, self.strong_parameters)
+
+
+@dataclass(frozen=True)
+class CertificateSummary:
+    """What a verdict carries of the task's certificate: how many known cheats are caught, and which are not."""
+
+    key: str
+    killed: int
+    blind_to: tuple[str, ...] = ()
+    extra_draws: tuple[str, ...] = ()
+    strong_parameters: bool = False

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tilesmith.records.certificate import CertificateSummary
 from tilesmith.records.numbers import Count
 from tilesmith.records.task_facts import Roofline
 
@@ -130,7 +131,7 @@ class Evaluation:
     environment: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     """What could not be measured and why, one sentence each."""
-    certificate: dict[str, Any] | None = None
+    certificate: CertificateSummary | None = None
     """Of the task: how many known cheats the judge kills on it, and which it cannot tell from the truth."""
     gates: tuple[GateTiming, ...] = ()
     format_version: int = FORMAT_VERSION

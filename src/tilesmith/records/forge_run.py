@@ -119,7 +119,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Request:
+class AuthorRequest:
     """Everything an author may want to know to answer; a prompt is this record in words."""
 
     number: int

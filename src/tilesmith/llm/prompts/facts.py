@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
 
+from tilesmith.lint.lessons import Lesson
 from tilesmith.llm.prompts.formatting import clip, one_line
 from tilesmith.llm.prompts.kernel_kinds import kinds_of
 from tilesmith.llm.prompts.lesson_choice import choose_exemplar, choose_lessons, precision_of
 from tilesmith.llm.prompts.measurements import KernelMeasurements, measure_kernel
-from tilesmith.records import Attempt, Evaluation, Phase, Request, Survey
+from tilesmith.playbook.exemplars import Exemplar
+from tilesmith.records import Analysis, Attempt, AuthorRequest, Evaluation, Phase, Survey
+from tilesmith.records.graph import Input
 
 LONGEST_TASK = 24_000
 LONGEST_KERNEL = 48_000
@@ -57,26 +59,45 @@ class EarlierAttempt:
     outcome: str
 
 
-def gather_facts(request: Request) -> dict[str, Any]:
+@dataclass(frozen=True)
+class PromptFacts:
     """Everything any template may name; StrictUndefined catches the rest."""
+
+    request: AuthorRequest
+    survey: Survey
+    task_source: str
+    inputs: tuple[Input, ...]
+    ops: list[tuple[str, int]]
+    kinds: tuple[str, ...]
+    precision: str
+    peak_tflops: float | None
+    base: BaseKernel | None
+    history: list[EarlierAttempt]
+    analysis: Analysis | None
+    lessons: tuple[Lesson, ...]
+    further: tuple[Lesson, ...]
+    exemplar: Exemplar | None
+    prose: int = LONGEST_PROSE
+
+
+def gather_facts(request: AuthorRequest) -> PromptFacts:
     taught = choose_lessons(request)
-    return {
-        "request": request,
-        "survey": request.survey,
-        "task_source": clip(request.survey.source, LONGEST_TASK),
-        "inputs": request.survey.graph.inputs[:MOST_INPUTS] if request.survey.graph else (),
-        "ops": _ops(request.survey),
-        "kinds": kinds_of(request.survey),
-        "precision": precision_of(request.survey),
-        "peak_tflops": _peak(request.survey),
-        "base": _base(request.base, request.survey) if request.base else None,
-        "history": [_tried(attempt) for attempt in _worth_telling(request)[-MOST_TRIES:]],
-        "analysis": request.analysis,
-        "lessons": taught.lessons,
-        "further": taught.further,
-        "exemplar": choose_exemplar(request) if request.phase in WITH_EXEMPLAR else None,
-        "prose": LONGEST_PROSE,
-    }
+    return PromptFacts(
+        request=request,
+        survey=request.survey,
+        task_source=clip(request.survey.source, LONGEST_TASK),
+        inputs=request.survey.graph.inputs[:MOST_INPUTS] if request.survey.graph else (),
+        ops=_ops(request.survey),
+        kinds=kinds_of(request.survey),
+        precision=precision_of(request.survey),
+        peak_tflops=_peak(request.survey),
+        base=_base(request.base, request.survey) if request.base else None,
+        history=[_tried(attempt) for attempt in _worth_telling(request)[-MOST_TRIES:]],
+        analysis=request.analysis,
+        lessons=taught.lessons,
+        further=taught.further,
+        exemplar=choose_exemplar(request) if request.phase in WITH_EXEMPLAR else None,
+    )
 
 
 def _ops(survey: Survey) -> list[tuple[str, int]]:
@@ -130,7 +151,7 @@ def _code(lines: list[str], line: int) -> str:
     return one_line(lines[line - 1].replace("`", "'"), 160)
 
 
-def _worth_telling(request: Request) -> list[Attempt]:
+def _worth_telling(request: AuthorRequest) -> list[Attempt]:
     """To mend: every try. To find ideas: those that were had and brought nothing."""
     if request.phase is Phase.REPAIR:
         return list(request.history)

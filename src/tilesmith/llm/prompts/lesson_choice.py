@@ -14,7 +14,7 @@ from tilesmith.lint.lessons import Lesson, lessons
 from tilesmith.llm.prompts.kernel_kinds import KINDS, kind_of_op, kinds_of, ops_of
 from tilesmith.playbook.exemplars import Exemplar, exemplars
 from tilesmith.playbook.lessons import playbook_lessons
-from tilesmith.records import Phase, Request, Severity, Survey, Verdict
+from tilesmith.records import AuthorRequest, Phase, Severity, Survey, Verdict
 
 MOST_IN_FULL = 8
 """Lessons about findings that are printed whole; further ones by their title."""
@@ -67,7 +67,7 @@ def all_lessons() -> Mapping[str, Lesson]:
     return {**lessons(), **playbook_lessons()}
 
 
-def choose_lessons(request: Request) -> ChosenLessons:
+def choose_lessons(request: AuthorRequest) -> ChosenLessons:
     known = all_lessons()
     wanted = list(dict.fromkeys(name for name in _about_findings(request) if name in known))
     room = BEYOND_FINDINGS.get(request.phase, OTHERWISE)
@@ -76,7 +76,7 @@ def choose_lessons(request: Request) -> ChosenLessons:
     return ChosenLessons(tuple(known[name] for name in full), tuple(known[name] for name in wanted[MOST_IN_FULL:]))
 
 
-def _about_findings(request: Request) -> Iterator[str]:
+def _about_findings(request: AuthorRequest) -> Iterator[str]:
     """What was asked for, then errors, then warnings. Remarks are no mistakes."""
     yield from request.lessons
     findings = request.base.evaluation.findings if request.base else ()
@@ -84,7 +84,7 @@ def _about_findings(request: Request) -> Iterator[str]:
         yield from (finding.id for finding in findings if finding.severity is severity)
 
 
-def _about_task(request: Request) -> Iterator[str]:
+def _about_task(request: AuthorRequest) -> Iterator[str]:
     wrong = request.base.evaluation.verdict if request.base and request.phase is Phase.REPAIR else None
     untrue = UNTRUE_UNDER.get(precision_of(request.survey), frozenset())
     if wrong is not None:
@@ -99,14 +99,14 @@ def _about_task(request: Request) -> Iterator[str]:
             yield name
 
 
-def _kinds_in_mind(request: Request) -> tuple[str, ...]:
+def _kinds_in_mind(request: AuthorRequest) -> tuple[str, ...]:
     """The plan's kind of kernel before the task's own."""
     planned = request.analysis.kernel_type if request.analysis and not request.use_fallback else ""
     kinds = kinds_of(request.survey)
     return tuple(dict.fromkeys([planned, *kinds])) if planned in TELLING else kinds
 
 
-def choose_exemplar(request: Request) -> Exemplar:
+def choose_exemplar(request: AuthorRequest) -> Exemplar:
     """The one that shares the task's most telling operators; elementwise when none does."""
     known = exemplars()
     planned = _kinds_in_mind(request)[0]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tilesmith.llm.prompts import formatting
+from tilesmith.llm.prompts.facts import PromptFacts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -42,6 +42,6 @@ def environment() -> Environment:
     return made
 
 
-def render(name: str, facts: Mapping[str, Any]) -> str:
+def render(name: str, facts: PromptFacts) -> str:
     """The template `name` filled in."""
-    return formatting.tidy(environment().get_template(f"{name}.md.j2").render(facts))
+    return formatting.tidy(environment().get_template(f"{name}.md.j2").render(vars(facts)))
