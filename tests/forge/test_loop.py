@@ -10,8 +10,10 @@ import pytest
 from marked_kernels import ListAuthor, MarkedEvaluator, RecordingObserver, analysis, forged, kernel, new_run
 
 from tilesmith.errors import AuthorError
+from tilesmith.forge.plan_findings import PLAN_FINDINGS
 from tilesmith.forge.runner import run_forge
 from tilesmith.forge.settings import ForgeSettings
+from tilesmith.lint.lessons import lessons
 from tilesmith.records import (
     AnalysisEvent,
     AttemptEvent,
@@ -447,3 +449,7 @@ def test_a_provider_that_fails_stops_the_run_which_goes_on_where_it_was(tmp_path
     assert [one.seed for one in author.asked] == [1], "the seed that was answered is not asked for again"
     assert finished.best == 2
     assert again.manifest.status is Status.FINISHED
+
+
+def test_plan_findings_are_lint_rules_with_lessons() -> None:
+    assert set(lessons()) >= PLAN_FINDINGS

@@ -20,7 +20,7 @@ _AT_THE_FLOOR = 1.05
 """A kernel this close to the roofline has nothing left to gain."""
 
 _WRONG = (Verdict.INACCURATE, Verdict.WRONG_VALUES)
-"""What more exact products may mend."""
+"""What more exact products may repair."""
 
 _Answer = Reply | Declined
 
@@ -105,7 +105,7 @@ def _stage(request: AuthorRequest, match: Match) -> _Answer:
 def _repair(request: AuthorRequest, match: Match) -> _Answer:
     """A kernel of ours that fails may fail for its size: the next tuning may do."""
     if _tuning(request, match) is None:
-        return Declined("the kernel was not written by a recipe, which cannot mend the work of others")
+        return Declined("the kernel was not written by a recipe, which cannot repair the work of others")
     fresh = _untried(request, match, match.tunings)
     if request.base and request.base.evaluation.verdict in _WRONG:
         fresh.sort(key=lambda tuning: "EXACT" not in tuning)

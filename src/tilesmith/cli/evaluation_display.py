@@ -35,12 +35,12 @@ def show_evaluation(evaluation: Evaluation, task: Path, kernel: Path, console: C
 
 def _facts(evaluation: Evaluation) -> Table:
     grid = Table.grid(padding=(0, 2))
-    for label, value in _labeled(evaluation):
+    for label, value in _labeled_facts(evaluation):
         grid.add_row(Text(label, style="dim"), value)
     return grid
 
 
-def _labeled(evaluation: Evaluation) -> list[tuple[str, str]]:
+def _labeled_facts(evaluation: Evaluation) -> list[tuple[str, str]]:
     rows = [("kernel", evaluation.kernel_type)]
     if evaluation.errors:
         e = evaluation.errors
@@ -58,23 +58,23 @@ def _labeled(evaluation: Evaluation) -> list[tuple[str, str]]:
     if "shapes" in where:
         rows.append(("checked at", str(where["shapes"])))
     if evaluation.certificate:
-        rows.append(("certificate", _certified(evaluation.certificate)))
+        rows.append(("certificate", _certificate_text(evaluation.certificate)))
     if "sandbox_level" in where:
-        rows.append(("sandbox", _walls(str(where["sandbox_level"]), where.get("sandbox", ()))))
+        rows.append(("sandbox", _sandbox_text(str(where["sandbox_level"]), where.get("sandbox", ()))))
     if "device" in where:
         rows.append(("where", f"{where['device']}, torch {where['torch']}, triton {where['triton']}"))
     rows.append(("took", ", ".join(f"{gate.gate} {gate.seconds:.1f} s" for gate in evaluation.gates)))
     return rows
 
 
-def _certified(certificate: CertificateSummary) -> str:
+def _certificate_text(certificate: CertificateSummary) -> str:
     """How much this judge could tell on this task."""
     blind = certificate.blind_to
     told = f"{certificate.killed} known cheats were made for this task and caught"
     return f"{told}; cannot tell: {', '.join(blind)}" if blind else told
 
 
-def _walls(level: str, current_status: Sequence[str]) -> str:
+def _sandbox_text(level: str, current_status: Sequence[str]) -> str:
     return (
         level
         if level == "full"

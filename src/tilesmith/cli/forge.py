@@ -33,9 +33,9 @@ Without a model the playbook writes the kernel: no network, no key. Keys come fr
 
 Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault.
 """
-_AUTHOR_AGAIN = ("model", "provider", "base_url", "price", "retries", "call_timeout", "idle_timeout")
+_CHANGEABLE_ON_RESUME = ("model", "provider", "base_url", "price", "retries", "call_timeout", "idle_timeout")
 """What may be another on resume: a mistyped address must not cost a run."""
-_LLM, _DIALS, _JUDGE = "The author", "How much is tried (each overrides --effort)", "The judge"
+_LLM, _SETTINGS, _JUDGE = "The author", "How much is tried (each overrides --effort)", "The judge"
 
 
 def register(app: typer.Typer) -> None:
@@ -61,33 +61,40 @@ def forge(
     retries: int | None = typer.Option(None, help="Times a failing call is tried again.", rich_help_panel=_LLM),
     call_timeout: float | None = typer.Option(None, help="Seconds a call may take.", rich_help_panel=_LLM),
     idle_timeout: float | None = typer.Option(None, help="Seconds a call may be silent.", rich_help_panel=_LLM),
-    effort: str = typer.Option(DEFAULT_EFFORT, help=f"{', '.join(EFFORTS)}.", rich_help_panel=_DIALS),
-    seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_DIALS),
-    rounds: int | None = typer.Option(None, help="Rounds of analysis and optimization.", rich_help_panel=_DIALS),
-    repairs: int | None = typer.Option(None, help="Tries to mend a failing kernel.", rich_help_panel=_DIALS),
+    effort: str = typer.Option(DEFAULT_EFFORT, help=f"{', '.join(EFFORTS)}.", rich_help_panel=_SETTINGS),
+    seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_SETTINGS),
+    rounds: int | None = typer.Option(None, help="Rounds of analysis and optimization.", rich_help_panel=_SETTINGS),
+    repairs: int | None = typer.Option(None, help="Tries to repair a failing kernel.", rich_help_panel=_SETTINGS),
     spare_repairs: int | None = typer.Option(
-        None, help="Tries to mend a failing seed when another passed, or a failing stage.", rich_help_panel=_DIALS
+        None,
+        help="Tries to repair a failing seed when another passed, or a failing stage.",
+        rich_help_panel=_SETTINGS,
     ),
     stages: str | None = typer.Option(
-        None, help="auto, all, none, or some of grid,block,memory.", rich_help_panel=_DIALS
+        None, help="auto, all, none, or some of grid,block,memory.", rich_help_panel=_SETTINGS
     ),
-    patience: int | None = typer.Option(None, help="Rounds without gain to go on for.", rich_help_panel=_DIALS),
+    patience: int | None = typer.Option(None, help="Rounds without gain to go on for.", rich_help_panel=_SETTINGS),
     min_gain: float | None = typer.Option(
-        None, help="How many times faster a kernel must be to count as better.", rich_help_panel=_DIALS
+        None, help="How many times faster a kernel must be to count as better.", rich_help_panel=_SETTINGS
     ),
-    target_speedup: float | None = typer.Option(None, help="Stop when reached.", rich_help_panel=_DIALS),
-    max_tokens: int | None = typer.Option(None, help="Stop before more are used.", rich_help_panel=_DIALS),
-    max_cost: float | None = typer.Option(None, help="Stop before more dollars are spent.", rich_help_panel=_DIALS),
-    max_minutes: float | None = typer.Option(None, help="Stop after this time.", rich_help_panel=_DIALS),
-    max_output_tokens: int | None = typer.Option(None, help="Per call.", rich_help_panel=_DIALS),
+    target_speedup: float | None = typer.Option(None, help="Stop when reached.", rich_help_panel=_SETTINGS),
+    max_tokens: int | None = typer.Option(None, help="Stop before more are used.", rich_help_panel=_SETTINGS),
+    max_cost: float | None = typer.Option(
+        None, help="Stop before more dollars are spent.", rich_help_panel=_SETTINGS
+    ),
+    max_minutes: float | None = typer.Option(None, help="Stop after this time.", rich_help_panel=_SETTINGS),
+    max_output_tokens: int | None = typer.Option(None, help="Per call.", rich_help_panel=_SETTINGS),
     sanitize: bool | None = typer.Option(
         None,
         "--sanitize/--no-sanitize",
         help="The winner also faces compute-sanitizer's memcheck and racecheck (GPU only); thorough includes it.",
-        rich_help_panel=_DIALS,
+        rich_help_panel=_SETTINGS,
     ),
     confirm: bool | None = typer.Option(
-        None, "--confirm/--no-confirm", help="Judge the winner again, fresh, unseen seed.", rich_help_panel=_DIALS
+        None,
+        "--confirm/--no-confirm",
+        help="Judge the winner again, fresh, unseen seed.",
+        rich_help_panel=_SETTINGS,
     ),
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda.", rich_help_panel=_JUDGE),
     target: str = typer.Option(_CHECK.target, help="GPU to compile for without one.", rich_help_panel=_JUDGE),
@@ -105,17 +112,17 @@ def forge(
     output = OutputOptions(runs_folder(runs), as_json)
     options = {name: value for name, value in context.params.items() if value is not None}
     if resume is not None:
-        _nothing_else(context, "resume", *_AUTHOR_AGAIN)
+        _refuse_other_options(context, "resume", *_CHANGEABLE_ON_RESUME)
         raise typer.Exit(resume_run(resume, options, output))
     if replay is not None:
-        _nothing_else(context, "replay", *(["author"] if author == "replay" else []), "task")
+        _refuse_other_options(context, "replay", *(["author"] if author == "replay" else []), "task")
         raise typer.Exit(replay_run(replay, task, output))
     if task is None:
         raise UsageError("name a task to forge, or --resume RUN; see  tilesmith forge --help")
     raise typer.Exit(start_run(task, options, output))
 
 
-def _nothing_else(context: typer.Context, option: str, *welcome: str) -> None:
+def _refuse_other_options(context: typer.Context, option: str, *welcome: str) -> None:
     """A resumed or replayed run is configured by its own folder."""
     for name in context.params:
         source = context.get_parameter_source(name)

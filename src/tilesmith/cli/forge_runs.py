@@ -44,12 +44,12 @@ def start_run(task: Path, options: Options, output: OutputOptions) -> int:
     specification = RunSpecification(task, author, check, settings)
     if choose_device(check.device) == "cpu" and settings.target_speedup is not None:
         raise UsageError("--target-speedup: nothing is timed without a GPU, so it could never be met")
-    _demand_price(specification)
+    _require_price(specification)
     with contextlib.closing(begin_run(specification, output.runs)) as run:
         return _forge(run, specification, output)
 
 
-def _demand_price(specification: RunSpecification) -> None:
+def _require_price(specification: RunSpecification) -> None:
     endpoint = specification.author.endpoint
     if specification.settings.max_cost is None or endpoint is None:
         return
@@ -66,9 +66,9 @@ def resume_run(name: str, options: Options, output: OutputOptions) -> int:
         if isinstance(finished, FinishedEvent) and run.manifest.status is Status.FINISHED:
             console = Console(stderr=output.as_json)
             print_line(f"run     {run.path} is finished: {finished.why}; more is a new run", console)
-            return _show_end(run, finished, console, output)
+            return _print_result(run, finished, console, output)
         specification = read_specification(run.path)
-        specification = replace(specification, author=_author_again(specification.author, options))
+        specification = replace(specification, author=_author_for_resume(specification.author, options))
         run.change_author(specification.author.name, to_json(specification.author))
         return _forge(run, specification, output)
 
@@ -84,7 +84,7 @@ def replay_run(name: str, task: Path | None, output: OutputOptions) -> int:
         return _forge(run, specification, output)
 
 
-def _author_again(author: AuthorChoice, options: Options) -> AuthorChoice:
+def _author_for_resume(author: AuthorChoice, options: Options) -> AuthorChoice:
     if any(name in options for name in ("model", "provider", "base_url")):
         return _author({**options, "author": "llm"})
     return _with_limits(author, options)
@@ -106,25 +106,25 @@ def _with_limits(author: AuthorChoice, options: Options) -> AuthorChoice:
 
 def _forge(run: RunFolder, specification: RunSpecification, output: OutputOptions) -> int:
     console = Console(stderr=output.as_json)
-    for line in _opening(run, specification):
-        _say(line, run, console)
+    for line in _opening_lines(run, specification):
+        _log_and_print(line, run, console)
     try:
-        finished = _run_to_its_end(run, specification, console, output)
+        finished = _run_with_progress(run, specification, console, output)
     except KeyboardInterrupt:
-        raise RunError(f"interrupted{_way_on(run)}") from None
+        raise RunError(f"interrupted{_resume_hint(run)}") from None
     except TilesmithError as error:
-        raise type(error)(f"{error}{_way_on(run)}") from None
-    return _show_end(run, finished, console, output)
+        raise type(error)(f"{error}{_resume_hint(run)}") from None
+    return _print_result(run, finished, console, output)
 
 
-def _run_to_its_end(
+def _run_with_progress(
     run: RunFolder, specification: RunSpecification, console: Console, output: OutputOptions
 ) -> FinishedEvent:
     plain = output.as_json or not console.is_terminal
     evaluator = JudgeEvaluator(specification.task, specification.check, specification.settings.sanitize)
     try:
         with open_progress(console, plain, specification.settings) as shown:
-            author = make_author(specification.author, lambda line: _say(line, run, console))
+            author = make_author(specification.author, lambda line: _log_and_print(line, run, console))
             return run_forge(run, author, evaluator, specification.settings, shown)
     except KeyboardInterrupt:
         print_line("stopping", console)
@@ -134,7 +134,7 @@ def _run_to_its_end(
             evaluator.close()
 
 
-def _way_on(run: RunFolder) -> str:
+def _resume_hint(run: RunFolder) -> str:
     """A run in which nothing has happened yet is not worth keeping."""
     if not list(run.journal):
         shutil.rmtree(run.path, ignore_errors=True)
@@ -142,7 +142,7 @@ def _way_on(run: RunFolder) -> str:
     return f"; the run is kept, go on with  tilesmith forge --resume {run.path}"
 
 
-def _opening(run: RunFolder, specification: RunSpecification) -> list[str]:
+def _opening_lines(run: RunFolder, specification: RunSpecification) -> list[str]:
     lines = [f"run     {run.path}", f"author  {specification.author.name}: {specification.author.why}"]
     events = list(run.journal)
     if events:
@@ -162,12 +162,12 @@ def _prices(endpoint: Endpoint) -> str:
     return price_source() if known else f"unknown for {endpoint.model} (--price IN,OUT)"
 
 
-def _say(line: str, run: RunFolder, console: Console) -> None:
+def _log_and_print(line: str, run: RunFolder, console: Console) -> None:
     run.log(line)
     print_line(line, console)
 
 
-def _show_end(run: RunFolder, finished: FinishedEvent, console: Console, output: OutputOptions) -> int:
+def _print_result(run: RunFolder, finished: FinishedEvent, console: Console, output: OutputOptions) -> int:
     """What came out, and the exit code that says so."""
     best = run.path / "best.py" if finished.best is not None else None
     summary = summarize(run.journal)

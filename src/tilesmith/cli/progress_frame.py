@@ -62,10 +62,10 @@ def draw_frame(snapshot: ProgressSnapshot, settings: ForgeSettings, size: Consol
     attempts = snapshot.summary.attempts[-room:] if room > 0 else ()
     if attempts:
         parts.append(_attempts(attempts, snapshot.summary.best))
-    return Group(*parts, _bill(snapshot.summary, settings))
+    return Group(*parts, _cost_line(snapshot.summary, settings))
 
 
-def style_for(event: Event) -> str:
+def event_style(event: Event) -> str:
     """The color of a finished line."""
     match event:
         case AttemptEvent(attempt=attempt):
@@ -129,11 +129,11 @@ def _attempts(attempts: tuple[Attempt, ...], best: Attempt | None) -> Table:
     return table
 
 
-def _bill(summary: RunSummary, settings: ForgeSettings) -> Text:
-    return _clipped("  ·  ".join(_sums(summary, settings)), "bold")
+def _cost_line(summary: RunSummary, settings: ForgeSettings) -> Text:
+    return _clipped("  ·  ".join(_cost_parts(summary, settings)), "bold")
 
 
-def _sums(summary: RunSummary, settings: ForgeSettings) -> Iterator[str]:
+def _cost_parts(summary: RunSummary, settings: ForgeSettings) -> Iterator[str]:
     if summary.best is None:
         yield "no kernel has passed yet"
     else:

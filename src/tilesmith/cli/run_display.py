@@ -85,12 +85,12 @@ def show_run(run: ListedRun, summary: RunSummary, console: Console) -> None:
 
 def _header(run: ListedRun, summary: RunSummary) -> Table:
     grid = Table.grid(padding=(0, 2))
-    for label, value in _labeled(run, summary):
+    for label, value in _labeled_facts(run, summary):
         grid.add_row(Text(label, style="dim"), Text(one_line(value, limit=400)))
     return grid
 
 
-def _labeled(run: ListedRun, summary: RunSummary) -> Iterator[tuple[str, str]]:
+def _labeled_facts(run: ListedRun, summary: RunSummary) -> Iterator[tuple[str, str]]:
     manifest = run.manifest
     assert manifest is not None
     yield "run", str(run.folder)
@@ -103,8 +103,8 @@ def _labeled(run: ListedRun, summary: RunSummary) -> Iterator[tuple[str, str]]:
         yield "machine", _machine(summary.survey.environment | manifest.environment, machine_text(summary.survey))
         if floor_text(summary.survey):
             yield "roofline", floor_text(summary.survey)
-    if _dials(manifest):
-        yield "dials", _dials(manifest)
+    if _settings_text(manifest):
+        yield "dials", _settings_text(manifest)
 
 
 def _machine(environment: dict[str, Any], gpu: str) -> str:
@@ -112,23 +112,23 @@ def _machine(environment: dict[str, Any], gpu: str) -> str:
     return ", ".join([gpu, *versions])
 
 
-def _dials(manifest: Manifest) -> str:
+def _settings_text(manifest: Manifest) -> str:
     settings = manifest.configuration.get("dials") or {}
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items() if value is not None)
 
 
 def _tree(summary: RunSummary) -> Tree:
     root = Tree(Text("attempts" if summary.steps else "nothing was tried yet", style="dim"), guide_style="dim")
-    _grow(root, summary, None)
+    _add_children(root, summary, None)
     return root
 
 
-def _grow(branch: Tree, summary: RunSummary, number: int | None) -> None:
+def _add_children(branch: Tree, summary: RunSummary, number: int | None) -> None:
     """A candidate's number is larger than its parent's, so this ends."""
     for step in summary.children(number):
         twig = branch.add(_label(step, summary))
         if isinstance(step.event, AttemptEvent):
-            _grow(twig, summary, step.event.attempt.candidate.number)
+            _add_children(twig, summary, step.event.attempt.candidate.number)
 
 
 def _label(step: TreeEvent, summary: RunSummary) -> RenderableType:

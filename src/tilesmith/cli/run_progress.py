@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.text import Text
 
 from tilesmith.cli.printing import print_line
-from tilesmith.cli.progress_frame import OngoingActivity, ProgressSnapshot, draw_frame, style_for
+from tilesmith.cli.progress_frame import OngoingActivity, ProgressSnapshot, draw_frame, event_style
 from tilesmith.forge.recorded_effects import Activity, RunObserver
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import AttemptEvent, CallEvent, ConfirmationEvent, Event, SurveyEvent
@@ -54,7 +54,7 @@ class PlainProgress:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._lock = threading.Lock()
-        self._told: set[str] = set()
+        self._shown: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -67,9 +67,9 @@ class PlainProgress:
 
     def event_recorded(self, event: Event) -> None:
         with self._lock:
-            if event_key(event) in self._told:
+            if event_key(event) in self._shown:
                 return
-            self._told.add(event_key(event))
+            self._shown.add(event_key(event))
             print_line(describe_event(event), self._console)
 
 
@@ -87,9 +87,9 @@ class LiveProgress:
     def __init__(
         self, console: Console, settings: ForgeSettings, clock: Clock, frames_per_second: float = 5
     ) -> None:
-        self._console, self._dials, self._clock = console, settings, clock
+        self._console, self._settings_text, self._clock = console, settings, clock
         self._lock = threading.Lock()
-        self._summary, self._told, self._ended = RunSummary(), set[str](), set[_ActivityKey]()
+        self._summary, self._shown, self._ended = RunSummary(), set[str](), set[_ActivityKey]()
         self._going: dict[_ActivityKey, OngoingActivity] = {}
         self._began = clock()
         self._live = Live(
@@ -117,24 +117,24 @@ class LiveProgress:
 
     def event_recorded(self, event: Event) -> None:
         with self._lock:
-            if event_key(event) in self._told:
+            if event_key(event) in self._shown:
                 return
-            self._told.add(event_key(event))
+            self._shown.add(event_key(event))
             self._summary = self._summary.after(event)
-            for key in _ended_by(event):
+            for key in _activities_ended_by(event):
                 self._ended.add(key)
                 self._going.pop(key, None)
         # Not under our lock: printing waits for the frame being drawn, and that frame waits for our lock.
-        self._console.print(Text(describe_event(event), style=style_for(event)), soft_wrap=True)
+        self._console.print(Text(describe_event(event), style=event_style(event)), soft_wrap=True)
 
     def _picture(self) -> RenderableType:
         with self._lock:
             now = self._clock()
             snapshot = ProgressSnapshot(self._summary, tuple(self._going.values()), now, now - self._began)
-        return draw_frame(snapshot, self._dials, self._console.size)
+        return draw_frame(snapshot, self._settings_text, self._console.size)
 
 
-def _ended_by(event: Event) -> tuple[_ActivityKey, ...]:
+def _activities_ended_by(event: Event) -> tuple[_ActivityKey, ...]:
     match event:
         case SurveyEvent():
             return (_ActivityKey("survey", 0),)

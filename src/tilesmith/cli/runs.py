@@ -44,7 +44,7 @@ Exit code 0; 2: there is no such run, kernel, prompt or reply.
 """
 _FOLDER = typer.Option(None, "--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs.")
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr.")
-_ANY_WIDTH = 1000
+_WIDTH_OF_A_PIPE = 1000
 """Columns where nobody looks: a program that reads a pipe wants whole lines."""
 
 
@@ -70,11 +70,11 @@ def runs(
             raise UsageError(
                 "--task, --status, --author, --since and --faster choose what is listed; leave them out"
             )
-        context.obj = OutputOptions(_existing(folder), as_json)
+        context.obj = OutputOptions(_existing_folder(folder), as_json)
         return
     from tilesmith.runs.listing import RunFilter, list_runs
 
-    parent = _existing(folder)
+    parent = _existing_folder(folder)
     found = list_runs(parent, RunFilter(task, status, author, since, faster))
     if as_json:
         print(json.dumps([_listed(run) for run in found], indent=2))
@@ -100,7 +100,7 @@ def show(
 
     asked: OutputOptions = context.obj
     as_json = as_json or asked.as_json
-    path = find_run(_existing(folder) if folder else asked.runs, run)
+    path = find_run(_existing_folder(folder) if folder else asked.runs, run)
     texts = {"kernel": kernel, "prompt": prompt, "reply": reply, "verdict": verdict}
     wanted = {what: number for what, number in texts.items() if number is not None}
     if len(wanted) > 1:
@@ -111,7 +111,7 @@ def show(
     _print_run(path, as_json)
 
 
-def _existing(given: Path | None) -> Path:
+def _existing_folder(given: Path | None) -> Path:
     """The folder of runs; one that was named must be there."""
     folder = runs_folder(given)
     if folder.exists() and not folder.is_dir():
@@ -126,7 +126,7 @@ def _console() -> Console:
 
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = _ANY_WIDTH
+        console.width = _WIDTH_OF_A_PIPE
     return console
 
 
@@ -152,7 +152,9 @@ def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
     try:
         text = (path / place).read_text(encoding="utf-8")
     except OSError:
-        raise RunError(f"{path / place}: the run has no {what} {number}; {_those_there(path / place)}") from None
+        raise RunError(
+            f"{path / place}: the run has no {what} {number}; {_available_numbers(path / place)}"
+        ) from None
     if as_json:
         print(json.dumps({what: number, "path": str(path / place), "text": text}, indent=2))
     else:
@@ -177,7 +179,7 @@ def _print_verdict(path: Path, what: str, number: int, as_json: bool) -> None:
         )
 
 
-def _those_there(missing: Path) -> str:
+def _available_numbers(missing: Path) -> str:
     ending = missing.name.partition(".")[2]
     numbers = sorted(int(one.name[:4]) for one in missing.parent.glob(f"[0-9][0-9][0-9][0-9].{ending}"))
     return f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"

@@ -1,4 +1,4 @@
-"""The common steps of every phase: ask for a kernel, read it, judge it, mend it, hold it to its plan."""
+"""The common steps of every phase: ask for a kernel, read it, judge it, repair it, revise it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ HARD = ("high", "persistent")
 
 
 def write_seeds(state: ForgeState) -> Generator[Event, None, None]:
-    """N first versions at once, all judged; failing ones mended; the best of them held to plan."""
+    """N first versions are asked for at once and judged; failing ones are repaired, the best may be revised."""
     count = state.settings.seeds
     requests = [state.request(Phase.SEED, seed=place, seeds=count) for place in range(1, count + 1)]
     seeds = yield from _judge_as_they_come(state, requests)

@@ -19,7 +19,7 @@ class ForgeSettings:
     rounds: int = 3
     """Times the best kernel is analyzed and improved."""
     repairs: int = 3
-    """Tries to mend a failing kernel."""
+    """Tries to repair a failing kernel."""
     spare_repairs: int = 1
     """The same where the run can do without it: a failing seed when another has passed, a failing stage."""
     stages: str = "auto"

@@ -19,7 +19,7 @@ class StagePermission(NamedTuple):
     with_care: bool
     why: str
     lessons: tuple[str, ...] = ()
-    """What the stage is there to mend."""
+    """What the stage is there to repair."""
 
 
 def tune(state: ForgeState) -> Generator[Event, None, None]:

@@ -44,7 +44,7 @@ class RefusalEvent:
     phase: Phase
     problem: str
     base: int | None = None
-    """Number of the candidate it was to improve or mend."""
+    """Number of the candidate it was to improve or repair."""
     event: str = "refused"
 
 

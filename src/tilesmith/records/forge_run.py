@@ -93,7 +93,7 @@ class Candidate:
     number: int
     source: str
     parent: int | None
-    """Number of the candidate it improves or mends."""
+    """Number of the candidate it improves or repairs."""
     call: int
     """Number of the request that produced it."""
     phase: Phase
@@ -129,7 +129,7 @@ class AuthorRequest:
     seeds: int = 1
     """Seed number `seed` of `seeds`: each should try something else."""
     base: Attempt | None = None
-    """The attempt to analyze, improve, tune or mend."""
+    """The attempt to analyze, improve, tune or repair."""
     history: tuple[Attempt, ...] = ()
     """A repair: the failed tries before it, oldest first. Any other phase: everything tried before but the base."""
     analysis: Analysis | None = None

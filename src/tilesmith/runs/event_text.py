@@ -21,7 +21,7 @@ from tilesmith.records import (
     Usage,
 )
 
-SHORTER_THAN_A_LAUNCH_MS = 0.002
+SHORTEST_LAUNCH_MS = 0.002
 LONGEST = 240
 """Characters of somebody else's text in a line."""
 
@@ -85,7 +85,7 @@ def floor_text(survey: Survey) -> str:
     """The least time the task can take there."""
     if survey.roofline is None:
         return ""
-    if survey.roofline.floor_ms < SHORTER_THAN_A_LAUNCH_MS:
+    if survey.roofline.floor_ms < SHORTEST_LAUNCH_MS:
         return "so little work that a launch takes longer"
     return f"at least {survey.roofline.floor_ms:.4g} ms, bound by {survey.roofline.bound}"
 

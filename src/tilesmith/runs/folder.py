@@ -34,7 +34,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.manifest = read_manifest(path)
-        self._lock = _locked(path)
+        self._lock = _lock(path)
         self.journal = Journal(path / "events.jsonl")
         for name in ("kernels", "llm"):
             (path / name).mkdir(exist_ok=True)
@@ -126,7 +126,7 @@ def _fresh_folder(parent: Path, manifest: Manifest) -> Path:
     raise AssertionError("unreachable")
 
 
-def _locked(path: Path) -> BinaryIO:
+def _lock(path: Path) -> BinaryIO:
     try:
         file = (path / "events.jsonl").open("ab")
     except OSError as error:

@@ -78,7 +78,7 @@ class RunSummary:
                 return self._after_call(event)
             case FinishedEvent():
                 return replace(self, finished=event)
-        told = replace(self, steps=(*self.steps, TreeEvent(event, self._place(event))))
+        told = replace(self, steps=(*self.steps, TreeEvent(event, self._place_of(event))))
         match event:
             case AttemptEvent(attempt=attempt):
                 seconds = self.verdict_seconds + attempt.seconds
@@ -89,19 +89,19 @@ class RunSummary:
 
     @property
     def analyses(self) -> tuple[AnalysisEvent, ...]:
-        return self._told(AnalysisEvent)
+        return self._events_of(AnalysisEvent)
 
     @property
     def refusals(self) -> tuple[RefusalEvent, ...]:
-        return self._told(RefusalEvent)
+        return self._events_of(RefusalEvent)
 
     @property
     def decisions(self) -> tuple[DecisionEvent, ...]:
-        return self._told(DecisionEvent)
+        return self._events_of(DecisionEvent)
 
     @property
     def confirmations(self) -> tuple[ConfirmationEvent, ...]:
-        return self._told(ConfirmationEvent)
+        return self._events_of(ConfirmationEvent)
 
     @property
     def calls(self) -> int:
@@ -144,7 +144,7 @@ class RunSummary:
         """What came of a candidate, in order; of none: what stands at the root."""
         return tuple(step for step in self.steps if step.under == number)
 
-    def _told(self, kind: type[E]) -> tuple[E, ...]:
+    def _events_of(self, kind: type[E]) -> tuple[E, ...]:
         return tuple(step.event for step in self.steps if isinstance(step.event, kind))
 
     def _after_call(self, calls_made: CallEvent) -> RunSummary:
@@ -156,12 +156,12 @@ class RunSummary:
             costs_by_phase={**self.costs_by_phase, calls_made.phase: phase},
         )
 
-    def _place(self, event: Event) -> int | None:
+    def _place_of(self, event: Event) -> int | None:
         """A candidate that is known, so that nothing hangs in the air."""
-        place = self._wanted_place(event)
+        place = self._named_place(event)
         return place if self.attempt(place) else None
 
-    def _wanted_place(self, event: Event) -> int | None:
+    def _named_place(self, event: Event) -> int | None:
         match event:
             case AttemptEvent(attempt=attempt):
                 return attempt.candidate.parent
@@ -177,10 +177,10 @@ class RunSummary:
         if first == "kernel" and rest.isdecimal():
             return int(rest)
         if first in ("fallback", "analysis"):
-            return self._analyzed_last()
+            return self._last_analyzed()
         return self._best_number() if first == "stage" else None
 
-    def _analyzed_last(self) -> int | None:
+    def _last_analyzed(self) -> int | None:
         return self.analyses[-1].base if self.analyses else self._best_number()
 
     def _best_number(self) -> int | None:

@@ -120,7 +120,7 @@ def _strings_in(value: Any, depth: int) -> Iterator[str]:
 
 
 def _last_whole_block(blocks: list[CodeBlock]) -> str | None:
-    """A whole block that is no Python goes to the judge all the same: it says where, and it can be mended."""
+    """A whole block that is no Python goes to the judge all the same: it says where, and it can be repaired."""
     whole = [block.text for block in blocks if block.closed and MODEL_LINE.search(block.text)]
     return whole[-1] if whole else None
 

@@ -1,4 +1,4 @@
-"""Python as it comes out of a reply: parsed within a budget, mended where a channel bent it, joined from parts."""
+"""Python as it comes out of a reply: parsed within a budget, repaired where a channel bent it, then joined."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class BudgetedParser:
 
 
 def _versions(text: str) -> Iterator[str]:
-    mends: tuple[Callable[[str], str], ...] = (
+    repairs: tuple[Callable[[str], str], ...] = (
         lambda code: code,
         textwrap.dedent,
         lambda code: code.translate(_INVISIBLE),
@@ -112,8 +112,8 @@ def _versions(text: str) -> Iterator[str]:
         html.unescape,
     )
     tried: list[str] = []
-    for mend in mends:
-        text = mend(text)
+    for repair in repairs:
+        text = repair(text)
         if text not in tried and len(text) <= MOST_CHARACTERS:
             tried.append(text)
             yield text

@@ -152,7 +152,7 @@ def _code(lines: list[str], line: int) -> str:
 
 
 def _worth_telling(request: AuthorRequest) -> list[Attempt]:
-    """To mend: every try. To find ideas: those that were had and brought nothing."""
+    """To repair: every try. To find ideas: those that were had and brought nothing."""
     if request.phase is Phase.REPAIR:
         return list(request.history)
     return [one for one in request.history if one.candidate.phase in IDEAS and not one.kept]
