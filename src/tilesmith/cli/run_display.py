@@ -104,7 +104,7 @@ def _labeled_facts(run: ListedRun, summary: RunSummary) -> Iterator[tuple[str, s
         if floor_text(summary.survey):
             yield "roofline", floor_text(summary.survey)
     if _settings_text(manifest):
-        yield "dials", _settings_text(manifest)
+        yield "settings", _settings_text(manifest)
 
 
 def _machine(environment: dict[str, Any], gpu: str) -> str:
