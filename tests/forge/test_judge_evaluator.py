@@ -17,7 +17,6 @@ from tilesmith.records import Evaluation, Verdict
 class FakeJudge:
     """Notes what it is asked."""
 
-    device = "cpu"
     values = Verdict.PASSED
 
     def __init__(self, config: CheckConfig) -> None:
@@ -58,7 +57,7 @@ UNSEEN = 7 + CONFIRMATION_SEED_OFFSET
 def test_the_winner_is_confirmed_under_an_unseen_seed(
     monkeypatch: pytest.MonkeyPatch, device: str, values: Verdict, asked: list[tuple[str, int]]
 ) -> None:
-    monkeypatch.setattr(FakeJudge, "device", device)
+    monkeypatch.setattr(judge_evaluator, "choose_device", lambda wanted: device)
     monkeypatch.setattr(FakeJudge, "values", values)
     monkeypatch.setattr(judge_evaluator, "Judge", FakeJudge)
     ASKED.clear()

@@ -15,7 +15,7 @@ BE_BRIEF = (
 
 def analyze(state: ForgeState, base: Attempt) -> Generator[Event, None, Analysis | None]:
     """The analysis of `base`; none when it was not to be had."""
-    return (yield from _request_analysis(state, state.request(Phase.ANALYZE, base=base), base.candidate.number))
+    return (yield from _request_analysis(state, state.new_request(Phase.ANALYZE, base=base), base.candidate.number))
 
 
 def _request_analysis(

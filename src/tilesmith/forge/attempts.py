@@ -54,7 +54,7 @@ def repair_kernel(state: ForgeState, attempt: Attempt, tries: int) -> Generator[
     history: tuple[Attempt, ...] = ()
     while len(history) < tries and is_repairable(attempt):
         plan = state.plan_of(attempt)
-        request = state.request(
+        request = state.new_request(
             Phase.REPAIR, base=attempt, history=history, analysis=plan.analysis, use_fallback=plan.use_fallback
         )
         history += (attempt,)
@@ -71,7 +71,7 @@ def revise_kernel(state: ForgeState, attempt: Attempt) -> Generator[Event, None,
     lessons = plan_findings(attempt.evaluation)
     if not attempt.evaluation.passed or not lessons:
         return attempt
-    request = state.request(Phase.REVISE, base=attempt, lessons=lessons)
+    request = state.new_request(Phase.REVISE, base=attempt, lessons=lessons)
     revised = yield from attempt_kernel(state, request)
     if revised is not None:
         revised = yield from repair_kernel(state, revised, state.settings.repairs)

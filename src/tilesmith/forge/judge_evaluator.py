@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
+from tilesmith.judge.machine.devices import choose_device
 from tilesmith.records import Evaluation, Survey
 
 CONFIRMATION_SEED_OFFSET = 104_729
@@ -32,7 +33,7 @@ class JudgeEvaluator:
         """Where nothing is timed, the values alone are checked again; what fails this is checked in full."""
         sanitize = self._config.sanitize or self._sanitizes_winner
         config = replace(self._config, seed=self._config.seed + CONFIRMATION_SEED_OFFSET, sanitize=sanitize)
-        if self._open().device == "cpu":
+        if choose_device(self._config.device) == "cpu":
             evaluation = self._open().confirm_values(self._task, kernel, config, progress)
             if evaluation.passed:
                 return evaluation

@@ -24,7 +24,7 @@ HARD = ("high", "persistent")
 def write_seeds(state: ForgeState) -> Generator[Event, None, None]:
     """N first versions are asked for at once and judged; failing ones are repaired, the best may be revised."""
     count = state.settings.seeds
-    requests = [state.request(Phase.SEED, seed=place, seeds=count) for place in range(1, count + 1)]
+    requests = [state.new_request(Phase.SEED, seed=place, seeds=count) for place in range(1, count + 1)]
     seeds = yield from _judge_as_they_come(state, requests)
     state.stop_if_target_met()
     for attempt in filter(is_repairable, seeds):
@@ -85,7 +85,7 @@ def _carry_out(state: ForgeState, analysis: Analysis | None, number: int) -> Gen
 def _optimize(
     state: ForgeState, analysis: Analysis | None, use_fallback: bool
 ) -> Generator[Event, None, Attempt | None]:
-    request = state.request(Phase.OPTIMIZE, base=state.base, analysis=analysis, use_fallback=use_fallback)
+    request = state.new_request(Phase.OPTIMIZE, base=state.base, analysis=analysis, use_fallback=use_fallback)
     attempt = yield from attempt_kernel(state, request)
     if attempt is None:
         return None

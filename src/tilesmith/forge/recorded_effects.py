@@ -36,14 +36,14 @@ from tilesmith.runs.digest import prompt_digest
 
 
 class KernelEvaluator(Protocol):
-    """Who judges. The real one is `forge.judging.JudgeEvaluator`."""
+    """Judges candidates. The real one is `forge.judge_evaluator.JudgeEvaluator`."""
 
     def survey(self) -> Survey: ...
 
     def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation: ...
 
     def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
-        """In a fresh process, under a seed no candidate has seen."""
+        """Judges once more in fresh processes, under a seed that no candidate has seen."""
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class Activity:
 
 
 class RunObserver(Protocol):
-    """Whoever looks on: a terminal, a log, a page. Called from several threads."""
+    """Is told what a run does, from several threads: a terminal, a log, a page."""
 
     def activity_changed(self, activity: Activity) -> None: ...
 
     def event_recorded(self, event: Event) -> None:
-        """It is on disk. A resumed run tells its old events first."""
+        """The event is on disk. A resumed run repeats its old events first."""
 
 
 class TimedEvaluation(NamedTuple):
@@ -73,7 +73,7 @@ class TimedEvaluation(NamedTuple):
 
 
 class RecordedEffects:
-    """An author, an evaluator and a run folder."""
+    """Asks the author and the evaluator, and records what they answer in the run folder."""
 
     def __init__(self, run: RunFolder, author: Author, evaluator: KernelEvaluator, observer: RunObserver) -> None:
         self.run, self.author, self._evaluator, self._observer = run, author, evaluator, observer
@@ -88,7 +88,7 @@ class RecordedEffects:
         return surveyed.survey
 
     def record(self, event: Event) -> bool:
-        """Onto the disk first, then to whoever looks on. Whether it is news."""
+        """Write the event to disk first, then tell the observer. Returns whether it is new."""
         is_new = self.run.record(event)
         self._observer.event_recorded(event)
         return is_new
@@ -123,9 +123,9 @@ class RecordedEffects:
             self.run.kernel_path(candidate)
             return TimedEvaluation(recorded.attempt.evaluation, recorded.attempt.seconds)
         kernel = self.run.kernel_path(candidate)
-        refusal_event = self.run.journal.find(f"refused {candidate.call}")
-        if isinstance(refusal_event, RefusalEvent):
-            raise NotJudgedHere(refusal_event.problem)
+        refusal = self.run.journal.find(f"refused {candidate.call}")
+        if isinstance(refusal, RefusalEvent):
+            raise NotJudgedHere(refusal.problem)
         return self._time_evaluation(lambda gate: self._evaluator.evaluate(kernel, gate), "judge", candidate)
 
     def confirm(self, candidate: Candidate) -> TimedEvaluation:

@@ -35,7 +35,9 @@ def tune(state: ForgeState) -> Generator[Event, None, None]:
         if not gate.is_open:
             yield DecisionEvent(f"stage {stage}", f"skipped: {gate.why}")
             continue
-        request = state.request(Phase.STAGE, base=best, stage=stage, with_care=gate.with_care, lessons=gate.lessons)
+        request = state.new_request(
+            Phase.STAGE, base=best, stage=stage, with_care=gate.with_care, lessons=gate.lessons
+        )
         attempt = yield from attempt_kernel(state, request)
         if attempt is not None:
             yield from repair_kernel(state, attempt, state.settings.spare_repairs)

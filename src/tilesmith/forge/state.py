@@ -1,4 +1,4 @@
-"""The notebook of one run: what was tried, what is best, what was spent. Only the loop writes into it."""
+"""The state of one run: what was tried, what is best, what was spent. Only the loop changes it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class CandidatePlan:
     analysis: Analysis | None = None
     use_fallback: bool = False
     complexity: str = "low"
-    """The gravest of all plans along its line of descent; a fallback starts a new line."""
+    """The hardest of all plans along its line of descent; a fallback starts a new line."""
 
 
 class ForgeState:
@@ -47,7 +47,7 @@ class ForgeState:
     def plan_of(self, attempt: Attempt | None) -> CandidatePlan:
         return self._plans.get(attempt.candidate.number, CandidatePlan()) if attempt else CandidatePlan()
 
-    def request(self, phase: Phase, **fields: Any) -> AuthorRequest:
+    def new_request(self, phase: Phase, **fields: Any) -> AuthorRequest:
         self._requests += 1
         fields = {"history": self._others_than(fields.get("base")), **fields}
         limit = self.settings.max_output_tokens
