@@ -15,7 +15,7 @@ from tilesmith.records import Attempt, DecisionEvent, Event, Phase
 class StagePermission(NamedTuple):
     """Whether a stage may touch a kernel, and how."""
 
-    is_open: bool
+    is_allowed: bool
     with_care: bool
     why: str
     lessons: tuple[str, ...] = ()
@@ -31,12 +31,12 @@ def tune(state: ForgeState) -> Generator[Event, None, None]:
         if state.settings.stages == "auto" and best.score is None:
             yield DecisionEvent("stages", "left out: nothing is timed here, so no stage could show a gain")
             return
-        gate = stage_permission(stage, best, state.plan_of(best).complexity)
-        if not gate.is_open:
-            yield DecisionEvent(f"stage {stage}", f"skipped: {gate.why}")
+        permission = stage_permission(stage, best, state.plan_of(best).complexity)
+        if not permission.is_allowed:
+            yield DecisionEvent(f"stage {stage}", f"skipped: {permission.why}")
             continue
         request = state.new_request(
-            Phase.STAGE, base=best, stage=stage, with_care=gate.with_care, lessons=gate.lessons
+            Phase.STAGE, base=best, stage=stage, with_care=permission.with_care, lessons=permission.lessons
         )
         attempt = yield from attempt_kernel(state, request)
         if attempt is not None:
@@ -44,7 +44,7 @@ def tune(state: ForgeState) -> Generator[Event, None, None]:
 
 
 def stage_permission(stage: str, best: Attempt, planned: str) -> StagePermission:
-    """By the kernel's complexity as read from its source, or as it was planned, whichever is graver."""
+    """By the kernel's complexity as read from its source, or as it was planned, whichever is harder."""
     complexity = hardest_complexity(best.evaluation.complexity, planned)
     what = f"{best.evaluation.kernel_type}, complexity {complexity}"
     if complexity in ("low", "unknown"):
