@@ -3,7 +3,7 @@ answer at once.
 
     PYTHONPATH=src python benchmarks/forge_overhead.py --out results.json
 
-A run asks for 5 seeds, rounds of analysis and optimisation with failing kernels and repairs, and all stages. The
+A run asks for 5 seeds, rounds of analysis and optimization with failing kernels and repairs, and all stages. The
 kernels are real sources of the linter's corpus, so that replies and prompts have the usual size. Everything is
 written to a real run folder and flushed to disk as always. Overhead = wall time of the run / attempts.
 """
@@ -27,13 +27,13 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "tests" / "forge")]
 
 from judge_throughput import commit  # noqa: E402
-from marked_kernels import MarkedEvaluator, Onlooker, analysis, new_run  # noqa: E402
+from marked_kernels import MarkedEvaluator, RecordingObserver, analysis, new_run  # noqa: E402
 
-from tilesmith.forge.dials import Dials  # noqa: E402
-from tilesmith.forge.running import run_forge  # noqa: E402
-from tilesmith.records import Evaluation, Phase, Prompt, Reply, Request, Usage  # noqa: E402
+from tilesmith.forge.runner import run_forge  # noqa: E402
+from tilesmith.forge.settings import ForgeSettings  # noqa: E402
+from tilesmith.records import AuthorRequest, Evaluation, Phase, Prompt, Reply, Usage  # noqa: E402
 
-DIALS = Dials(seeds=5, rounds=12, repairs=3, spare_repairs=3, patience=12)
+SETTINGS = ForgeSettings(seeds=5, rounds=12, repairs=3, spare_repairs=3, patience=12)
 
 
 class InstantAuthor:
@@ -49,9 +49,9 @@ class InstantAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return 0.01
 
-    def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
         usage = Usage(len(prompt.user) // 4, 500, dollars=0.01)
-        if request.phase is Phase.ANALYSE:
+        if request.phase is Phase.ANALYZE:
             return Reply(analysis("low"), "instant", usage=usage)
         number = next(self._numbers)
         marks = "wrong_values" if number % 2 else f"passed {1 + number / 10:.2f}"
@@ -65,12 +65,12 @@ class InstantEvaluator(MarkedEvaluator):
 
 def one_run() -> tuple[int, float]:
     """Attempts, and seconds of the whole run."""
-    with tempfile.TemporaryDirectory() as folder, new_run(Path(folder), DIALS) as run:
-        onlooker = Onlooker()
+    with tempfile.TemporaryDirectory() as folder, new_run(Path(folder), SETTINGS) as run:
+        observer = RecordingObserver()
         began = time.perf_counter()
-        run_forge(run, InstantAuthor(), InstantEvaluator(), DIALS, onlooker)
+        run_forge(run, InstantAuthor(), InstantEvaluator(), SETTINGS, observer)
         seconds = time.perf_counter() - began
-    return sum(event.event == "attempt" for event in onlooker.events), seconds
+    return sum(event.event == "attempt" for event in observer.events), seconds
 
 
 def main() -> None:

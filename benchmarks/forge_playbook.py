@@ -23,7 +23,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 from judge_throughput import commit  # noqa: E402
 
-from tilesmith.records import Attempted, Confirmed, to_json  # noqa: E402
+from tilesmith.records import AttemptEvent, ConfirmationEvent, to_json  # noqa: E402
 from tilesmith.runs.journal import read_events  # noqa: E402
 
 TASKS = ("softmax", "layernorm", "rmsnorm", "swiglu")
@@ -40,8 +40,8 @@ def forge(task: Path, folder: Path) -> dict[str, Any]:
         return {"task": task.stem, "failed": done.stderr.strip().splitlines()[-1]}
     document = json.loads(done.stdout)
     events = read_events(Path(document["run"]) / "events.jsonl")
-    scores = {one.attempt.candidate.number: one.attempt.score for one in events if isinstance(one, Attempted)}
-    confirmed = next(one for one in events if isinstance(one, Confirmed))
+    scores = {one.attempt.candidate.number: one.attempt.score for one in events if isinstance(one, AttemptEvent)}
+    confirmed = next(one for one in events if isinstance(one, ConfirmationEvent))
     return {
         "task": task.stem,
         "seconds": round(time.monotonic() - began, 1),

@@ -12,32 +12,32 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "llm"))
 
+from script import Fault, Script, storm
 from scripted_server import ScriptedServer
-from scripting import Fault, Script, storm
 
 from tilesmith.authors.llm import LlmAuthor
 from tilesmith.authors.protocol import Author
 from tilesmith.errors import AuthorError
-from tilesmith.llm.patience import Limits, Patience
 from tilesmith.llm.prices import Price
 from tilesmith.llm.providers import OWN_KEY, Endpoint
-from tilesmith.records import Called, Phase, Prompt, Request, Stop, Survey, to_json
+from tilesmith.llm.retry import CallLimits, RetryPolicy
+from tilesmith.records import AuthorRequest, CallEvent, Phase, Prompt, StopReason, Survey, TaskProfile, to_json
 
 CANARY = "sk-canary-0123456789abcdef"
-SURVEY = Survey("task.py", "", "cpu", {}, None, None, None)
+SURVEY = Survey("task.py", "", "cpu", TaskProfile(), None, None, None)
 
 
 def author_at(server: ScriptedServer, **options: object) -> Author:
     endpoint = Endpoint("scripted-1", server.base_url, None, OWN_KEY)
-    calm = Patience(sleep=lambda seconds: None)
-    return LlmAuthor(endpoint, {OWN_KEY: CANARY}, patience=calm, **options)  # type: ignore[arg-type]
+    calm = RetryPolicy(sleep=lambda seconds: None)
+    return LlmAuthor(endpoint, {OWN_KEY: CANARY}, retry_policy=calm, **options)  # type: ignore[arg-type]
 
 
-def seed(number: int, tokens: int = 500) -> Request:
-    return Request(number, Phase.SEED, SURVEY, seed=number, seeds=3, max_output_tokens=tokens)
+def seed(number: int, tokens: int = 500) -> AuthorRequest:
+    return AuthorRequest(number, Phase.SEED, SURVEY, seed=number, seeds=3, max_output_tokens=tokens)
 
 
-def prompt_for(request: Request) -> Prompt:
+def prompt_for(request: AuthorRequest) -> Prompt:
     return Prompt("You write kernels.", f"# Request: seed {request.seed} of {request.seeds}")
 
 
@@ -51,7 +51,12 @@ def test_it_answers_with_what_the_model_says_and_what_it_cost() -> None:
         author = author_at(server, price=Price(0.5, 1.5))
         reply = author.answer(seed(1), prompt_for(seed(1)), nothing)
         assert author.name == f"scripted-1 at {server.base_url}"
-    assert (reply.text, reply.author, reply.stop, reply.usage.dollars) == ("Here.", "scripted-1", Stop.END, 2.5)
+    assert (reply.text, reply.author, reply.stop, reply.usage.dollars) == (
+        "Here.",
+        "scripted-1",
+        StopReason.END,
+        2.5,
+    )
 
 
 def test_a_price_nobody_knows_is_unknown() -> None:
@@ -61,7 +66,7 @@ def test_a_price_nobody_knows_is_unknown() -> None:
 
 def test_each_request_has_its_own_limit() -> None:
     with ScriptedServer(Script(reply="Here.")) as server:
-        author = author_at(server, limits=Limits(max_output_tokens=9))
+        author = author_at(server, limits=CallLimits(max_output_tokens=9))
         for tokens in (100, 200):
             author.answer(seed(1, tokens), prompt_for(seed(1)), nothing)
         assert [entry.body["max_tokens"] for entry in server.log] == [100, 200]
@@ -85,7 +90,7 @@ def test_nothing_an_author_gives_away_holds_the_key() -> None:
             author.answer(seed(1), prompt_for(seed(1)), nothing)
         reply = author.answer(seed(1), prompt_for(seed(1)), nothing)
         assert server.log[1].authorization == f"Bearer {CANARY}"
-    called = Called(1, Phase.SEED, "", reply)
+    called = CallEvent(1, Phase.SEED, "", reply)
     given_away = [
         str(told.value),
         repr(told.value),

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from tilesmith.authors.playbook import PlaybookAuthor
-from tilesmith.forge.replies import kernel_in
+from tilesmith.forge.replies import extract_kernel
 from tilesmith.judge import Judge
 from tilesmith.records import (
     STAGES,
     Attempt,
+    AuthorRequest,
     Candidate,
     Evaluation,
     Phase,
     Prompt,
     Quantiles,
     Reply,
-    Request,
-    Stop,
+    StopReason,
     Survey,
     Timing,
     Verdict,
@@ -29,7 +29,7 @@ from tilesmith.records import (
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FIELDS = {
-    "bottleneck", "optimisation_method", "modification_plan", "expected_speedup", "implementation_complexity",
+    "bottleneck", "optimization_method", "modification_plan", "expected_speedup", "implementation_complexity",
     "kernel_type", "fallback_strategy",
 }  # fmt: skip
 
@@ -39,10 +39,10 @@ def survey(judge: Judge) -> Survey:
     return judge.survey(EXAMPLES / "softmax.py")
 
 
-def ask(request: Request) -> Reply:
-    heard: list[int] = []
-    reply = PlaybookAuthor().answer(request, Prompt("", ""), heard.append)
-    assert heard == [len(reply.text)]
+def ask(request: AuthorRequest) -> Reply:
+    progress: list[int] = []
+    reply = PlaybookAuthor().answer(request, Prompt("", ""), progress.append)
+    assert progress == [len(reply.text)]
     assert PlaybookAuthor().answer(request, Prompt("", ""), lambda _: None) == reply
     return reply
 
@@ -53,40 +53,42 @@ def attempt(source: str, number: int = 1, evaluation: Evaluation | None = None) 
 
 
 def timed(milliseconds: float) -> Evaluation:
-    measured = Quantiles(milliseconds, milliseconds, milliseconds)
-    timing = Timing("H200", measured, measured, None, None, {}, {}, {}, 10)
+    measure_kernel = Quantiles(milliseconds, milliseconds, milliseconds)
+    timing = Timing("H200", measure_kernel, measure_kernel, None, None, {}, {}, {}, 10)
     return Evaluation(Verdict.PASSED, "", "normalization", timing=timing)
 
 
 def first_seed(survey: Survey) -> str:
-    return kernel_in(ask(Request(1, Phase.SEED, survey)).text)
+    return extract_kernel(ask(AuthorRequest(1, Phase.SEED, survey)).text)
 
 
 def test_every_seed_is_another_variant(survey: Survey) -> None:
-    seeds = [ask(Request(k, Phase.SEED, survey, seed=k, seeds=4)) for k in range(1, 5)]
-    assert all(seed.stop is Stop.END for seed in seeds)
-    assert len({kernel_in(seed.text) for seed in seeds}) == 4
+    seeds = [ask(AuthorRequest(k, Phase.SEED, survey, seed=k, seeds=4)) for k in range(1, 5)]
+    assert all(seed.stop is StopReason.END for seed in seeds)
+    assert len({extract_kernel(seed.text) for seed in seeds}) == 4
     assert all(seed.author == "playbook" and seed.usage.tokens == 0 for seed in seeds)
 
 
 def test_seeds_beyond_its_variants_are_declined(survey: Survey) -> None:
-    reply = ask(Request(40, Phase.SEED, survey, seed=40, seeds=40))
-    assert reply.stop is Stop.DECLINED
+    reply = ask(AuthorRequest(40, Phase.SEED, survey, seed=40, seeds=40))
+    assert reply.stop is StopReason.DECLINED
     assert "seed 40" in reply.text
 
 
 def test_an_analysis_is_the_object_a_model_would_send(survey: Survey) -> None:
-    reply = ask(Request(4, Phase.ANALYSE, survey, base=attempt(first_seed(survey))))
+    reply = ask(AuthorRequest(4, Phase.ANALYZE, survey, base=attempt(first_seed(survey))))
     found = json.loads(reply.text.removeprefix("```json\n").removesuffix("\n```"))
     assert set(found) == FIELDS
     assert found["implementation_complexity"] == "low"
 
 
-def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Survey) -> None:
+def test_an_optimization_is_something_new_until_there_is_nothing_left(survey: Survey) -> None:
     base = attempt(first_seed(survey), evaluation=timed(100.0))
     tried: list[Attempt] = []
-    while (reply := ask(Request(5, Phase.OPTIMISE, survey, base=base, history=tuple(tried)))).stop is Stop.END:
-        tried.append(attempt(kernel_in(reply.text), len(tried) + 2))
+    while (
+        reply := ask(AuthorRequest(5, Phase.OPTIMIZE, survey, base=base, history=tuple(tried)))
+    ).stop is StopReason.END:
+        tried.append(attempt(extract_kernel(reply.text), len(tried) + 2))
         assert len(tried) < 50
     assert len({base.candidate.source, *(one.candidate.source for one in tried)}) == len(tried) + 1
     assert len(tried) >= 3
@@ -94,8 +96,8 @@ def test_an_optimisation_is_something_new_until_there_is_nothing_left(survey: Su
 
 
 def test_where_nothing_is_timed_no_variant_is_tried(survey: Survey) -> None:
-    reply = ask(Request(5, Phase.OPTIMISE, survey, base=attempt(first_seed(survey))))
-    assert reply.stop is Stop.DECLINED
+    reply = ask(AuthorRequest(5, Phase.OPTIMIZE, survey, base=attempt(first_seed(survey))))
+    assert reply.stop is StopReason.DECLINED
     assert "nothing is timed here" in reply.text
 
 
@@ -104,10 +106,11 @@ def test_a_stage_changes_one_constant(survey: Survey, stage: str) -> None:
     blocked = next(
         source
         for k in range(1, 9)
-        if "BLOCK_N = " in (source := kernel_in(ask(Request(k, Phase.SEED, survey, seed=k, seeds=8)).text))
+        if "BLOCK_N = "
+        in (source := extract_kernel(ask(AuthorRequest(k, Phase.SEED, survey, seed=k, seeds=8)).text))
     )
     base = blocked if stage == "block" else first_seed(survey)
-    changed = kernel_in(ask(Request(9, Phase.STAGE, survey, base=attempt(base), stage=stage)).text)
+    changed = extract_kernel(ask(AuthorRequest(9, Phase.STAGE, survey, base=attempt(base), stage=stage)).text)
     knob = {"grid": "ROWS = ", "block": "BLOCK_N = ", "memory": "NUM_WARPS = "}[stage]
     lines = [(line_of(base, name), line_of(changed, name)) for name in ("ROWS = ", "BLOCK_N = ", "NUM_WARPS = ")]
     assert [before for before, after in lines if before != after] == [line_of(base, knob)]
@@ -119,44 +122,44 @@ def line_of(source: str, start: str) -> str | None:
 
 def test_a_stage_does_not_repeat_what_failed(survey: Survey) -> None:
     base = attempt(first_seed(survey))
-    request = Request(9, Phase.STAGE, survey, base=base, stage="memory")
-    first = kernel_in(ask(request).text)
-    second = kernel_in(ask(replace(request, history=(attempt(first, 2),))).text)
+    request = AuthorRequest(9, Phase.STAGE, survey, base=base, stage="memory")
+    first = extract_kernel(ask(request).text)
+    second = extract_kernel(ask(replace(request, history=(attempt(first, 2),))).text)
     assert len({base.candidate.source, first, second}) == 3
     third = ask(replace(request, history=(attempt(first, 2), attempt(second, 3))))
-    assert third.stop is Stop.DECLINED
+    assert third.stop is StopReason.DECLINED
 
 
 @pytest.mark.parametrize("phase", [Phase.STAGE, Phase.REPAIR, Phase.REVISE])
 def test_the_work_of_others_is_left_alone(survey: Survey, phase: Phase) -> None:
     foreign = attempt((EXAMPLES / "kernels" / "softmax.py").read_text())
-    reply = ask(Request(9, phase, survey, base=foreign, stage="grid" if phase is Phase.STAGE else None))
-    assert reply.stop is Stop.DECLINED
+    reply = ask(AuthorRequest(9, phase, survey, base=foreign, stage="grid" if phase is Phase.STAGE else None))
+    assert reply.stop is StopReason.DECLINED
     assert "\n" not in reply.text
 
 
 def test_a_kernel_of_its_own_that_fails_gets_the_next_tuning(survey: Survey) -> None:
     failed = Evaluation(Verdict.OUT_OF_MEMORY, "too large", "normalization")
     base = attempt(first_seed(survey), evaluation=failed)
-    repaired = kernel_in(ask(Request(9, Phase.REPAIR, survey, base=base)).text)
+    repaired = extract_kernel(ask(AuthorRequest(9, Phase.REPAIR, survey, base=base)).text)
     assert repaired != base.candidate.source
 
 
 def test_at_the_roofline_there_is_nothing_left_to_try(survey: Survey) -> None:
     assert survey.roofline is not None
-    floor = survey.roofline["floor_ms"]
-    measured = Quantiles(floor, 1.01 * floor, 1.1 * floor)
-    timing = Timing("H200", measured, measured, None, None, {}, {}, {}, 10)
+    floor = survey.roofline.floor_ms
+    measure_kernel = Quantiles(floor, 1.01 * floor, 1.1 * floor)
+    timing = Timing("H200", measure_kernel, measure_kernel, None, None, {}, {}, {}, 10)
     base = attempt(first_seed(survey), evaluation=Evaluation(Verdict.PASSED, "", "normalization", timing=timing))
-    reply = ask(Request(9, Phase.OPTIMISE, survey, base=base))
-    assert reply.stop is Stop.DECLINED
+    reply = ask(AuthorRequest(9, Phase.OPTIMIZE, survey, base=base))
+    assert reply.stop is StopReason.DECLINED
     assert "nothing to gain" in reply.text
 
 
 def test_a_task_without_recipe_is_declined_whatever_is_asked(judge: Judge) -> None:
     survey = judge.survey(EXAMPLES / "matmul.py")
     for phase in Phase:
-        reply = ask(Request(1, phase, survey))
-        assert reply.stop is Stop.DECLINED
+        reply = ask(AuthorRequest(1, phase, survey))
+        assert reply.stop is StopReason.DECLINED
         assert "aten.matmul.default" in reply.text
         assert "--model" in reply.text

@@ -212,7 +212,8 @@ def test_doctor_as_one_json_document(doctor: list[Any]) -> None:
 
 def test_doctor_names_keys_but_never_their_values(doctor: list[Any]) -> None:
     assert set(json.loads(doctor[1].stdout)["llm_keys"]) == {"OPENAI_API_KEY", "ANTHROPIC_API_KEY"}
-    assert "OPENAI_API_KEY" in doctor[0].stdout
+    assert "llm keys     OPENAI_API_KEY, ANTHROPIC_API_KEY; " in doctor[0].stdout
+    assert "without one through --base-url or OPENAI_BASE_URL" in doctor[0].stdout
     assert all(CANARY not in done.stdout + done.stderr for done in doctor)
 
 

@@ -16,17 +16,22 @@ import pytest
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "llm"))
 
+from script import Fault, Script  # noqa: E402
 from scripted_server import ScriptedServer  # noqa: E402
-from scripting import Fault, Script  # noqa: E402
+
+from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL  # noqa: E402
 
 RELU = TESTS / "fixtures" / "tasks" / "relu.py"
 QUICK = ("--device", "cpu", "--effort", "quick", "--no-confirm")
-KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DEEPSEEK_API_KEY", "OPENROUTER_API_KEY")
 
 
 def clean(**more: str) -> dict[str, str]:
     """The environment of somebody who has configured nothing."""
-    kept = {k: v for k, v in os.environ.items() if k not in KEYS and not k.startswith("TILESMITH_")}
+    kept = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in (*KEY_VARIABLES, OPENAI_BASE_URL) and not k.startswith("TILESMITH_")
+    }
     return kept | more
 
 
@@ -171,13 +176,13 @@ def test_ctrl_c_stops_at_once_and_the_run_can_go_on(tmp_path: Path) -> None:
 
 
 def test_a_wrong_address_can_be_put_right(tmp_path: Path) -> None:
-    story = TESTS / "stories" / "prose_then_kernel"
-    options = json.loads((story / "story.json").read_text())["options"]
+    script = TESTS / "scripted_runs" / "prose_then_kernel"
+    options = json.loads((script / "script.json").read_text())["options"]
     wrong = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--retries", "0")
-    done = tilesmith("forge", story / "task.py", "--device", "cpu", "--no-confirm", *options, *wrong, cwd=tmp_path)
+    done = tilesmith("forge", script / "task.py", "--device", "cpu", "--no-confirm", *options, *wrong, cwd=tmp_path)
     assert done.returncode == 2
     assert "is the address right" in done.stderr
-    with ScriptedServer(Script(story)) as server:
+    with ScriptedServer(Script(script)) as server:
         right = ("--base-url", server.base_url, "--model", "m", "--price", "1,2")
         done = tilesmith("forge", "--resume", "last", *right, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -93,7 +93,7 @@ def test_the_judge_has_no_face(path: Path) -> None:
     [
         "import tilesmith.judge",
         "import tilesmith.lint",
-        "import tilesmith.judge.machine.diagnosis, tilesmith.cli.view",
+        "import tilesmith.judge.machine.diagnosis, tilesmith.cli.evaluation_display",
         "sys.argv = ['tilesmith', '--help']; from tilesmith.cli.main import main; main()",
         "sys.argv = ['tilesmith', 'check', '--help']; from tilesmith.cli.main import main; main()",
         "sys.argv = ['tilesmith', 'lint', sys.argv[1]]; from tilesmith.cli.main import main; main()",

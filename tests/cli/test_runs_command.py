@@ -21,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run, one that was killed, one that is damaged."""
     parent = tmp_path_factory.mktemp("forged") / "runs"
     done = make_run(parent)
-    done.stand(Status.FINISHED, "done")
+    done.set_status(Status.FINISHED, "done")
     done.close()
     make_run(parent, EVENTS[:12], manifest("softmax", "2026-05-02T10:00:00+00:00", "playbook")).close()
     damaged = make_run(parent, (), manifest("relu", "2026-05-03T10:00:00+00:00"))
@@ -92,7 +92,7 @@ def test_where_runs_are_looked_for(folder: Path, tmp_path: Path) -> None:
     assert GRU in printed(run(elsewhere, "show", GRU, "--runs", folder))
 
 
-def test_show_tells_the_whole_story(folder: Path) -> None:
+def test_show_tells_the_whole_run(folder: Path) -> None:
     text = printed(run(folder, "show", "2026-05-01"))
     for told in (
         "NVIDIA GeForce RTX 4090, torch 2.6.0, triton 3.3.0, python 3.11",

@@ -1,4 +1,4 @@
-"""A run folder without what may differ between two runs of the same story: times and measured seconds."""
+"""A run folder without what may differ between two runs of the same script: times and measured seconds."""
 
 from __future__ import annotations
 

@@ -12,19 +12,19 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from marked_kernels import TASK, MarkedEvaluator, Onlooker
+from marked_kernels import TASK, MarkedEvaluator, RecordingObserver
 
-from tilesmith.authors.choosing import AuthorChoice, make_author
+from tilesmith.authors.author_choice import AuthorChoice, make_author
 from tilesmith.config import CheckConfig
-from tilesmith.forge.commission import Commission, begin, recommission
-from tilesmith.forge.dials import Dials
-from tilesmith.forge.running import run_forge
+from tilesmith.forge.run_specification import RunSpecification, begin_run, read_specification
+from tilesmith.forge.runner import run_forge
+from tilesmith.forge.settings import ForgeSettings
 from tilesmith.llm.prices import Price
 from tilesmith.llm.providers import OWN_KEY, Endpoint
 from tilesmith.records import Evaluation
 from tilesmith.runs import RunFolder
 
-DIALS = Dials(seeds=4, rounds=2, repairs=2, spare_repairs=1, patience=2, max_tokens=40_500, max_cost=50)
+SETTINGS = ForgeSettings(seeds=4, rounds=2, repairs=2, spare_repairs=1, patience=2, max_tokens=40_500, max_cost=50)
 """The tokens end it before the last stage."""
 
 
@@ -43,15 +43,15 @@ def opened(arguments: list[str]) -> RunFolder:
     task = runs.parent / "relu.py"
     task.write_text(TASK)
     author = AuthorChoice("llm", "a test", Endpoint("scripted", base_url, None, OWN_KEY), Price(1, 2))
-    return begin(Commission(task, author, CheckConfig(), DIALS), runs)
+    return begin_run(RunSpecification(task, author, CheckConfig(), SETTINGS), runs)
 
 
 def main() -> None:
     with contextlib.closing(opened(sys.argv[1:])) as run:
-        commission = recommission(run.path)
+        specification = read_specification(run.path)
         print(run.path, flush=True)
-        author = make_author(commission.author, lambda _: None)
-        run_forge(run, author, SlowEvaluator(), commission.dials, Onlooker())
+        author = make_author(specification.author, lambda _: None)
+        run_forge(run, author, SlowEvaluator(), specification.settings, RecordingObserver())
 
 
 if __name__ == "__main__":

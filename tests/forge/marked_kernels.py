@@ -12,26 +12,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tilesmith.authors.choosing import AuthorChoice
+from tilesmith.authors.author_choice import AuthorChoice
 from tilesmith.config import CheckConfig
 from tilesmith.errors import NotJudgedHere
-from tilesmith.forge.commission import Commission, begin
-from tilesmith.forge.dials import Dials
-from tilesmith.forge.running import run_forge
-from tilesmith.forge.workshop import Doing
+from tilesmith.forge.recorded_effects import Activity
+from tilesmith.forge.run_specification import RunSpecification, begin_run
+from tilesmith.forge.runner import run_forge
+from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import (
+    AuthorRequest,
     Evaluation,
     Event,
     Finding,
-    Finished,
+    FinishedEvent,
     Phase,
     Prompt,
     Quantiles,
     Reply,
-    Request,
     Severity,
     Speedup,
     Survey,
+    TaskProfile,
     Timing,
     Usage,
     Verdict,
@@ -63,7 +64,7 @@ def source(marks: str, name: str = "") -> str:
 
 def analysis(complexity: str = "low", fallback: str = "keep PyTorch's") -> str:
     return (
-        '{"bottleneck": "memory", "optimisation_method": "fuse", "modification_plan": "one kernel", '
+        '{"bottleneck": "memory", "optimization_method": "fuse", "modification_plan": "one kernel", '
         f'"expected_speedup": 1.5, "implementation_complexity": "{complexity}", "kernel_type": "gemm", '
         f'"fallback_strategy": "{fallback}"}}'
     )
@@ -74,10 +75,10 @@ class ListAuthor:
     """Answers the n-th request of a phase with the n-th reply; seeds by their number. Notes what it was asked."""
 
     replies: dict[str, Sequence[str | Reply | Exception]]
-    asked: list[Request] = field(default_factory=list)
+    asked: list[AuthorRequest] = field(default_factory=list)
     name: str = "list"
 
-    def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
         self.asked.append(request)
         phase = f"stage {request.stage}" if request.phase is Phase.STAGE else str(request.phase)
         first_seed = request.phase is Phase.SEED and request.complaint is None
@@ -100,7 +101,7 @@ class ListAuthor:
         return [f"{one.phase} {one.stage}" if one.stage else str(one.phase) for one in self.asked]
 
 
-def _same(one: Request, other: Request) -> bool:
+def _same(one: AuthorRequest, other: AuthorRequest) -> bool:
     return (one.phase, one.stage) == (other.phase, other.stage)
 
 
@@ -113,7 +114,7 @@ class MarkedEvaluator:
     timed: bool = True
 
     def survey(self) -> Survey:
-        return Survey("relu", TASK, "cuda", {"ops": {"aten.relu": 1}, "dtype": "float32"}, None, None, None)
+        return Survey("relu", TASK, "cuda", TaskProfile({"aten.relu": 1}, dtype="float32"), None, None, None)
 
     def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
         self.judged.append(kernel.name)
@@ -153,50 +154,50 @@ def _timing(score: float) -> Timing:
     return Timing("test", times, eager, None, None, {"candidate": times, "eager": eager}, speedup, speedup, 10)
 
 
-class Onlooker:
+class RecordingObserver:
     """Notes what it is told."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
 
-    def doing(self, doing: Doing) -> None:
+    def activity_changed(self, activity_changed: Activity) -> None:
         pass
 
-    def happened(self, event: Event) -> None:
+    def event_recorded(self, event: Event) -> None:
         self.events.append(event)
 
 
 @dataclass
-class Told:
+class ForgedRun:
     """A run that went to its end."""
 
     run: RunFolder
     author: ListAuthor
     evaluator: MarkedEvaluator
     events: list[Event]
-    finished: Finished
+    finished: FinishedEvent
 
     def of(self, kind: type) -> list:
         return [event for event in self.events if isinstance(event, kind)]
 
 
 @contextlib.contextmanager
-def new_run(folder: Path, dials: Dials) -> Iterator[RunFolder]:
+def new_run(folder: Path, settings: ForgeSettings) -> Iterator[RunFolder]:
     task = folder / "relu.py"
     task.write_text(TASK)
-    commission = Commission(task, AuthorChoice("playbook", "a test"), CheckConfig(), dials)
-    with contextlib.closing(begin(commission, folder / "runs")) as run:
+    specification = RunSpecification(task, AuthorChoice("playbook", "a test"), CheckConfig(), settings)
+    with contextlib.closing(begin_run(specification, folder / "runs")) as run:
         yield run
 
 
 def forged(
     folder: Path,
     replies: dict[str, Sequence[str | Reply | Exception]],
-    dials: Dials,
+    settings: ForgeSettings,
     evaluator: MarkedEvaluator | None = None,
-) -> Told:
+) -> ForgedRun:
     """A whole run over scripted replies."""
-    author, evaluator, onlooker = ListAuthor(replies), evaluator or MarkedEvaluator(), Onlooker()
-    with new_run(folder, dials) as run:
-        finished = run_forge(run, author, evaluator, dials, onlooker)
-    return Told(run, author, evaluator, onlooker.events, finished)
+    author, evaluator, observer = ListAuthor(replies), evaluator or MarkedEvaluator(), RecordingObserver()
+    with new_run(folder, settings) as run:
+        finished = run_forge(run, author, evaluator, settings, observer)
+    return ForgedRun(run, author, evaluator, observer.events, finished)

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from folders import calls_on_disk, only_run, snapshot, verdicts_on_disk
 from marked_kernels import analysis, kernel
+from script import Script
+from scripted_run import CANARY, SCRIPTED_RUNS, environment, forge_command
 from scripted_server import Entry, ScriptedServer
-from scripting import Script
-from telling import CANARY, STORIES, environment, forge_command
 
 from tilesmith.runs.manifest import read_manifest
 
@@ -29,14 +29,14 @@ REPLIES = {
     "seed-4": kernel("not judged here", "n"),
     "repair-1": kernel("passed 0.2", "d"),
     "revise-1": kernel("passed 0.5", "e"),
-    "analyse-1": analysis("high"),
-    "optimise-1": kernel("wrong_values", "f"),
+    "analyze-1": analysis("high"),
+    "optimize-1": kernel("wrong_values", "f"),
     "repair-2": kernel("wrong_values", "g"),
     "repair-3": kernel("inaccurate", "h"),
-    "optimise-2": kernel("passed 0.9", "i"),
-    "analyse-2": "no JSON",
-    "analyse-2-again": analysis("low"),
-    "optimise-3": kernel("passed 1.4", "j"),
+    "optimize-2": kernel("passed 0.9", "i"),
+    "analyze-2": "no JSON",
+    "analyze-2-again": analysis("low"),
+    "optimize-3": kernel("passed 1.4", "j"),
     "stage-grid-1": kernel("passed 1.6", "k"),
     "stage-block-1": kernel("wrong_values", "l"),
     "repair-4": kernel("passed 1.5", "m"),
@@ -44,19 +44,19 @@ REPLIES = {
 
 
 @pytest.fixture(scope="module")
-def story(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("story")
+def replies(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("script")
     for name, text in REPLIES.items():
         (folder / f"{name}.md").write_text(text)
     return folder
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(story: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+def uninterrupted(replies: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """A run left alone, and the seconds it took."""
     runs = tmp_path_factory.mktemp("alone") / "runs"
     began = time.monotonic()
-    with ScriptedServer(Script(story)) as server:
+    with ScriptedServer(Script(replies)) as server:
         subprocess.run([*PROGRAM, str(runs), server.base_url], check=True, env=environment())
         assert {entry.reply for entry in server.log} == set(REPLIES)
     folder = only_run(runs)
@@ -65,7 +65,7 @@ def uninterrupted(story: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
 
 @pytest.mark.parametrize("chance", range(5))
 def test_ten_kills_and_the_run_ends_the_same(
-    story: Path, uninterrupted: tuple[Path, float], tmp_path: Path, chance: int
+    replies: Path, uninterrupted: tuple[Path, float], tmp_path: Path, chance: int
 ) -> None:
     alone, seconds = uninterrupted
     dice, kills, tales = random.Random(chance), 0, 0
@@ -73,7 +73,7 @@ def test_ten_kills_and_the_run_ends_the_same(
         tales += 1
         runs = tmp_path / str(tales) / "runs"
         runs.parent.mkdir()
-        with ScriptedServer(Script(story)) as server:
+        with ScriptedServer(Script(replies)) as server:
             commands = _begin_then_resume([*PROGRAM, str(runs), server.base_url], [*PROGRAM, "--resume"], runs)
             moments = _killed_at_random(commands, runs, dice, seconds)
             _assert_nothing_on_disk_was_asked_again(moments, server)
@@ -87,10 +87,10 @@ def test_the_real_command_killed_and_resumed(tmp_path: Path) -> None:
     """With the real judge; a verdict on disk is not given again."""
     name, dice = "winograd_falls_back", random.Random(7)
     runs = tmp_path / "runs"
-    with ScriptedServer(Script(STORIES / name, key=CANARY)) as server:
-        begin = forge_command(name, server.base_url, runs, "--no-confirm")
+    with ScriptedServer(Script(SCRIPTED_RUNS / name, key=CANARY)) as server:
+        begin_run = forge_command(name, server.base_url, runs, "--no-confirm")
         resume = [sys.executable, "-m", "tilesmith", "forge", "--json", "--runs", str(runs), "--resume"]
-        moments = _killed_at_random(_begin_then_resume(begin, resume, runs), runs, dice, 20.0)
+        moments = _killed_at_random(_begin_then_resume(begin_run, resume, runs), runs, dice, 20.0)
         _assert_nothing_on_disk_was_asked_again(moments, server)
     folder = only_run(runs)
     assert read_manifest(folder).status == "finished"
@@ -100,24 +100,24 @@ def test_the_real_command_killed_and_resumed(tmp_path: Path) -> None:
     assert moments, "it was killed at least once"
 
 
-def _begin_then_resume(begin: list[str], resume: list[str], runs: Path) -> Iterator[list[str]]:
+def _begin_then_resume(begin_run: list[str], resume: list[str], runs: Path) -> Iterator[list[str]]:
     """A kill before there is a run leaves nothing to resume."""
     while True:
         folders = [one for one in runs.iterdir() if (one / "run.json").exists()] if runs.exists() else []
-        yield [*resume, str(folders[0])] if folders else begin
+        yield [*resume, str(folders[0])] if folders else begin_run
 
 
 MOST_KILLS = 6
 """Of one run; then it is left alone, so that it ends on a slow machine too."""
-Moment = tuple[float, set[str]]
+ProgressSnapshot = tuple[float, set[str]]
 """When a kill came, and which replies were on disk by then."""
 
 
 def _killed_at_random(
     commands: Iterator[list[str]], runs: Path, dice: random.Random, seconds: float
-) -> list[Moment]:
+) -> list[ProgressSnapshot]:
     """Start, kill, start again, until it ends by itself."""
-    moments: list[Moment] = []
+    moments: list[ProgressSnapshot] = []
     for command in commands:
         process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment(), start_new_session=True
@@ -136,7 +136,7 @@ def _killed_at_random(
     raise AssertionError("unreachable")
 
 
-def _assert_nothing_on_disk_was_asked_again(moments: list[Moment], server: ScriptedServer) -> None:
+def _assert_nothing_on_disk_was_asked_again(moments: list[ProgressSnapshot], server: ScriptedServer) -> None:
     log: list[Entry] = server.log
     for when, on_disk in moments:
         again = [entry.reply for entry in log if entry.time > when and entry.sha256 in on_disk]

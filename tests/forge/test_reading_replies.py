@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilesmith.forge.replies import UnusableReply, analysis_in, kernel_in
+from tilesmith.forge.replies import UnusableReply, extract_analysis, extract_kernel
 from tilesmith.records import COMPLEXITIES, Analysis
 
 KERNEL = """\
@@ -102,32 +102,32 @@ WRAPPED = {
 
 @pytest.mark.parametrize("reply", [pytest.param(text, id=name) for name, text in WRAPPED.items()])
 def test_the_kernel_is_found(reply: str) -> None:
-    assert same(kernel_in(reply))
+    assert same(extract_kernel(reply))
 
 
 def test_a_fence_inside_a_docstring_does_not_end_the_code() -> None:
-    found = kernel_in(fenced('"""Use:\n```\nModelNew()\n```\n"""\n' + KERNEL))
+    found = extract_kernel(fenced('"""Use:\n```\nModelNew()\n```\n"""\n' + KERNEL))
     assert same(found.partition('"""\n')[2])
 
 
 def test_entities_that_are_python_by_chance_are_meant_as_entities() -> None:
     code = "n = 3\ni = 2\ninside = i &lt; n\nclass ModelNew:\n    pass\n"
-    assert "inside = i < n" in kernel_in(fenced(code))
+    assert "inside = i < n" in extract_kernel(fenced(code))
 
 
 def test_entities_in_strings_are_left_alone() -> None:
     code = 'html = "&lt;b&gt;"\nclass ModelNew:\n    pass\n'
-    assert kernel_in(fenced(code)) == code
+    assert extract_kernel(fenced(code)) == code
 
 
 def test_a_block_that_is_no_python_is_left_to_the_judge() -> None:
     broken = KERNEL.replace("def forward(self, x):", "def forward(self, x)")
-    assert kernel_in(fenced(broken)) == broken
+    assert extract_kernel(fenced(broken)) == broken
 
 
 def test_a_kernel_is_not_joined_with_what_it_does_not_need() -> None:
     other = "def unrelated(x):\n    return x\n"
-    assert "unrelated" not in kernel_in(fenced(other) + fenced(KERNEL))
+    assert "unrelated" not in extract_kernel(fenced(other) + fenced(KERNEL))
 
 
 REFUSED = {
@@ -151,14 +151,14 @@ REFUSED = {
 @pytest.mark.parametrize(("reply", "why"), REFUSED.values(), ids=REFUSED)
 def test_what_holds_no_kernel_is_refused(reply: str, why: str) -> None:
     with pytest.raises(UnusableReply, match=why) as caught:
-        kernel_in(reply)
+        extract_kernel(reply)
     assert str(caught.value) == caught.value.problem
     assert "\n" not in caught.value.problem
 
 
 FIELDS = {
     "bottleneck": "6150 launches",
-    "optimisation_method": "one persistent kernel",
+    "optimization_method": "one persistent kernel",
     "modification_plan": "move the loop inside",
     "expected_speedup": 8.5,
     "implementation_complexity": "persistent",
@@ -177,7 +177,7 @@ ANALYSIS = Analysis(
 TEXT = json.dumps(FIELDS, indent=2)
 RENAMED = {
     "Bottleneck": FIELDS["bottleneck"],
-    "optimisation method": FIELDS["optimisation_method"],
+    "optimization method": FIELDS["optimization_method"],
     "Modification-Plan": FIELDS["modification_plan"],
     "expectedSpeedup": "8.5x",
     "Implementation Complexity": "Persistent.",
@@ -194,7 +194,7 @@ OBJECTS = {
     "single quotes": str(FIELDS),
     "comments": TEXT.replace("{", "{ // analysis", 1).replace("8.5,", "8.5, # a guess\n /* really */"),
     "no quotes around keys": TEXT.replace('"bottleneck"', "bottleneck").replace('"kernel_type"', "kernel_type"),
-    "American": TEXT.replace("optimisation_method", "Optimization_Method"),
+    "British": TEXT.replace("optimization_method", "Optimisation_Method"),
     "renamed": json.dumps(RENAMED),
     "wrapped": json.dumps({"analysis": FIELDS}),
     "in a list": json.dumps([FIELDS]),
@@ -209,16 +209,18 @@ OBJECTS = {
 
 @pytest.mark.parametrize("reply", [pytest.param(text, id=name) for name, text in OBJECTS.items()])
 def test_the_analysis_is_found(reply: str) -> None:
-    assert analysis_in(reply) == ANALYSIS
+    assert extract_analysis(reply) == ANALYSIS
 
 
 def test_quotes_and_lines_inside_a_value() -> None:
     text = TEXT.replace("6150 launches", 'the "hot" loop\nof 512 steps')
-    assert analysis_in(text).bottleneck == 'the "hot" loop\nof 512 steps'
+    assert extract_analysis(text).bottleneck == 'the "hot" loop\nof 512 steps'
 
 
 def test_a_plan_in_steps_becomes_lines() -> None:
-    assert analysis_in(json.dumps({**FIELDS, "modification_plan": ["tile", "fuse"]})).plan == "1. tile\n2. fuse"
+    assert (
+        extract_analysis(json.dumps({**FIELDS, "modification_plan": ["tile", "fuse"]})).plan == "1. tile\n2. fuse"
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,7 +229,9 @@ def test_a_plan_in_steps_becomes_lines() -> None:
      ("about 3 times faster", 3.0), (0.9, 0.9), (None, None)],
 )  # fmt: skip
 def test_speedups_as_models_write_them(said: object, meant: float | None) -> None:
-    assert analysis_in(json.dumps({**FIELDS, "expected_speedup": said})).expected_speedup == pytest.approx(meant)
+    assert extract_analysis(json.dumps({**FIELDS, "expected_speedup": said})).expected_speedup == pytest.approx(
+        meant
+    )
 
 
 @pytest.mark.parametrize(
@@ -236,7 +240,7 @@ def test_speedups_as_models_write_them(said: object, meant: float | None) -> Non
      ("moderate", "medium"), ("simple", "low")],
 )  # fmt: skip
 def test_complexities_as_models_write_them(said: str, meant: str) -> None:
-    assert analysis_in(json.dumps({**FIELDS, "implementation_complexity": said})).complexity == meant
+    assert extract_analysis(json.dumps({**FIELDS, "implementation_complexity": said})).complexity == meant
 
 
 WRONG = {
@@ -260,7 +264,7 @@ WRONG = {
 @pytest.mark.parametrize(("reply", "why"), WRONG.values(), ids=WRONG)
 def test_a_wrong_analysis_is_refused_by_field(reply: str, why: str) -> None:
     with pytest.raises(UnusableReply, match=why) as caught:
-        analysis_in(reply)
+        extract_analysis(reply)
     assert "\n" not in caught.value.problem
 
 
@@ -299,9 +303,9 @@ HOSTILE = {
 def test_a_hostile_megabyte_is_answered(reply: str) -> None:
     """Each takes tenths of a second; a reading whose cost grows with the square would not come back for hours."""
     with suppress(UnusableReply):
-        kernel_in(reply)
+        extract_kernel(reply)
     with suppress(UnusableReply):
-        analysis_in(reply)
+        extract_analysis(reply)
 
 
 PARTS = st.sampled_from(
@@ -316,6 +320,6 @@ PARTS = st.sampled_from(
 @given(st.lists(PARTS | st.text(max_size=20), max_size=30).map("".join))
 def test_any_text_is_answered_or_refused(text: str) -> None:
     with suppress(UnusableReply):
-        assert "ModelNew" in kernel_in(text)
+        assert "ModelNew" in extract_kernel(text)
     with suppress(UnusableReply):
-        assert analysis_in(text).complexity in COMPLEXITIES
+        assert extract_analysis(text).complexity in COMPLEXITIES

@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 from folders import snapshot
-from marked_kernels import MarkedEvaluator, Onlooker, analysis, forged, kernel, new_run
+from marked_kernels import MarkedEvaluator, RecordingObserver, analysis, forged, kernel, new_run
 
 from tilesmith.authors.replay import ReplayAuthor
 from tilesmith.errors import AuthorError, RunError
-from tilesmith.forge.dials import Dials
-from tilesmith.forge.running import run_forge
+from tilesmith.forge.runner import run_forge
+from tilesmith.forge.settings import ForgeSettings
 from tilesmith.runs import RunFolder
 
-DIALS = Dials(seeds=2, rounds=1, repairs=1)
+SETTINGS = ForgeSettings(seeds=2, rounds=1, repairs=1)
 REPLIES = {
     "seed": [kernel("passed 0.4", "a"), kernel("passed 0.6", "b")],
-    "analyse": [analysis("high")],
-    "optimise": [kernel("wrong_values", "c"), kernel("passed 1.4", "d")],
+    "analyze": [analysis("high")],
+    "optimize": [kernel("wrong_values", "c"), kernel("passed 1.4", "d")],
     "repair": [kernel("wrong_values", "e")],
     "stage grid": [kernel("passed 1.6", "f")],
     "stage block": ["no kernel", "nor here"],
@@ -34,18 +34,18 @@ def replaying(recorded: Path, told: list[str] | None = None) -> ReplayAuthor:
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> Path:
-    return forged(tmp_path, REPLIES, DIALS).run.path
+    return forged(tmp_path, REPLIES, SETTINGS).run.path
 
 
-def replayed(recorded: Path, folder: Path, evaluator: MarkedEvaluator) -> Path:
+def as_replay(recorded: Path, folder: Path, evaluator: MarkedEvaluator) -> Path:
     folder.mkdir()
-    with new_run(folder, DIALS) as run:
-        run_forge(run, replaying(recorded), evaluator, DIALS, Onlooker())
+    with new_run(folder, SETTINGS) as run:
+        run_forge(run, replaying(recorded), evaluator, SETTINGS, RecordingObserver())
     return run.path
 
 
 def test_the_replayed_folder_is_the_recorded_one(recorded: Path, tmp_path: Path) -> None:
-    assert snapshot(replayed(recorded, tmp_path / "again", MarkedEvaluator())) == snapshot(recorded)
+    assert snapshot(as_replay(recorded, tmp_path / "again", MarkedEvaluator())) == snapshot(recorded)
     for name in ("kernels", "llm"):
         for file in (recorded / name).iterdir():
             twin = next((tmp_path / "again").rglob(f"{name}/{file.name}"))
@@ -58,7 +58,7 @@ def test_a_replay_whose_verdicts_differ_says_so(recorded: Path, tmp_path: Path) 
             return super()._evaluation("wrong_values")
 
     with pytest.raises(AuthorError, match=r"has no answer to request 3 \(repair\)"):
-        replayed(recorded, tmp_path / "again", Strict())
+        as_replay(recorded, tmp_path / "again", Strict())
 
 
 def test_a_prompt_that_is_worded_otherwise_is_told(recorded: Path, tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_a_prompt_that_is_worded_otherwise_is_told(recorded: Path, tmp_path: Pat
 
     told: list[str] = []
     (tmp_path / "again").mkdir()
-    with new_run(tmp_path / "again", DIALS) as run:
-        run_forge(run, replaying(recorded, told), Slower(), DIALS, Onlooker())
+    with new_run(tmp_path / "again", SETTINGS) as run:
+        run_forge(run, replaying(recorded, told), Slower(), SETTINGS, RecordingObserver())
     assert told[0] == f"request 3 is worded differently than in {recorded.name}"
 
 
@@ -82,7 +82,7 @@ def test_resuming_a_finished_run_asks_and_judges_nothing(recorded: Path) -> None
     before = snapshot(recorded)
     evaluator = MarkedEvaluator()
     with contextlib.closing(RunFolder(recorded)) as run:
-        finished = run_forge(run, replaying(recorded), evaluator, DIALS, Onlooker())
+        finished = run_forge(run, replaying(recorded), evaluator, SETTINGS, RecordingObserver())
     assert evaluator.judged == []
     assert finished.score == 1.6
     assert snapshot(recorded) == before
@@ -92,6 +92,6 @@ def test_events_are_appended_never_rewritten(recorded: Path) -> None:
     journal = recorded / "events.jsonl"
     before = journal.read_bytes()
     with contextlib.closing(RunFolder(recorded)) as run:
-        run_forge(run, replaying(recorded), MarkedEvaluator(), DIALS, Onlooker())
+        run_forge(run, replaying(recorded), MarkedEvaluator(), SETTINGS, RecordingObserver())
     assert journal.read_bytes() == before
     assert [json.loads(line)["event"] for line in before.splitlines()][-1] == "finished"

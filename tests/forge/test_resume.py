@@ -9,27 +9,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from marked_kernels import ListAuthor, MarkedEvaluator, Onlooker, analysis, forged, kernel, new_run
+from marked_kernels import ListAuthor, MarkedEvaluator, RecordingObserver, analysis, forged, kernel, new_run
 
 from tilesmith.errors import MachineError, RunError
-from tilesmith.forge.dials import Dials
-from tilesmith.forge.running import run_forge
-from tilesmith.records import Called, Evaluation, Prompt, Reply, Request
+from tilesmith.forge.runner import run_forge
+from tilesmith.forge.settings import ForgeSettings
+from tilesmith.records import AuthorRequest, CallEvent, Evaluation, Prompt, Reply
 from tilesmith.runs import RunFolder
 from tilesmith.runs.journal import read_events
 
-DIALS = Dials(seeds=2, rounds=1, stages="none", repairs=1)
+SETTINGS = ForgeSettings(seeds=2, rounds=1, stages="none", repairs=1)
 REPLIES = {
     "seed": [kernel("not judged here", "a"), kernel("passed 0.6", "b")],
-    "analyse": [analysis()],
-    "optimise": [kernel("passed 1.4", "c")],
+    "analyze": [analysis()],
+    "optimize": [kernel("passed 1.4", "c")],
 }
 
 
 def resumed(folder: Path, evaluator: MarkedEvaluator | None = None) -> MarkedEvaluator:
     evaluator = evaluator or MarkedEvaluator()
     with contextlib.closing(RunFolder(folder)) as run:
-        run_forge(run, ListAuthor({}), evaluator, DIALS, Onlooker())
+        run_forge(run, ListAuthor({}), evaluator, SETTINGS, RecordingObserver())
     return evaluator
 
 
@@ -42,7 +42,7 @@ def rewrite(folder: Path, change: Callable[[dict], None]) -> None:
 
 
 def test_a_kernel_that_could_not_be_judged_is_not_tried_again(tmp_path: Path) -> None:
-    told = forged(tmp_path, REPLIES, DIALS)
+    told = forged(tmp_path, REPLIES, SETTINGS)
 
     class CanNow(MarkedEvaluator):
         def _evaluation(self, marks: str) -> Evaluation:
@@ -52,7 +52,7 @@ def test_a_kernel_that_could_not_be_judged_is_not_tried_again(tmp_path: Path) ->
 
 
 def test_a_verdict_belongs_to_its_source(tmp_path: Path) -> None:
-    folder = forged(tmp_path, REPLIES, DIALS).run.path
+    folder = forged(tmp_path, REPLIES, SETTINGS).run.path
 
     def change(event: dict) -> None:
         if event["event"] == "call" and event["number"] == 2:
@@ -64,7 +64,7 @@ def test_a_verdict_belongs_to_its_source(tmp_path: Path) -> None:
 
 
 def test_a_reply_belongs_to_its_phase(tmp_path: Path) -> None:
-    folder = forged(tmp_path, REPLIES, DIALS).run.path
+    folder = forged(tmp_path, REPLIES, SETTINGS).run.path
 
     def change(event: dict) -> None:
         if event["event"] == "call" and event["number"] == 3:
@@ -80,7 +80,7 @@ def test_replies_under_way_are_kept_when_the_machine_fails(tmp_path: Path) -> No
     failing = threading.Event()
 
     class SlowSecond(ListAuthor):
-        def answer(self, request: Request, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+        def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
             if request.seed == 2:
                 failing.wait(10)
             return super().answer(request, prompt, heard)
@@ -91,26 +91,26 @@ def test_replies_under_way_are_kept_when_the_machine_fails(tmp_path: Path) -> No
             raise MachineError("the GPU fell off the bus")
 
     author = SlowSecond({"seed": [kernel("passed 1.0", "a"), kernel("passed 2.0", "b")]})
-    with new_run(tmp_path, DIALS) as run, pytest.raises(MachineError):
-        run_forge(run, author, Broken(), DIALS, Onlooker())
-    calls = [event.number for event in read_events(run.path / "events.jsonl") if isinstance(event, Called)]
+    with new_run(tmp_path, SETTINGS) as run, pytest.raises(MachineError):
+        run_forge(run, author, Broken(), SETTINGS, RecordingObserver())
+    calls = [event.number for event in read_events(run.path / "events.jsonl") if isinstance(event, CallEvent)]
     assert sorted(calls) == [1, 2]
 
 
 def test_best_is_not_turned_back(tmp_path: Path) -> None:
     """A resume that breaks down at once leaves best.py as good as it was."""
-    replies = {"seed": [kernel("passed 0.5", "a"), kernel("passed 2.0", "b")], "analyse": [MachineError("no")]}
-    with new_run(tmp_path, DIALS) as run, pytest.raises(MachineError):
-        run_forge(run, ListAuthor(replies), MarkedEvaluator(), DIALS, Onlooker())
+    replies = {"seed": [kernel("passed 0.5", "a"), kernel("passed 2.0", "b")], "analyze": [MachineError("no")]}
+    with new_run(tmp_path, SETTINGS) as run, pytest.raises(MachineError):
+        run_forge(run, ListAuthor(replies), MarkedEvaluator(), SETTINGS, RecordingObserver())
     before = (run.path / "best.py").read_text()
     assert "# b" in before
 
     seen: set[str] = set()
 
-    class Watching(Onlooker):
-        def happened(self, event: object) -> None:
+    class Watching(RecordingObserver):
+        def event_recorded(self, event: object) -> None:
             seen.add((run.path / "best.py").read_text())
 
     with contextlib.closing(RunFolder(run.path)) as again, pytest.raises(MachineError):
-        run_forge(again, ListAuthor(replies), MarkedEvaluator(), DIALS, Watching())
+        run_forge(again, ListAuthor(replies), MarkedEvaluator(), SETTINGS, Watching())
     assert seen == {before}

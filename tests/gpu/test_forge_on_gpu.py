@@ -1,4 +1,4 @@
-"""Whole runs with real timing: the playbook's, and stories told by the scripted server."""
+"""Whole runs with real timing: the playbook's, and scripted ones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import pytest
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "forge"), str(TESTS / "llm")]
 
-from telling import tell  # noqa: E402
+from scripted_run import run_script  # noqa: E402
 
-from tilesmith.records import Attempted, Confirmed  # noqa: E402
+from tilesmith.records import AttemptEvent, ConfirmationEvent  # noqa: E402
 from tilesmith.runs.journal import read_events  # noqa: E402
 
 pytestmark = pytest.mark.gpu
@@ -32,9 +32,11 @@ def test_the_playbook_forges_a_kernel_and_times_it(tmp_path: Path, name: str) ->
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     events = read_events(Path(document["run"]) / "events.jsonl")
-    scores = [one.attempt.score for one in events if isinstance(one, Attempted) and one.attempt.evaluation.passed]
+    scores = [
+        one.attempt.score for one in events if isinstance(one, AttemptEvent) and one.attempt.evaluation.passed
+    ]
     assert all(score is not None and score > 0 for score in scores)
-    confirmed = next(one for one in events if isinstance(one, Confirmed))
+    confirmed = next(one for one in events if isinstance(one, ConfirmationEvent))
     assert document["score"] == confirmed.score
     assert document["faster"] in (True, False)
     first_line = Path(document["best_path"]).read_text().splitlines()[0]
@@ -43,17 +45,17 @@ def test_the_playbook_forges_a_kernel_and_times_it(tmp_path: Path, name: str) ->
 
 @needs_sdk
 def test_what_is_slower_is_dropped_by_the_clock(tmp_path: Path) -> None:
-    telling = tell("stage_makes_it_worse", tmp_path, ("--device", "cuda", "--no-confirm", "--timing-s", "1"))
-    assert telling.code == 0, telling.stderr
-    kept = [one.score for one in telling.attempts if one.kept]
+    run = run_script("stage_makes_it_worse", tmp_path, ("--device", "cuda", "--no-confirm", "--timing-s", "1"))
+    assert run.code == 0, run.stderr
+    kept = [one.score for one in run.attempts if one.kept]
     assert kept == sorted(kept), "the best only gets better"
-    assert not telling.attempt_of("stage-block-1").kept
+    assert not run.attempt_of("stage-block-1").kept
 
 
 @needs_sdk
 def test_the_rescue_by_analysis_shows_in_the_score(tmp_path: Path) -> None:
-    telling = tell("gru_rescued_by_analysis", tmp_path, ("--device", "cuda", "--no-confirm", "--timing-s", "1"))
-    assert telling.code == 0, telling.stderr
-    seed, rescued = telling.attempt_of("seed-1"), telling.attempt_of("repair-2")
+    run = run_script("gru_rescued_by_analysis", tmp_path, ("--device", "cuda", "--no-confirm", "--timing-s", "1"))
+    assert run.code == 0, run.stderr
+    seed, rescued = run.attempt_of("seed-1"), run.attempt_of("repair-2")
     assert rescued.score > 2 * seed.score
-    assert telling.document["best"] == rescued.candidate.number
+    assert run.document["best"] == rescued.candidate.number

@@ -30,7 +30,7 @@ def test_a_passing_kernel_is_timed_against_every_baseline(gpu_judge: Judge, fixt
     assert timing.candidate_ms.p20 <= timing.candidate_ms.p50 <= timing.candidate_ms.p80
     assert timing.call_ms["candidate"].p50 > 0
     assert evaluation.roofline is not None
-    assert timing.candidate_ms.p50 > 0.5 * evaluation.roofline["memory_ms"]
+    assert timing.candidate_ms.p50 > 0.5 * evaluation.roofline.memory_ms
     assert evaluation.triton_time_share is not None
     assert evaluation.triton_time_share > 0.9
 

@@ -8,8 +8,8 @@ from typing import Any
 from scripted_server import ScriptedServer
 
 from tilesmith.llm.client import Client
-from tilesmith.llm.patience import Limits, Patience
 from tilesmith.llm.providers import OWN_KEY, Endpoint
+from tilesmith.llm.retry import CallLimits, RetryPolicy
 from tilesmith.records import Prompt, Reply
 
 CANARY = "sk-canary-0123456789abcdef"
@@ -22,16 +22,16 @@ class Caller:
     """A client, what it waited for, and what it heard."""
 
     server: ScriptedServer
-    limits: Limits = Limits(idle_timeout_s=5, call_timeout_s=20)  # noqa: RUF009 - frozen
-    patience: dict[str, Any] = field(default_factory=dict)
+    limits: CallLimits = CallLimits(idle_timeout_s=5, call_timeout_s=20)  # noqa: RUF009 - frozen
+    policy: dict[str, Any] = field(default_factory=dict)
     waits: list[float] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
-    heard: list[int] = field(default_factory=list)
+    progress: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        calm = {"sleep": self.waits.append, "now": lambda: NOON, "tell": self.told.append, "chance": lambda: 1.0}
+        calm = {"sleep": self.waits.append, "now": lambda: NOON, "notify": self.told.append, "chance": lambda: 1.0}
         endpoint = Endpoint("scripted-1", self.server.base_url, None, OWN_KEY)
-        self.client = Client(endpoint, Patience(**{**calm, **self.patience}), {OWN_KEY: CANARY})
+        self.client = Client(endpoint, RetryPolicy(**{**calm, **self.policy}), {OWN_KEY: CANARY})
 
     def call(self, prompt: Prompt = PROMPT) -> Reply:
-        return self.client.complete(prompt, self.limits, self.heard.append)
+        return self.client.complete(prompt, self.limits, self.progress.append)

@@ -8,24 +8,30 @@ from pathlib import Path
 from tilesmith.records import (
     Analysis,
     Attempt,
+    AuthorRequest,
     Candidate,
     Evaluation,
     Finding,
+    GpuPeaks,
+    Graph,
     KernelResources,
     OutputErrors,
     Phase,
     Quantiles,
-    Request,
+    Roofline,
     Severity,
     Speedup,
     Survey,
+    TaskProfile,
     Timing,
     Verdict,
+    from_json,
 )
+from tilesmith.records.graph import Input
 from tilesmith.tasks.gpus import GPUS
 
 ROOT = Path(__file__).parents[2]
-H200 = asdict(next(gpu for gpu in GPUS if gpu.name == "H200"))
+H200 = from_json(GpuPeaks, asdict(next(gpu for gpu in GPUS if gpu.name == "H200")))
 ENVIRONMENT = {"torch": "2.11.0", "triton": "3.6.0"}
 
 KERNEL = """\
@@ -70,28 +76,28 @@ def softmax_survey(device: str = "cuda") -> Survey:
         task="softmax",
         source=(ROOT / "examples/softmax.py").read_text(),
         device=device,
-        profile={
-            "ops": {"aten._softmax": 1},
-            "bytes_moved": 262_144_000,
-            "input_bytes": 131_072_000,
-            "parameter_bytes": 0,
-            "output_bytes": 131_072_000,
-            "flops": 32_768_000,
-            "tensor_flops": 0,
-            "dtype": "float32",
-            "reason": None,
-        },
+        profile=TaskProfile(
+            ops={"aten._softmax": 1},
+            bytes_moved=262_144_000,
+            input_bytes=131_072_000,
+            parameter_bytes=0,
+            output_bytes=131_072_000,
+            flops=32_768_000,
+            tensor_flops=0,
+            dtype="float32",
+            reason=None,
+        ),
         gpu=H200,
-        roofline={
-            "memory_ms": 0.0546133,
-            "compute_ms": 0.00048981,
-            "floor_ms": 0.0546133,
-            "bound": "memory",
-            "gpu": "H200",
-            "bytes_moved": 262_144_000,
-            "flops": 32_768_000,
-        },
-        graph={"inputs": [{"name": "x", "shape": [4096, 8000], "dtype": "float32"}]},
+        roofline=Roofline(
+            memory_ms=0.0546133,
+            compute_ms=0.00048981,
+            floor_ms=0.0546133,
+            bound="memory",
+            gpu="H200",
+            bytes_moved=262_144_000,
+            flops=32_768_000,
+        ),
+        graph=Graph((Input("x", "x", (), (4096, 8000), (8000, 1), "float32"),), (), (), {"node": "x"}),
         environment=ENVIRONMENT,
     )
 
@@ -101,36 +107,36 @@ def gru_survey() -> Survey:
         task="gru",
         source=(ROOT / "examples/gru.py").read_text(),
         device="cuda",
-        profile={
-            "ops": {"aten.gru": 1},
-            "bytes_moved": 17_006_592,
-            "input_bytes": 2_682_880,
-            "parameter_bytes": 9_080_832,
-            "output_bytes": 5_242_880,
-            "flops": 23_231_201_280,
-            "tensor_flops": 23_152_558_080,
-            "dtype": "float32",
-            "reason": None,
-        },
+        profile=TaskProfile(
+            ops={"aten.gru": 1},
+            bytes_moved=17_006_592,
+            input_bytes=2_682_880,
+            parameter_bytes=9_080_832,
+            output_bytes=5_242_880,
+            flops=23_231_201_280,
+            tensor_flops=23_152_558_080,
+            dtype="float32",
+            reason=None,
+        ),
         gpu=H200,
-        roofline={"memory_ms": 0.00354304, "compute_ms": 0.0468012, "floor_ms": 0.0468012, "bound": "compute"},
+        roofline=Roofline(memory_ms=0.00354304, compute_ms=0.0468012, floor_ms=0.0468012, bound="compute"),
         graph=None,
         environment=ENVIRONMENT,
     )
 
 
 def vgg_survey() -> Survey:
-    profile = {
-        "ops": {"aten.relu": 15, "aten.convolution": 13, "aten.max_pool2d_with_indices": 5, "aten.addmm": 3},
-        "bytes_moved": 559_491_296,
-        "input_bytes": 6_021_120,
-        "parameter_bytes": 553_430_176,
-        "output_bytes": 40_000,
-        "flops": 309_602_058_240,
-        "tensor_flops": 309_405_286_400,
-        "dtype": "float32",
-        "reason": None,
-    }
+    profile = TaskProfile(
+        ops={"aten.relu": 15, "aten.convolution": 13, "aten.max_pool2d_with_indices": 5, "aten.addmm": 3},
+        bytes_moved=559_491_296,
+        input_bytes=6_021_120,
+        parameter_bytes=553_430_176,
+        output_bytes=40_000,
+        flops=309_602_058_240,
+        tensor_flops=309_405_286_400,
+        dtype="float32",
+        reason=None,
+    )
     source = (ROOT / "examples/vgg16.py").read_text()
     return Survey("vgg16", source, "cuda", profile, H200, None, None, ENVIRONMENT)
 
@@ -138,7 +144,7 @@ def vgg_survey() -> Survey:
 def untraced_survey() -> Survey:
     """A task nothing could be found out about, on a machine without a GPU in the table."""
     source = "from torch import nn\n\n\nclass Model(nn.Module):\n    def forward(self, x):\n        return x + 1\n"
-    return Survey("mystery", source, "cpu", {}, None, None, None)
+    return Survey("mystery", source, "cpu", TaskProfile(), None, None, None)
 
 
 TIMING = Timing(
@@ -228,32 +234,32 @@ def attempt(evaluation: Evaluation, number: int = 3, source: str = KERNEL, phase
     )
 
 
-def requests() -> dict[str, Request]:
+def requests() -> dict[str, AuthorRequest]:
     softmax, gru = softmax_survey(), gru_survey()
     timed = attempt(TIMED)
-    idea = attempt(INACCURATE, 2, phase=Phase.OPTIMISE)
-    optimise = Request(5, Phase.OPTIMISE, softmax, base=timed, analysis=PLAN, history=(idea,))
-    stage = Request(9, Phase.STAGE, softmax, base=timed, stage="block")
+    idea = attempt(INACCURATE, 2, phase=Phase.OPTIMIZE)
+    optimize = AuthorRequest(5, Phase.OPTIMIZE, softmax, base=timed, analysis=PLAN, history=(idea,))
+    stage = AuthorRequest(9, Phase.STAGE, softmax, base=timed, stage="block")
     looped = attempt(HOST_LOOPED, source=HOST_LOOP)
     misplaced = attempt(WRONG_GRID)
     return {
-        "stage_wrong_grid": Request(
+        "stage_wrong_grid": AuthorRequest(
             9, Phase.STAGE, gru, base=misplaced, stage="grid", lessons=("grid-batch-only",)
         ),
-        "seed": Request(1, Phase.SEED, softmax, seed=1, seeds=3),
-        "seed_recurrent": Request(2, Phase.SEED, gru, seed=3, seeds=3),
-        "seed_convolution": Request(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),
-        "seed_untraced": Request(1, Phase.SEED, untraced_survey()),
-        "seed_complaint": Request(4, Phase.SEED, softmax, complaint="The reply has no `class ModelNew`."),
-        "analyse": Request(5, Phase.ANALYSE, softmax, base=timed, history=(idea,)),
-        "analyse_untimed": Request(5, Phase.ANALYSE, softmax_survey("cpu"), base=attempt(UNTIMED)),
-        "analyse_failed": Request(5, Phase.ANALYSE, softmax_survey("cpu"), base=attempt(INACCURATE)),
-        "optimise": optimise,
-        "optimise_fallback": replace(optimise, use_fallback=True),
-        "optimise_unplanned": replace(optimise, analysis=None),
-        "repair": Request(6, Phase.REPAIR, softmax, base=attempt(UNSAFE), history=(attempt(INACCURATE, 2),)),
-        "repair_inaccurate": Request(6, Phase.REPAIR, softmax, base=attempt(INACCURATE), analysis=PLAN),
-        "revise": Request(7, Phase.REVISE, gru, base=looped, lessons=("time-loop-on-host",)),
+        "seed": AuthorRequest(1, Phase.SEED, softmax, seed=1, seeds=3),
+        "seed_recurrent": AuthorRequest(2, Phase.SEED, gru, seed=3, seeds=3),
+        "seed_convolution": AuthorRequest(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),
+        "seed_untraced": AuthorRequest(1, Phase.SEED, untraced_survey()),
+        "seed_complaint": AuthorRequest(4, Phase.SEED, softmax, complaint="The reply has no `class ModelNew`."),
+        "analyze": AuthorRequest(5, Phase.ANALYZE, softmax, base=timed, history=(idea,)),
+        "analyze_untimed": AuthorRequest(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(UNTIMED)),
+        "analyze_failed": AuthorRequest(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(INACCURATE)),
+        "optimize": optimize,
+        "optimize_fallback": replace(optimize, use_fallback=True),
+        "optimize_unplanned": replace(optimize, analysis=None),
+        "repair": AuthorRequest(6, Phase.REPAIR, softmax, base=attempt(UNSAFE), history=(attempt(INACCURATE, 2),)),
+        "repair_inaccurate": AuthorRequest(6, Phase.REPAIR, softmax, base=attempt(INACCURATE), analysis=PLAN),
+        "revise": AuthorRequest(7, Phase.REVISE, gru, base=looped, lessons=("time-loop-on-host",)),
         "stage_grid": replace(stage, stage="grid"),
         "stage_block": stage,
         "stage_memory_care": replace(stage, stage="memory", with_care=True),

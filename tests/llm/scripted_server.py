@@ -1,7 +1,7 @@
 """A server that speaks OpenAI's chat.completions protocol over real HTTP and says what a script tells it.
 
-In tests:    with ScriptedServer(Script(story=folder)) as server: ... server.base_url, server.log ...
-By hand:     python tests/llm/scripted_server.py --story tests/stories/NAME --port 8123
+In tests:    with ScriptedServer(Script(folder)) as server: ... server.base_url, server.log ...
+By hand:     python tests/llm/scripted_server.py --script tests/scripted_runs/NAME --port 8123
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar
 
-from performing import Performance
-from scripting import Cue, Director, Fault, Script
+from script import ChosenReply, Fault, ReplyChooser, Script
+from scripted_reply import ScriptedReply
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Entry:
     sha256: str
     """Of system prompt, blank line, user prompt."""
     reply: str | None
-    """Name of the story's file."""
+    """Name of the reply's file."""
     authorization: str | None
     headers: dict[str, str]
     body: dict[str, Any]
@@ -46,7 +46,7 @@ class ScriptedServer:
     """Serves on loopback from `__enter__` to `__exit__`."""
 
     def __init__(self, script: Script, port: int = 0, log_file: Path | None = None) -> None:
-        self.director = Director(script)
+        self.chooser = ReplyChooser(script)
         self.closing = threading.Event()
         self._entries: list[Entry] = []
         self._log_file = log_file
@@ -114,27 +114,37 @@ class _Conversation(BaseHTTPRequestHandler):
         self.server.scripted.begin()
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         said = {one["role"]: one["content"] for one in body.get("messages", ())}
-        cue = self.server.scripted.director.cue(said.get("system", ""), said.get("user", ""))
+        chosen = self.server.scripted.chooser.choose(said.get("system", ""), said.get("user", ""))
         began, status, whole = time.time(), 200, False
         try:
-            status = self._refuse(body, cue) or 0
+            status = self._refuse(body, chosen) or 0
             if not status:
                 status = 200
-                self._answer(body, cue)
+                self._answer(body, chosen)
             whole = True
         except OSError:
             self.close_connection = True
-        self._note(began, cue, body, (status, whole))
+        self._note(began, chosen, body, (status, whole))
 
-    def _note(self, began: float, cue: Cue, body: dict[str, Any], outcome: tuple[int, bool]) -> None:
+    def _note(self, began: float, chosen: ChosenReply, body: dict[str, Any], outcome: tuple[int, bool]) -> None:
         sent = {name.lower(): value for name, value in self.headers.items()}
-        fault = cue.fault.kind if cue.fault else None
-        known = (began, cue.number, cue.phase, cue.sha256, cue.name, sent.get("authorization"), sent, body, fault)
+        fault = chosen.fault.kind if chosen.fault else None
+        known = (
+            began,
+            chosen.number,
+            chosen.phase,
+            chosen.sha256,
+            chosen.name,
+            sent.get("authorization"),
+            sent,
+            body,
+            fault,
+        )
         self.server.scripted.note(Entry(*known, *outcome))
 
-    def _refuse(self, body: dict[str, Any], cue: Cue) -> int | None:
+    def _refuse(self, body: dict[str, Any], chosen: ChosenReply) -> int | None:
         """The status of a refusal that was sent; none when there is no reason for one."""
-        script, fault = self.server.scripted.director.script, cue.fault
+        script, fault = self.server.scripted.chooser.script, chosen.fault
         given = self.headers.get("Authorization", "")
         if not self.path.endswith("/chat/completions"):
             return self._send_error(404, f"no such address: {self.path}")
@@ -147,8 +157,8 @@ class _Conversation(BaseHTTPRequestHandler):
         unknown = [name for name in script.refuses if name in body]
         if unknown:
             return self._send_error(400, f"Unsupported parameter: '{unknown[0]}' is not supported here.")
-        if cue.text is None:
-            return self._send_error(400, f"the story has no {cue.name or 'reply'}.md for this prompt")
+        if chosen.text is None:
+            return self._send_error(400, f"the script has no {chosen.name or 'reply'}.md for this prompt")
         return None
 
     def _send_error(
@@ -167,11 +177,11 @@ class _Conversation(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(content)
 
-    def _answer(self, body: dict[str, Any], cue: Cue) -> None:
-        script = self.server.scripted.director.script
-        performance = Performance(script, cue, body)
+    def _answer(self, body: dict[str, Any], chosen: ChosenReply) -> None:
+        script = self.server.scripted.chooser.script
+        scripted_reply = ScriptedReply(script, chosen, body)
         if not body.get("stream") or not script.streams:
-            return self._send_json(200, performance.document())
+            return self._send_json(200, scripted_reply.document())
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream; charset=utf-8")
         self.send_header("Transfer-Encoding", "chunked")
@@ -179,8 +189,8 @@ class _Conversation(BaseHTTPRequestHandler):
         for _ in range(script.keep_alive):
             self._send_chunk(": still there\n\n")
             time.sleep(0.05)
-        for index, event in enumerate(performance.events()):
-            self._misbehave(cue.fault, index)
+        for index, event in enumerate(scripted_reply.events()):
+            self._misbehave(chosen.fault, index)
             self._send_chunk(f"data: {json.dumps(event)}\n\n")
         self._send_chunk("data: [DONE]\n\n")
         self.wfile.write(b"0\r\n\r\n")
@@ -217,14 +227,14 @@ class _Conversation(BaseHTTPRequestHandler):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--story", type=Path, required=True, help="folder with the replies")
+    parser.add_argument("--script", type=Path, required=True, help="folder with the replies")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--key", help="let in only this key")
     parser.add_argument("--fault", action="append", default=[], help='JSON, e.g. {"kind": "cut", "phase": "seed"}')
     parser.add_argument("--log", type=Path, help="append one JSON line per request to this file")
     given = parser.parse_args()
     faults = tuple(Fault(**json.loads(one)) for one in given.fault)
-    with ScriptedServer(Script(given.story, key=given.key, faults=faults), given.port, given.log) as server:
+    with ScriptedServer(Script(given.script, key=given.key, faults=faults), given.port, given.log) as server:
         print(server.base_url, flush=True)
         with suppress(KeyboardInterrupt):
             threading.Event().wait()

@@ -10,31 +10,35 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
 from calling import CANARY, PROMPT, Caller
+from script import Script
 from scripted_server import ScriptedServer
-from scripting import Script
 
+import tilesmith
 from tilesmith.errors import AuthorError
 from tilesmith.llm.client import Client
-from tilesmith.llm.patience import Limits, Patience
 from tilesmith.llm.providers import OWN_KEY, Endpoint
-from tilesmith.records import Reply, Stop, Usage
+from tilesmith.llm.retry import CallLimits, RetryPolicy
+from tilesmith.records import Reply, StopReason, Usage
 
 REPLY = "some words " * 50
+HERE = {"PYTHONPATH": str(Path(tilesmith.__file__).parents[1])}
+END, LENGTH = StopReason.END, StopReason.LENGTH
 
 
-def complete(base_url: str, limits: Limits | None = None, retries: int = 0, **environment: str) -> Reply:
-    patience = Patience(retries=retries, sleep=lambda seconds: None)
-    client = Client(Endpoint("m", base_url, None, OWN_KEY), patience, environment)
-    return client.complete(PROMPT, limits or Limits(), lambda characters: None)
+def complete(base_url: str, limits: CallLimits | None = None, retries: int = 0, **environment: str) -> Reply:
+    policy = RetryPolicy(retries=retries, sleep=lambda seconds: None)
+    client = Client(Endpoint("m", base_url, None, OWN_KEY), policy, environment)
+    return client.complete(PROMPT, limits or CallLimits(), lambda characters: None)
 
 
 def test_a_request_carries_prompt_limit_and_a_wish_for_usage() -> None:
     with ScriptedServer(Script(reply=REPLY)) as server:
-        complete(server.base_url, Limits(max_output_tokens=77, temperature=0.5))
+        complete(server.base_url, CallLimits(max_output_tokens=77, temperature=0.5))
         body = server.log[0].body
     assert body["messages"] == [
         {"role": "system", "content": PROMPT.system},
@@ -57,10 +61,10 @@ def test_headers_meant_for_openai_go_nowhere_else() -> None:
     with ScriptedServer(Script(reply=REPLY)) as server:
         program = (
             "import os, sys\nfrom tilesmith.llm.client import *\n"
-            f"client = Client(Endpoint('m', {server.base_url!r}, None, 'TILESMITH_API_KEY'), Patience(retries=0))\n"
-            "client.complete(Prompt('s', 'u'), Limits(), lambda characters: None)"
+            f"client = Client(Endpoint('m', {server.base_url!r}, None, 'X_API_KEY'), RetryPolicy(retries=0))\n"
+            "client.complete(Prompt('s', 'u'), CallLimits(), lambda characters: None)"
         )
-        subprocess.run([sys.executable, "-c", program], env=foreign, check=True)
+        subprocess.run([sys.executable, "-c", program], env=foreign | HERE, check=True)
         sent = server.log[0].headers
     assert sent["authorization"] == "Bearer none"
     assert "secret" not in json.dumps(sent)
@@ -80,7 +84,7 @@ def test_fields_an_endpoint_refuses_are_left_out_from_then_on(
     refused: tuple[str, ...], missing: set[str], present: set[str]
 ) -> None:
     with ScriptedServer(Script(reply=REPLY, refuses=refused)) as server:
-        caller = Caller(server, Limits(temperature=0.7))
+        caller = Caller(server, CallLimits(temperature=0.7))
         first, second = caller.call(), caller.call()
         sent = [entry.body.keys() for entry in server.log]
         statuses = [entry.status for entry in server.log]
@@ -100,7 +104,7 @@ def test_a_refusal_of_something_else_is_not_explained_away() -> None:
 def test_a_server_that_does_not_stream_is_understood() -> None:
     with ScriptedServer(Script(reply=REPLY, streams=False)) as server:
         reply = Caller(server).call()
-    assert (reply.text, reply.stop, reply.usage.estimated) == (REPLY, Stop.END, False)
+    assert (reply.text, reply.stop, reply.usage.estimated) == (REPLY, END, False)
 
 
 def test_reasoning_is_heard_but_not_part_of_the_text() -> None:
@@ -108,7 +112,7 @@ def test_reasoning_is_heard_but_not_part_of_the_text() -> None:
         caller = Caller(server)
         reply = caller.call()
     assert reply.text == REPLY
-    assert caller.heard[-1] == len(REPLY) + 1200
+    assert caller.progress[-1] == len(REPLY) + 1200
     assert (reply.usage.output_tokens, reply.usage.reasoning_tokens) == (438, 300)
 
 
@@ -183,43 +187,43 @@ def event(delta: dict[str, Any], finish: str | None = None) -> bytes:
 @pytest.mark.parametrize(
     ("body", "text", "stop"),
     [
-        (event({"content": "hé"}) + b"\r\n\r\n" + event({}, "stop") + b"\r\n\r\n", "hé", Stop.END),
-        (event({"content": "no end"}) + b"\n\ndata: [DONE]\n\n", "no end", Stop.END),
-        (b": hello\nevent: x\nid: 1\n" + event({"content": "a"}, "stop"), "a", Stop.END),
-        (b'data: {"choices":\ndata: [{"delta": {"content": "b"}, "finish_reason": "stop"}]}\n\n', "b", Stop.END),
-        (event({"content": None, "reasoning": "x"}) + b"\n\n" + event({}, "LENGTH") + b"\n\n", "", Stop.LENGTH),
+        (event({"content": "hé"}) + b"\r\n\r\n" + event({}, "stop") + b"\r\n\r\n", "hé", END),
+        (event({"content": "no end"}) + b"\n\ndata: [DONE]\n\n", "no end", END),
+        (b": hello\nevent: x\nid: 1\n" + event({"content": "a"}, "stop"), "a", END),
+        (b'data: {"choices":\ndata: [{"delta": {"content": "b"}, "finish_reason": "stop"}]}\n\n', "b", END),
+        (event({"content": None, "reasoning": "x"}) + b"\n\n" + event({}, "LENGTH") + b"\n\n", "", LENGTH),
         (
             event({"content": [{"type": "thinking", "text": "x"}, {"type": "text", "text": "c"}]}, "stop"),
             "c",
-            Stop.END,
+            END,
         ),
         (
             event({"content": "\ud83d"}) + b"\n\n" + event({"content": "\ude00 \ud83d"}, "stop") + b"\n\n",
             "😀 \ufffd",
-            Stop.END,
+            END,
         ),
         (
             event({}, "content_filter") + b"\n\n",
             "The provider's content filter stopped the reply.",
-            Stop.DECLINED,
+            StopReason.DECLINED,
         ),
-        (event({"content": "half a"}, "content_filter") + b"\n\n", "half a", Stop.DECLINED),
+        (event({"content": "half a"}, "content_filter") + b"\n\n", "half a", StopReason.DECLINED),
         (b'data: {"choices": []}\n\ndata: {"choices": [{"index": 1, "delta": {"content": "2nd"}}]}\n\n'
-         + event({"content": "1st"}, "stop") + b"\n\n", "1st", Stop.END),
+         + event({"content": "1st"}, "stop") + b"\n\n", "1st", END),
     ],
     ids=[
         "crlf", "done only", "comments", "two data lines", "all reasoning", "parts", "surrogates", "filter",
         "half", "choices",
     ],
 )  # fmt: skip
-def test_the_protocol_is_read_as_liberally_as_servers_write_it(body: bytes, text: str, stop: Stop) -> None:
+def test_the_protocol_is_read_as_liberally_as_servers_write_it(body: bytes, text: str, stop: StopReason) -> None:
     with raw(body) as url:
         reply = complete(url)
     assert (reply.text, reply.stop, reply.author) == (text, stop, "m")
 
 
 @pytest.mark.parametrize(
-    ("body", "content_type", "words"),
+    ("body", "content_type", "message"),
     [
         (b"data: {oops\n\n", "text/event-stream", r"cannot be read: not JSON: \{oops"),
         (b"data: [1]\n\n", "text/event-stream", r"cannot be read: not an object: \[1\]"),
@@ -231,8 +235,8 @@ def test_the_protocol_is_read_as_liberally_as_servers_write_it(body: bytes, text
     ],
     ids=["not json", "no object", "page", "half a document", "nothing", "error in a document", "key"],
 )
-def test_what_is_no_reply_is_told_in_one_line(body: bytes, content_type: str, words: str) -> None:
-    with raw(body, content_type) as url, pytest.raises(AuthorError, match=words) as told:
+def test_what_is_no_reply_is_told_in_one_line(body: bytes, content_type: str, message: str) -> None:
+    with raw(body, content_type) as url, pytest.raises(AuthorError, match=message) as told:
         complete(url, **{OWN_KEY: CANARY})
     assert len(str(told.value).splitlines()) == 1
 
@@ -264,11 +268,11 @@ def test_the_model_that_spoke_is_the_author() -> None:
 def test_a_proxy_that_makes_no_sense_is_told_in_one_line() -> None:
     program = (
         "from tilesmith.llm.client import *\nfrom tilesmith.errors import AuthorError\n"
-        "try: Client(Endpoint('m', 'http://127.0.0.1:9/v1', None, 'X'), Patience())\n"
+        "try: Client(Endpoint('m', 'http://127.0.0.1:9/v1', None, 'X'), RetryPolicy())\n"
         "except AuthorError as told: print(told)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], env={"HTTP_PROXY": "gopher://x"}, capture_output=True, text=True
+        [sys.executable, "-c", program], env={"HTTP_PROXY": "gopher://x"} | HERE, capture_output=True, text=True
     )
     assert "check the proxy" in done.stdout, done.stderr
 
@@ -276,7 +280,7 @@ def test_a_proxy_that_makes_no_sense_is_told_in_one_line() -> None:
 def test_calls_at_once_learn_from_one_another() -> None:
     refused = ("max_tokens", "stream_options", "temperature")
     with ScriptedServer(Script(reply=REPLY, refuses=refused)) as server:
-        caller = Caller(server, Limits(temperature=0.7))
+        caller = Caller(server, CallLimits(temperature=0.7))
         with ThreadPoolExecutor(6) as threads:
             replies = list(threads.map(lambda _: caller.call(), range(6)))
         assert caller.call().text == REPLY

@@ -6,13 +6,13 @@ import pytest
 from calling import PROMPT, Caller
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from script import Fault, Script
 from scripted_server import ScriptedServer
-from scripting import Fault, Script
 
 from tilesmith.errors import AuthorError
 from tilesmith.llm.client import MOST_LESSONS
 from tilesmith.llm.dialects import LEAST_LIMIT, Dialect
-from tilesmith.llm.patience import Limits
+from tilesmith.llm.retry import CallLimits
 from tilesmith.records import Prompt
 
 TOO_LARGE = "max_tokens is too large: 40000. This model supports at most 16384 completion tokens"
@@ -24,7 +24,7 @@ NO_ROOM = (
 
 def next_limit(refusal: str, asked: int, prompt: Prompt = PROMPT) -> int | None:
     """What the same prompt asks for next; null when it asks for no limit any more."""
-    limits = Limits(max_output_tokens=asked)
+    limits = CallLimits(max_output_tokens=asked)
     better = Dialect().after(refusal, prompt, limits)
     assert better is not None
     return better.limit(prompt, limits) if better.limit_fields else None
@@ -91,11 +91,11 @@ def test_the_room_beside_a_prompt_is_read(refusal: str, asked: int, limit: int) 
     ],
 )
 def test_a_prompt_that_leaves_no_room_is_not_asked_again(refusal: str) -> None:
-    assert Dialect().after(refusal, PROMPT, Limits(max_output_tokens=8000)) is None
+    assert Dialect().after(refusal, PROMPT, CallLimits(max_output_tokens=8000)) is None
 
 
 def test_other_prompts_get_room_in_proportion() -> None:
-    limits = Limits(max_output_tokens=8000)
+    limits = CallLimits(max_output_tokens=8000)
     learned = Dialect().after(NO_ROOM, Prompt("", "x" * 4000), limits)
     assert learned is not None
     asked = [learned.limit(Prompt("", "x" * length), limits) for length in (10, 4000, 8001, 32_700)]
@@ -108,9 +108,9 @@ def test_other_prompts_get_room_in_proportion() -> None:
              | st.integers(0, 40_000).map(str), max_size=12),
     st.integers(LEAST_LIMIT, 40_000),
 )  # fmt: skip
-def test_whatever_a_refusal_says_the_next_limit_is_lower(words: list[str], asked: int) -> None:
-    limits = Limits(max_output_tokens=asked)
-    better = Dialect().after(" ".join(words), PROMPT, limits)
+def test_whatever_a_refusal_says_the_next_limit_is_lower(message: list[str], asked: int) -> None:
+    limits = CallLimits(max_output_tokens=asked)
+    better = Dialect().after(" ".join(message), PROMPT, limits)
     if better is not None and better.limit_fields == Dialect().limit_fields:
         assert LEAST_LIMIT <= better.limit(PROMPT, limits) < asked
 
@@ -120,9 +120,9 @@ def test_a_lower_limit_holds_from_then_on_and_a_smaller_wish_is_kept(
     message: str, asked: int, allowed: int
 ) -> None:
     with ScriptedServer(Script(reply="Here.", faults=(Fault("status", status=400, message=message),))) as server:
-        caller = Caller(server, Limits(max_output_tokens=asked))
+        caller = Caller(server, CallLimits(max_output_tokens=asked))
         replies = [caller.call(), caller.call()]
-        caller.limits = Limits(max_output_tokens=500)
+        caller.limits = CallLimits(max_output_tokens=500)
         caller.call()
         assert [entry.body["max_tokens"] for entry in server.log] == [asked, allowed, allowed, 500]
     assert [(reply.text, reply.retries) for reply in replies] == [("Here.", 0)] * 2
@@ -131,7 +131,7 @@ def test_a_lower_limit_holds_from_then_on_and_a_smaller_wish_is_kept(
 def test_a_limit_goes_with_the_other_name_for_it() -> None:
     too_large = Fault("status", status=400, message=TOO_LARGE)
     with ScriptedServer(Script(reply="Here.", faults=(too_large,), refuses=("max_tokens",))) as server:
-        Caller(server, Limits(max_output_tokens=40_000)).call()
+        Caller(server, CallLimits(max_output_tokens=40_000)).call()
         sent = [{name: value for name, value in one.body.items() if "_tokens" in name} for one in server.log]
     assert sent == [{"max_tokens": 40_000}, {"max_tokens": 16_384}, {"max_completion_tokens": 16_384}]
 

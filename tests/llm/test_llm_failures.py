@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilesmith.llm.failures import WORDS_LIMIT, hide, provider_words, squeeze, status_failure
+from tilesmith.llm.failures import LONGEST_MESSAGE, provider_message, redact_key, shorten_to_line, status_failure
 
 KEY = "sk-canary-0123456789abcdef"
 
@@ -16,18 +16,18 @@ KEY = "sk-canary-0123456789abcdef"
 @settings(deadline=None)
 @given(st.text(st.characters(), max_size=2000))
 def test_any_text_becomes_one_printable_line(text: str) -> None:
-    line = squeeze(text)
+    line = shorten_to_line(text)
     assert line.isprintable()
-    assert len(line) <= WORDS_LIMIT
+    assert len(line) <= LONGEST_MESSAGE
     assert "  " not in line
-    assert squeeze(line) == line
+    assert shorten_to_line(line) == line
 
 
 @settings(deadline=None)
 @given(st.text(max_size=600), st.text(max_size=600), st.integers(1, 5))
 def test_no_part_of_a_repeated_key_is_left_by_cutting(before: str, after: str, times: int) -> None:
-    words = provider_words({"error": {"message": before + KEY * times + after}}, KEY)
-    assert "canary" not in words or "canary" in before + after
+    message = provider_message({"error": {"message": before + KEY * times + after}}, KEY)
+    assert "canary" not in message or "canary" in before + after
 
 
 @settings(deadline=None)
@@ -43,12 +43,12 @@ def test_no_part_of_a_repeated_key_is_left_by_cutting(before: str, after: str, t
 )
 def test_no_error_body_breaks_us(body: Any) -> None:
     failure = status_failure(400, body, KEY, "X_API_KEY")
-    assert failure.words.startswith("HTTP 400: ")
-    assert failure.words.isprintable()
+    assert failure.message.startswith("HTTP 400: ")
+    assert failure.message.isprintable()
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "message"),
     [
         ({"error": {"message": "No such model"}}, "No such model"),
         ({"message": "No such model", "type": "x"}, "No such model"),
@@ -62,13 +62,13 @@ def test_no_error_body_breaks_us(body: Any) -> None:
         ([], ""),
     ],
 )
-def test_the_message_is_found_where_providers_put_it(body: object, words: str) -> None:
-    assert provider_words(body, None) == words
+def test_the_message_is_found_where_providers_put_it(body: object, message: str) -> None:
+    assert provider_message(body, None) == message
 
 
 def test_short_keys_are_no_secrets() -> None:
-    assert hide("EMPTY is what it is", "EMPTY") == "EMPTY is what it is"
-    assert hide("nothing", None) == "nothing"
+    assert redact_key("EMPTY is what it is", "EMPTY") == "EMPTY is what it is"
+    assert redact_key("nothing", None) == "nothing"
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_short_keys_are_no_secrets() -> None:
 )
 def test_advice_fits_the_status(status: int, key: str | None, advice: str) -> None:
     failure = status_failure(status, {}, key, "X_API_KEY")
-    assert (failure.advice, failure.worth) == (advice, 0)
+    assert (failure.advice, failure.max_retries) == (advice, 0)

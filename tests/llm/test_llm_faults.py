@@ -9,16 +9,16 @@ from email.utils import formatdate
 
 import pytest
 from calling import CANARY, NOON, PROMPT, Caller
-from performing import REFUSAL
+from script import PROSE, WRONG_JSON, Fault, Script, storm
+from scripted_reply import REFUSAL
 from scripted_server import ScriptedServer
-from scripting import PROSE, WRONG_JSON, Fault, Script, storm
 
 from tilesmith.errors import AuthorError
 from tilesmith.llm.client import Client
 from tilesmith.llm.failures import Failure
-from tilesmith.llm.patience import Limits, Patience, retry_after_s
 from tilesmith.llm.providers import OWN_KEY, Endpoint
-from tilesmith.records import Prompt, Stop, Usage, to_json
+from tilesmith.llm.retry import CallLimits, RetryPolicy, retry_after_s
+from tilesmith.records import Prompt, StopReason, Usage, to_json
 
 REPLY = "Here it is.\n```python\nclass ModelNew: ...\n```\n" * 40
 
@@ -38,7 +38,7 @@ def test_a_storm_of_429_is_sat_out_with_growing_waits() -> None:
 
 def test_a_wait_of_our_own_has_a_ceiling_and_the_tries_an_end() -> None:
     with serve(storm(99)) as server:
-        caller = Caller(server, patience={"retries": 8})
+        caller = Caller(server, policy={"retries": 8})
         with pytest.raises(
             AuthorError, match=r"HTTP 429: slow down \(gave up after 9 tries\); resume the run later"
         ):
@@ -49,7 +49,7 @@ def test_a_wait_of_our_own_has_a_ceiling_and_the_tries_an_end() -> None:
 
 def test_chance_takes_away_at_most_half_of_a_wait() -> None:
     with serve(storm(3)) as server:
-        caller = Caller(server, patience={"chance": lambda: 0.0})
+        caller = Caller(server, policy={"chance": lambda: 0.0})
         caller.call()
     assert caller.waits == [0.5, 1.0, 2.0]
 
@@ -68,9 +68,9 @@ def test_chance_takes_away_at_most_half_of_a_wait() -> None:
         ("nan", 0.5),
     ],
 )
-def test_retry_after_is_honoured(asked: str, waited: float) -> None:
+def test_retry_after_is_honored(asked: str, waited: float) -> None:
     with serve(storm(1, retry_after=asked)) as server:
-        caller = Caller(server, patience={"chance": lambda: 0.0})
+        caller = Caller(server, policy={"chance": lambda: 0.0})
         assert caller.call().text == REPLY
     assert caller.waits == [waited]
 
@@ -89,7 +89,7 @@ def test_chance_adds_a_little_to_what_was_asked(asked: str, latest: float) -> No
 )
 def test_a_provider_that_always_asks_for_too_little_gets_our_own_waits(asked: str, waits: list[float]) -> None:
     with serve(storm(6, retry_after=asked)) as server:
-        caller = Caller(server, patience={"chance": lambda: 0.0})
+        caller = Caller(server, policy={"chance": lambda: 0.0})
         assert caller.call().retries == 6
     assert caller.waits == waits
 
@@ -108,7 +108,7 @@ def test_what_was_heard_of_streams_that_were_cut_is_counted() -> None:
 def test_reasoning_that_was_cut_is_counted_and_silence_is_not() -> None:
     faults = (storm(2), Fault("stall", after_chunks=1), Fault("cut", after_chunks=3))
     with ScriptedServer(Script(reply="It is.", reasoning="hm " * 400, faults=faults)) as server:
-        reply = Caller(server, Limits(idle_timeout_s=0.3)).call()
+        reply = Caller(server, CallLimits(idle_timeout_s=0.3)).call()
     assert reply.retries == 4
     assert reply.usage == Usage(13 + 13, 302 + 100, 300 + 100, estimated=True)
 
@@ -187,7 +187,7 @@ def test_a_stream_cut_after_its_last_word_is_whole() -> None:
 
 def test_a_stalled_stream_is_left_and_tried_again() -> None:
     with serve(Fault("stall", after_chunks=2)) as server:
-        caller = Caller(server, Limits(idle_timeout_s=0.3))
+        caller = Caller(server, CallLimits(idle_timeout_s=0.3))
         assert (caller.call().text, caller.told[0].count("nothing heard for 0.3 s")) == (REPLY, 1)
 
 
@@ -195,13 +195,13 @@ def test_a_slow_stream_is_heard_to_its_end() -> None:
     with serve(Fault("slow", delay_s=0.05)) as server:
         caller = Caller(server)
         assert caller.call().retries == 0
-    assert caller.heard == sorted(set(caller.heard))
-    assert caller.heard[-1] == len(REPLY)
+    assert caller.progress == sorted(set(caller.progress))
+    assert caller.progress[-1] == len(REPLY)
 
 
 def test_a_call_has_a_time_limit_however_alive_it_looks() -> None:
     with ScriptedServer(Script(reply=REPLY, keep_alive=100)) as server:
-        caller = Caller(server, Limits(idle_timeout_s=5, call_timeout_s=0.4))
+        caller = Caller(server, CallLimits(idle_timeout_s=5, call_timeout_s=0.4))
         with pytest.raises(AuthorError, match=r"no whole reply within 0.4 s \(gave up after 2 tries\)"):
             caller.call()
 
@@ -224,11 +224,11 @@ def test_nobody_there_is_told_soon() -> None:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
     waits: list[float] = []
-    client = Client(Endpoint("m", url, None, OWN_KEY), Patience(sleep=waits.append), {})
+    client = Client(Endpoint("m", url, None, OWN_KEY), RetryPolicy(sleep=waits.append), {})
     with pytest.raises(
         AuthorError, match=r"no connection: .*Connection refused.*gave up after 3 tries.*the server up"
     ):
-        client.complete(PROMPT, Limits(), lambda characters: None)
+        client.complete(PROMPT, CallLimits(), lambda characters: None)
     assert len(waits) == 2
 
 
@@ -236,25 +236,25 @@ def test_nobody_there_is_told_soon() -> None:
 def test_a_useless_reply_is_still_a_reply(kind: str, said: str) -> None:
     with serve(Fault(kind)) as server:
         reply = Caller(server).call()
-    assert (reply.text, reply.stop, reply.retries) == (said, Stop.END, 0)
+    assert (reply.text, reply.stop, reply.retries) == (said, StopReason.END, 0)
 
 
 def test_truncation_is_noticed() -> None:
     with serve(Fault("truncated")) as server:
         reply = Caller(server).call()
-    assert (reply.text, reply.stop) == (REPLY[: len(REPLY) // 2], Stop.LENGTH)
+    assert (reply.text, reply.stop) == (REPLY[: len(REPLY) // 2], StopReason.LENGTH)
 
 
 def test_a_refusal_is_a_declined_reply() -> None:
     with serve(Fault("refusal")) as server:
         reply = Caller(server).call()
-    assert (reply.text, reply.stop) == (REFUSAL, Stop.DECLINED)
+    assert (reply.text, reply.stop) == (REFUSAL, StopReason.DECLINED)
 
 
 def test_a_reply_of_a_megabyte_is_cut() -> None:
     with serve(Fault("huge", characters=4_000_000)) as server:
         reply = Caller(server).call()
-    assert (len(reply.text), reply.stop) == (1_000_000, Stop.LENGTH)
+    assert (len(reply.text), reply.stop) == (1_000_000, StopReason.LENGTH)
     assert reply.usage.estimated
     assert reply.usage.output_tokens == 250_000
 
@@ -265,7 +265,7 @@ def test_leaving_a_wait_or_a_reply_leaves_the_call() -> None:
 
     with serve(storm(1)) as server:
         with pytest.raises(KeyboardInterrupt):
-            Caller(server, patience={"sleep": leave}).call()
+            Caller(server, policy={"sleep": leave}).call()
         caller = Caller(server)
         with pytest.raises(KeyboardInterrupt):
             caller.client.complete(PROMPT, caller.limits, leave)

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from tilesmith.errors import UsageError
-from tilesmith.llm.choosing import LlmOptions, choose_endpoint
+from tilesmith.llm.endpoint_choice import LlmOptions, choose_endpoint
 from tilesmith.llm.prices import Price, dollars, parse_price, price_date, price_source
 from tilesmith.llm.providers import OWN_KEY, PROVIDERS, Endpoint
 from tilesmith.records import Usage
@@ -102,7 +102,7 @@ def test_the_list_has_a_date() -> None:
 
 def test_nobody_pays_for_the_list_or_the_sdk_before_they_are_needed() -> None:
     program = (
-        "import sys\nimport tilesmith.llm.prices, tilesmith.llm.choosing, tilesmith.authors.llm\n"
+        "import sys\nimport tilesmith.llm.prices, tilesmith.llm.endpoint_choice, tilesmith.authors.llm\n"
         "print({'openai', 'genai_prices', 'pydantic', 'httpx', 'httpx2'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

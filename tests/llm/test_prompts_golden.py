@@ -9,7 +9,7 @@ from renew_goldens import GOLDENS, wanted
 from sample_requests import requests
 
 from tilesmith.llm.prompts import write_prompt
-from tilesmith.records import Phase, Request, Survey
+from tilesmith.records import AuthorRequest, Phase, Survey, TaskProfile
 
 TEXTS = wanted()
 
@@ -28,13 +28,13 @@ def product_seed(precision: str, seed: int = 1) -> str:
         "product",
         "",
         "cuda",
-        {"ops": {"aten.mm": 1}, "dtype": "float32"},
+        TaskProfile({"aten.mm": 1}, dtype="float32"),
         None,
         None,
         None,
         {"precision": precision},
     )
-    return write_prompt(Request(1, Phase.SEED, survey, seed=seed, seeds=seed)).user
+    return write_prompt(AuthorRequest(1, Phase.SEED, survey, seed=seed, seeds=seed)).user
 
 
 def test_products_are_worded_by_the_precision_of_the_baseline() -> None:

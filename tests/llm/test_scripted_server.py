@@ -11,17 +11,17 @@ from pathlib import Path
 
 import pytest
 from calling import Caller
+from script import COMPLAINT, Fault, ReplyChooser, Script
 from scripted_server import ScriptedServer
-from scripting import COMPLAINT, Director, Fault, Script
 
 from tilesmith.errors import AuthorError
 from tilesmith.records import Prompt
 
-FILES = ("seed-1", "seed-2", "seed-1-again", "analyse-1", "analyse-2", "stage-grid-1", "stage-block-1")
+FILES = ("seed-1", "seed-2", "seed-1-again", "analyze-1", "analyze-2", "stage-grid-1", "stage-block-1")
 
 
 @pytest.fixture
-def story(tmp_path: Path) -> Path:
+def folder(tmp_path: Path) -> Path:
     for name in FILES:
         (tmp_path / f"{name}.md").write_text(f"this is {name}")
     return tmp_path
@@ -31,30 +31,30 @@ def story(tmp_path: Path) -> Path:
     ("prompts", "replies"),
     [
         (["seed 2 of 2", "seed 1 of 2"], ["seed-2", "seed-1"]),
-        (["analyse\na", "analyse\nb", "analyse\na"], ["analyse-1", "analyse-2", "analyse-1"]),
+        (["analyze\na", "analyze\nb", "analyze\na"], ["analyze-1", "analyze-2", "analyze-1"]),
         (["stage block", "stage grid"], ["stage-block-1", "stage-grid-1"]),
         (["seed 1 of 2", f"seed 1 of 2\n{COMPLAINT}"], ["seed-1", "seed-1-again"]),
     ],
     ids=["seeds by number", "others by order", "stages", "again"],
 )
-def test_a_story_is_told_in_its_order(story: Path, prompts: list[str], replies: list[str]) -> None:
-    director = Director(Script(story))
-    cues = [director.cue("", f"# Request: {prompt}") for prompt in prompts]
-    assert [cue.text for cue in cues] == [f"this is {name}" for name in replies]
+def test_replies_come_in_their_order(folder: Path, prompts: list[str], replies: list[str]) -> None:
+    chooser = ReplyChooser(Script(folder))
+    chosen = [chooser.choose("", f"# Request: {prompt}") for prompt in prompts]
+    assert [one.text for one in chosen] == [f"this is {name}" for name in replies]
 
 
-def test_what_a_fault_took_away_is_given_when_asked_again(story: Path) -> None:
-    script = Script(story, faults=(Fault("empty", phase="analyse", occurrence=2),))
+def test_what_a_fault_took_away_is_given_when_asked_again(folder: Path) -> None:
+    script = Script(folder, faults=(Fault("empty", phase="analyze", occurrence=2),))
     with ScriptedServer(script) as server:
         caller = Caller(server)
-        asked = ("analyse\na", "analyse\nb", f"analyse\nb\n{COMPLAINT}")
+        asked = ("analyze\na", "analyze\nb", f"analyze\nb\n{COMPLAINT}")
         said = [caller.call(Prompt("s", f"# Request: {one}")).text for one in asked]
-    assert said == ["this is analyse-1", "", "this is analyse-2"]
+    assert said == ["this is analyze-1", "", "this is analyze-2"]
 
 
-def test_a_story_that_ends_too_early_says_what_is_missing(story: Path) -> None:
-    with ScriptedServer(Script(story)) as server:
-        with pytest.raises(AuthorError, match=r"HTTP 400: the story has no seed-3\.md for this prompt"):
+def test_a_script_that_ends_too_early_says_what_is_missing(folder: Path) -> None:
+    with ScriptedServer(Script(folder)) as server:
+        with pytest.raises(AuthorError, match=r"HTTP 400: the script has no seed-3\.md for this prompt"):
             Caller(server).call(Prompt("s", "# Request: seed 3 of 3"))
         with pytest.raises(AuthorError, match=r"no seed-2-again\.md"):
             Caller(server).call(Prompt("s", f"# Request: seed 2 of 3\n{COMPLAINT}"))
@@ -65,17 +65,17 @@ def test_an_unknown_fault_is_told() -> None:
         Fault("flood")
 
 
-def test_it_serves_by_hand_and_keeps_its_log(story: Path, tmp_path: Path) -> None:
+def test_it_serves_by_hand_and_keeps_its_log(folder: Path, tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     fault = '{"kind": "status", "status": 503, "call": 1}'
     program = [sys.executable, str(Path(__file__).with_name("scripted_server.py"))]
-    options = ["--story", str(story), "--log", str(log), "--fault", fault]
+    options = ["--script", str(folder), "--log", str(log), "--fault", fault]
     with subprocess.Popen([*program, *options], stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
             body = {"model": "m", "messages": [{"role": "user", "content": "# Request: seed 1 of 1"}]}
-            request = urllib.request.Request(f"{url}/chat/completions", json.dumps(body).encode())
+            request = urllib.request.AuthorRequest(f"{url}/chat/completions", json.dumps(body).encode())
             with pytest.raises(urllib.error.HTTPError, match="503"):
                 urllib.request.urlopen(request)
             answer = json.load(urllib.request.urlopen(request))

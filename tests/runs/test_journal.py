@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesmith.errors import RunError
-from tilesmith.records import Called, Decision, Phase, Reply, Usage
+from tilesmith.records import CallEvent, DecisionEvent, Phase, Reply, Usage
 from tilesmith.runs import Manifest, RunFolder, create_run
-from tilesmith.runs.folder import is_held
+from tilesmith.runs.folder import is_locked
 from tilesmith.runs.journal import Journal, read_events
 from tilesmith.runs.manifest import read_manifest
 
@@ -23,25 +23,25 @@ MANIFEST = Manifest("relu", "/relu.py", "0" * 64, "playbook", "2026-01-02T03:04:
 
 def test_an_event_is_written_once(tmp_path: Path) -> None:
     journal = Journal(tmp_path / "events.jsonl")
-    assert journal.append(Decision("stop", "enough")) is True
-    assert journal.append(Decision("stop", "something else")) is False
-    assert read_events(tmp_path / "events.jsonl") == [Decision("stop", "enough")]
+    assert journal.append(DecisionEvent("stop", "enough")) is True
+    assert journal.append(DecisionEvent("stop", "something else")) is False
+    assert read_events(tmp_path / "events.jsonl") == [DecisionEvent("stop", "enough")]
 
 
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"])), cut=st.integers(1, 200))
 def test_a_torn_last_line_is_dropped(tmp_path_factory: pytest.TempPathFactory, text: str, cut: int) -> None:
     path = tmp_path_factory.mktemp("torn") / "events.jsonl"
     journal = Journal(path)
-    journal.append(Decision("one", text))
+    journal.append(DecisionEvent("one", text))
     whole = path.read_bytes()
-    journal.append(Called(1, Phase.SEED, "0", Reply(text, "model", usage=Usage(1, 2, dollars=None))))
+    journal.append(CallEvent(1, Phase.SEED, "0", Reply(text, "model", usage=Usage(1, 2, dollars=None))))
     journal.close()
     torn = path.read_bytes()
     path.write_bytes(torn[: max(len(whole), len(torn) - cut)])
     again = Journal(path)
-    assert list(again) == [Decision("one", text)]
-    again.append(Decision("two", "after"))
-    assert read_events(path) == [Decision("one", text), Decision("two", "after")]
+    assert list(again) == [DecisionEvent("one", text)]
+    again.append(DecisionEvent("two", "after"))
+    assert read_events(path) == [DecisionEvent("one", text), DecisionEvent("two", "after")]
 
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
 def test_a_newer_field_is_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text('{"event": "decision", "about": "a", "why": "b", "mood": "good"}\n')
-    assert list(Journal(path)) == [Decision("a", "b")]
+    assert list(Journal(path)) == [DecisionEvent("a", "b")]
 
 
 def test_two_runs_of_one_day_get_two_folders(tmp_path: Path) -> None:
@@ -75,15 +75,15 @@ sys.stdin.read()
 def test_one_process_writes_at_a_time(tmp_path: Path) -> None:
     with contextlib.closing(create_run(tmp_path, MANIFEST, "x = 1\n")) as run:
         path = run.path
-    assert not is_held(path)
+    assert not is_locked(path)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], **pipes) as other:
         assert other.stdout.readline() == b"held\n"
-        assert is_held(path)
+        assert is_locked(path)
         with pytest.raises(RunError, match="another tilesmith"):
             RunFolder(path)
         other.communicate(b"")
-    assert not is_held(path)
+    assert not is_locked(path)
 
 
 @pytest.mark.parametrize(

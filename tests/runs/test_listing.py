@@ -9,21 +9,21 @@ import pytest
 from sample_run import EVENTS, attempted, evaluation, make_run, manifest
 
 from tilesmith.errors import RunError, UsageError
-from tilesmith.records import Attempted, Confirmed, Event, Finished, Phase, Verdict
+from tilesmith.records import AttemptEvent, ConfirmationEvent, Event, FinishedEvent, Phase, Verdict
 from tilesmith.runs import Status
-from tilesmith.runs.listing import Listed, Wanted, find_run, list_runs, read_run
+from tilesmith.runs.listing import ListedRun, RunFilter, find_run, list_runs, read_run
 from tilesmith.runs.manifest import read_manifest, write_manifest
-from tilesmith.runs.story import tell
+from tilesmith.runs.summary import summarize
 
 
 def made(parent: Path, events: tuple[Event, ...] = EVENTS, status: Status = Status.FINISHED, **head: str) -> Path:
     run = make_run(parent, events, manifest(**head))
-    run.stand(status)
+    run.set_status(status)
     run.close()
     return run.path
 
 
-def names(runs: list[Listed]) -> list[str]:
+def names(runs: list[ListedRun]) -> list[str]:
     return [run.folder.name for run in runs]
 
 
@@ -47,14 +47,14 @@ def test_a_finished_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("count", range(len(EVENTS) + 1))
-def test_a_listing_agrees_with_the_story(tmp_path: Path, count: int) -> None:
+def test_a_listing_agrees_with_the_summary(tmp_path: Path, count: int) -> None:
     events = EVENTS[:count]
-    run, story = read_run(made(tmp_path, events)), tell(events)
-    assert (run.verdicts, run.score) == (len(story.attempts), story.score)
+    run, summary = read_run(made(tmp_path, events)), summarize(events)
+    assert (run.verdicts, run.score) == (len(summary.attempts), summary.score)
 
 
 def test_a_kernel_that_failed_its_confirmation_does_not_count(tmp_path: Path) -> None:
-    failed = Confirmed(4, evaluation(Verdict.INACCURATE), None, 7.0)
+    failed = ConfirmationEvent(4, evaluation(Verdict.INACCURATE), None, 7.0)
     assert read_run(made(tmp_path, (*EVENTS[:-2], failed))).score == 0.1157
 
 
@@ -65,7 +65,7 @@ def test_a_source_tried_twice_is_one_verdict(tmp_path: Path) -> None:
 
 def test_texts_that_look_like_fields_do_not_mislead(tmp_path: Path) -> None:
     sly = attempted(1, Phase.SEED, None, evaluation(Verdict.CRASHED), False, '"kept": true, "event": "finished"}')
-    assert isinstance(sly, Attempted)
+    assert isinstance(sly, AttemptEvent)
     run = read_run(made(tmp_path, (sly,)))
     assert (run.verdicts, run.score) == (1, None)
 
@@ -159,7 +159,7 @@ def test_files_and_other_folders_are_no_runs(tmp_path: Path) -> None:
 def several(tmp_path: Path) -> Path:
     made(tmp_path, task="39_GRU", created="2026-05-01T10:00:00+00:00")
     made(tmp_path, task="41_GRUBidirectional", created="2026-05-02T10:00:00+00:00", author="claude at https://x")
-    slow = (*EVENTS[:-1], Finished(4, False, 0.9, "not faster"))
+    slow = (*EVENTS[:-1], FinishedEvent(4, False, 0.9, "not faster"))
     made(tmp_path, slow, task="VGG16", created="2026-05-03T10:00:00+00:00", author="playbook")
     made(tmp_path, EVENTS[:9], Status.STOPPED, task="softmax", created="2026-05-04T10:00:00+00:00")
     damaged = made(tmp_path, task="relu", created="2026-05-05T10:00:00+00:00")
@@ -170,33 +170,33 @@ def several(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("wanted", "tasks"),
     [
-        (Wanted(), ["relu", "softmax", "VGG16", "41_GRUBidirectional", "39_GRU"]),
-        (Wanted(task="gru"), ["41_GRUBidirectional", "39_GRU"]),
-        (Wanted(task="3?_gru*"), ["39_GRU"]),
-        (Wanted(task="?GRU"), []),
-        (Wanted(task="relu"), ["relu"]),
-        (Wanted(status="stopped"), ["softmax"]),
-        (Wanted(status="damaged"), ["relu"]),
-        (Wanted(author="CLAUDE"), ["41_GRUBidirectional"]),
-        (Wanted(since="2026-05-03"), ["relu", "softmax", "VGG16"]),
-        (Wanted(faster=True), ["41_GRUBidirectional", "39_GRU"]),
-        (Wanted(faster=True, since="2026-05-02", status="finished"), ["41_GRUBidirectional"]),
+        (RunFilter(), ["relu", "softmax", "VGG16", "41_GRUBidirectional", "39_GRU"]),
+        (RunFilter(task="gru"), ["41_GRUBidirectional", "39_GRU"]),
+        (RunFilter(task="3?_gru*"), ["39_GRU"]),
+        (RunFilter(task="?GRU"), []),
+        (RunFilter(task="relu"), ["relu"]),
+        (RunFilter(status="stopped"), ["softmax"]),
+        (RunFilter(status="damaged"), ["relu"]),
+        (RunFilter(author="CLAUDE"), ["41_GRUBidirectional"]),
+        (RunFilter(since="2026-05-03"), ["relu", "softmax", "VGG16"]),
+        (RunFilter(faster=True), ["41_GRUBidirectional", "39_GRU"]),
+        (RunFilter(faster=True, since="2026-05-02", status="finished"), ["41_GRUBidirectional"]),
     ],
     ids=str,
 )
-def test_filters(several: Path, wanted: Wanted, tasks: list[str]) -> None:
+def test_filters(several: Path, wanted: RunFilter, tasks: list[str]) -> None:
     assert [name.split("-")[3] for name in names(list_runs(several, wanted))] == tasks
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-5-1", "2026-02-30", "20260501"])
 def test_a_day_must_be_one(since: str) -> None:
     with pytest.raises(UsageError, match="YYYY-MM-DD"):
-        Wanted(since=since)
+        RunFilter(since=since)
 
 
 def test_an_unknown_status_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="running, stopped, finished, interrupted, damaged"):
-        Wanted(status="done")
+        RunFilter(status="done")
 
 
 @pytest.mark.parametrize("name", ["last", "2026-05-03-VGG16-1", "2026-05-03", "2026-05-03-V"])

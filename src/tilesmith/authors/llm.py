@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from tilesmith.authors.protocol import Heard
+from tilesmith.authors.protocol import OnProgress
 from tilesmith.errors import MachineError
-from tilesmith.llm.patience import Limits, Patience
 from tilesmith.llm.prices import Price, dollars
 from tilesmith.llm.providers import Endpoint
-from tilesmith.records import Prompt, Reply, Request, Usage
+from tilesmith.llm.retry import CallLimits, RetryPolicy
+from tilesmith.records import AuthorRequest, Prompt, Reply, Usage
 
 
 class LlmAuthor:
@@ -21,8 +21,8 @@ class LlmAuthor:
         endpoint: Endpoint,
         environment: Mapping[str, str],
         *,
-        limits: Limits | None = None,
-        patience: Patience | None = None,
+        limits: CallLimits | None = None,
+        retry_policy: RetryPolicy | None = None,
         price: Price | None = None,
     ) -> None:
         """`price` is the user's own, where the list knows none or is wrong."""
@@ -30,8 +30,8 @@ class LlmAuthor:
             from tilesmith.llm.client import Client
         except ModuleNotFoundError as missing:
             raise MachineError(f"an LLM as author needs the package {missing.name}: pip install openai") from None
-        self._client = Client(endpoint, patience or Patience(), environment)
-        self._limits = limits or Limits()
+        self._client = Client(endpoint, retry_policy or RetryPolicy(), environment)
+        self._limits = limits or CallLimits()
         self._price = price
 
     @property
@@ -41,8 +41,8 @@ class LlmAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return dollars(self._client.endpoint, usage, self._price)
 
-    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         limits = replace(self._limits, max_output_tokens=request.max_output_tokens)
-        reply = self._client.complete(prompt, limits, heard)
+        reply = self._client.complete(prompt, limits, on_progress)
         cost = dollars(self._client.endpoint, reply.usage, self._price, reply.author)
         return replace(reply, usage=replace(reply.usage, dollars=cost))

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 
-from tilesmith.authors.protocol import Heard
+from tilesmith.authors.protocol import OnProgress
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.tuning import find_tuning
-from tilesmith.records import STAGES, Phase, Prompt, Reply, Request, Stop, Usage, Verdict
+from tilesmith.records import STAGES, AuthorRequest, Phase, Prompt, Reply, StopReason, Usage, Verdict
 
 NAME = "playbook"
 _AT_THE_FLOOR = 1.05
 """A kernel this close to the roofline has nothing left to gain."""
 
 _WRONG = (Verdict.INACCURATE, Verdict.WRONG_VALUES)
-"""What more exact products may mend."""
+"""What more exact products may repair."""
 
 _Answer = Reply | Declined
 
@@ -35,27 +35,27 @@ class PlaybookAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return 0.0
 
-    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         """The reply to `request`; the prompt says the same in words and is not needed."""
         match = find_match(request.survey)
         found = match if isinstance(match, Declined) else _ANSWERS[request.phase](request, match)
-        reply = Reply(found.reason, NAME, Stop.DECLINED) if isinstance(found, Declined) else found
-        heard(len(reply.text))
+        reply = Reply(found.reason, NAME, StopReason.DECLINED) if isinstance(found, Declined) else found
+        on_progress(len(reply.text))
         return reply
 
 
-def _seed(request: Request, match: Match) -> _Answer:
+def _seed(request: AuthorRequest, match: Match) -> _Answer:
     """Seed k is the k-th best guess."""
     if request.seed > len(match.tunings):
         return Declined(f"this recipe has {len(match.tunings)} variants, and seed {request.seed} would repeat one")
     return _kernel(match, match.tunings[request.seed - 1])
 
 
-def _analyse(request: Request, match: Match) -> _Answer:
+def _analyze(request: AuthorRequest, match: Match) -> _Answer:
     found = match.analysis()
     fields = {
         "bottleneck": found.bottleneck,
-        "optimisation_method": found.method,
+        "optimization_method": found.method,
         "modification_plan": found.plan,
         "expected_speedup": _over_the_base(request, match, found.expected_speedup),
         "implementation_complexity": found.complexity,
@@ -65,7 +65,7 @@ def _analyse(request: Request, match: Match) -> _Answer:
     return Reply(f"```json\n{json.dumps(fields, indent=2)}\n```", NAME)
 
 
-def _over_the_base(request: Request, match: Match, over_pytorch: float | None) -> float | None:
+def _over_the_base(request: AuthorRequest, match: Match, over_pytorch: float | None) -> float | None:
     """What is left to gain: nothing that we know of where the base is a kernel of this recipe."""
     if _tuning(request, match) is not None:
         return 1.0
@@ -76,7 +76,7 @@ def _over_the_base(request: Request, match: Match, over_pytorch: float | None) -
     return round(max(over_pytorch / reached, 1.0), 2)
 
 
-def _optimise(request: Request, match: Match) -> _Answer:
+def _optimize(request: AuthorRequest, match: Match) -> _Answer:
     """The next variant that nobody has tried."""
     if (why := _nothing_to_gain(request)) is not None:
         return Declined(why)
@@ -90,7 +90,7 @@ def _optimise(request: Request, match: Match) -> _Answer:
     return _kernel(match, fresh[0]) if fresh else Declined("this recipe has no variant left to try")
 
 
-def _stage(request: Request, match: Match) -> _Answer:
+def _stage(request: AuthorRequest, match: Match) -> _Answer:
     if (why := _nothing_to_gain(request)) is not None:
         return Declined(why)
     base = _tuning(request, match)
@@ -102,24 +102,24 @@ def _stage(request: Request, match: Match) -> _Answer:
     return _kernel(match, fresh[0])
 
 
-def _repair(request: Request, match: Match) -> _Answer:
+def _repair(request: AuthorRequest, match: Match) -> _Answer:
     """A kernel of ours that fails may fail for its size: the next tuning may do."""
     if _tuning(request, match) is None:
-        return Declined("the kernel was not written by a recipe, which cannot mend the work of others")
+        return Declined("the kernel was not written by a recipe, which cannot repair the work of others")
     fresh = _untried(request, match, match.tunings)
     if request.base and request.base.evaluation.verdict in _WRONG:
         fresh.sort(key=lambda tuning: "EXACT" not in tuning)
     return _kernel(match, fresh[0]) if fresh else Declined("every variant of this recipe failed")
 
 
-def _revise(request: Request, match: Match) -> _Answer:
+def _revise(request: AuthorRequest, match: Match) -> _Answer:
     return Declined("this is the plan of the recipe: it has no other")
 
 
-_ANSWERS: dict[Phase, Callable[[Request, Match], _Answer]] = {
+_ANSWERS: dict[Phase, Callable[[AuthorRequest, Match], _Answer]] = {
     Phase.SEED: _seed,
-    Phase.ANALYSE: _analyse,
-    Phase.OPTIMISE: _optimise,
+    Phase.ANALYZE: _analyze,
+    Phase.OPTIMIZE: _optimize,
     Phase.STAGE: _stage,
     Phase.REPAIR: _repair,
     Phase.REVISE: _revise,
@@ -130,24 +130,24 @@ def _kernel(match: Match, tuning: Tuning) -> Reply:
     return Reply(f"{match.strategy(tuning)}\n\n```python\n{match.write(tuning)}```\n", NAME)
 
 
-def _tuning(request: Request, match: Match) -> Tuning | None:
+def _tuning(request: AuthorRequest, match: Match) -> Tuning | None:
     return find_tuning(match, request.base.candidate.source) if request.base else None
 
 
-def _untried(request: Request, match: Match, options: Sequence[Tuning]) -> list[Tuning]:
+def _untried(request: AuthorRequest, match: Match, options: Sequence[Tuning]) -> list[Tuning]:
     """Each option once, without those that the base and the history had."""
     attempts = [*request.history, *([request.base] if request.base else [])]
     tried = {find_tuning(match, attempt.candidate.source) for attempt in attempts}
     return [tuning for tuning in dict.fromkeys(options) if tuning not in tried]
 
 
-def _passed_untimed(request: Request) -> bool:
+def _passed_untimed(request: AuthorRequest) -> bool:
     return request.base is not None and request.base.evaluation.passed and request.base.evaluation.timing is None
 
 
-def _nothing_to_gain(request: Request) -> str | None:
+def _nothing_to_gain(request: AuthorRequest) -> str | None:
     timing = request.base.evaluation.timing if request.base else None
-    floor = (request.survey.roofline or {}).get("floor_ms")
+    floor = request.survey.roofline.floor_ms if request.survey.roofline else None
     if timing is None or not floor or timing.candidate_ms.p50 > _AT_THE_FLOOR * floor:
         return None
     return f"the kernel takes {timing.candidate_ms.p50:.3g} ms and the memory needs {floor:.3g} ms: nothing to gain"

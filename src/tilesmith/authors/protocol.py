@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from tilesmith.records import Prompt, Reply, Request, Usage
+from tilesmith.records import AuthorRequest, Prompt, Reply, Usage
 
-Heard = Callable[[int], None]
+OnProgress = Callable[[int], None]
 """Told, while a reply comes in, how many characters have arrived so far."""
 
 
@@ -21,5 +21,5 @@ class Author(Protocol):
     def dollars(self, usage: Usage) -> float | None:
         """What so many tokens cost; null when nobody knows."""
 
-    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         """The reply to `prompt`, which is `request` in words."""

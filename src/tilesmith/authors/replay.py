@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tilesmith.authors.protocol import Heard
+from tilesmith.authors.protocol import OnProgress
 from tilesmith.errors import AuthorError
-from tilesmith.records import Called, Prompt, Reply, Request, Usage
+from tilesmith.records import AuthorRequest, CallEvent, Prompt, Reply, Usage
 from tilesmith.runs.digest import prompt_digest
 from tilesmith.runs.journal import read_events
 from tilesmith.runs.manifest import read_manifest
 
-Dollars = Callable[[Usage], float | None]
+PriceFunction = Callable[[Usage], float | None]
 
 
 class ReplayAuthor:
@@ -20,11 +20,11 @@ class ReplayAuthor:
     where they ended that one; nothing is paid. Verdicts are given anew: where they differ from the recorded ones,
     the prompts do too, which is told, and in the end there may be a request nobody has answered."""
 
-    def __init__(self, folder: Path, dollars: Dollars, tell: Callable[[str], None]) -> None:
-        self._folder, self._dollars, self._tell = folder, dollars, tell
+    def __init__(self, folder: Path, dollars: PriceFunction, notify: Callable[[str], None]) -> None:
+        self._folder, self._dollars, self._notify = folder, dollars, notify
         self._recorded = read_manifest(folder).author
         events = read_events(folder / "events.jsonl")
-        self._calls = {event.number: event for event in events if isinstance(event, Called)}
+        self._calls = {event.number: event for event in events if isinstance(event, CallEvent)}
 
     @property
     def name(self) -> str:
@@ -33,7 +33,7 @@ class ReplayAuthor:
     def dollars(self, usage: Usage) -> float | None:
         return self._dollars(usage)
 
-    def answer(self, request: Request, prompt: Prompt, heard: Heard) -> Reply:
+    def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         called = self._calls.get(request.number)
         if called is None or called.phase is not request.phase:
             raise AuthorError(
@@ -41,6 +41,6 @@ class ReplayAuthor:
                 "the verdicts here differ from those of the recorded run, or it ended earlier"
             )
         if called.prompt_sha256 != prompt_digest(prompt):
-            self._tell(f"request {request.number} is worded differently than in {self._folder.name}")
-        heard(len(called.reply.text))
+            self._notify(f"request {request.number} is worded differently than in {self._folder.name}")
+        on_progress(len(called.reply.text))
         return called.reply

@@ -48,7 +48,7 @@ def check(
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
-    from tilesmith.cli.view import show_evaluation
+    from tilesmith.cli.evaluation_display import show_evaluation
     from tilesmith.judge import Judge
 
     config = CheckConfig(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 
 import typer
 
 from tilesmith.judge.machine.diagnosis import Diagnosis
+from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL, find_keys
 from tilesmith.process.protocol.machine import LibraryInternals
 from tilesmith.process.sandbox import WALLS
 from tilesmith.records import to_json
@@ -20,7 +22,7 @@ def register(app: typer.Typer) -> None:
 def doctor(as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout.")) -> None:
     from tilesmith.judge.machine.diagnosis import diagnose
 
-    found = diagnose()
+    found = diagnose(find_keys(os.environ))
     if as_json:
         document = to_json(found)
         if found.gpu is not None:
@@ -40,9 +42,7 @@ def _lines(found: Diagnosis) -> Iterator[str]:
     yield "compilers    " + ", ".join(f"{name} {'yes' if path else 'no'}" for name, path in found.compilers.items())
     yield "targets      kernels can be compiled for " + (", ".join(found.targets) or "nothing")
     yield from _sandbox(found)
-    yield "llm keys     " + (
-        ", ".join(found.llm_keys) if found.llm_keys else "none found; only offline authors will work"
-    )
+    yield f"llm keys     {_keys(found)}"
     yield ""
     yield _conclusion(found)
 
@@ -53,6 +53,11 @@ def _internals(found: LibraryInternals) -> str:
         return f"{library}: all {found.found} internal names found"
     missing = ", ".join(f"{one.name} (for {one.use})" for one in found.missing)
     return f"{library}: {found.found} internal names found, MISSING {missing}"
+
+
+def _keys(found: Diagnosis) -> str:
+    keys = ", ".join(found.llm_keys) or f"none of {', '.join(KEY_VARIABLES)}"
+    return f"{keys}; any OpenAI-compatible endpoint works without one through --base-url or {OPENAI_BASE_URL}"
 
 
 def _gpu(found: Diagnosis) -> str:

@@ -8,8 +8,8 @@ import os
 from rich.console import Console
 
 
-def put(line: str, console: Console) -> None:
-    """One line, unbroken and without colours. When nobody reads any more, the job goes on without a word."""
+def print_line(line: str, console: Console) -> None:
+    """One line, unbroken and without colors. When nobody reads any more, the job goes on without a word."""
     if console.is_terminal:
         console.print(line, markup=False, highlight=False, soft_wrap=True)
         return

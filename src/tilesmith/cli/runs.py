@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tilesmith.cli.runs_folder import Faces, runs_folder
+from tilesmith.cli.output_options import OutputOptions, runs_folder
 from tilesmith.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from tilesmith.runs.listing import Listed
-    from tilesmith.runs.story import Story
+    from tilesmith.runs.listing import ListedRun
+    from tilesmith.runs.summary import RunSummary
 
 HELP = """List the runs of `tilesmith forge`, newest first.
 
@@ -44,7 +44,7 @@ Exit code 0; 2: there is no such run, kernel, prompt or reply.
 """
 _FOLDER = typer.Option(None, "--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs.")
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr.")
-_ANY_WIDTH = 1000
+_WIDTH_OF_A_PIPE = 1000
 """Columns where nobody looks: a program that reads a pipe wants whole lines."""
 
 
@@ -70,16 +70,16 @@ def runs(
             raise UsageError(
                 "--task, --status, --author, --since and --faster choose what is listed; leave them out"
             )
-        context.obj = Faces(_existing(folder), as_json)
+        context.obj = OutputOptions(_existing_folder(folder), as_json)
         return
-    from tilesmith.runs.listing import Wanted, list_runs
+    from tilesmith.runs.listing import RunFilter, list_runs
 
-    parent = _existing(folder)
-    found = list_runs(parent, Wanted(task, status, author, since, faster))
+    parent = _existing_folder(folder)
+    found = list_runs(parent, RunFilter(task, status, author, since, faster))
     if as_json:
         print(json.dumps([_listed(run) for run in found], indent=2))
     elif found:
-        from tilesmith.cli.run_view import show_runs
+        from tilesmith.cli.run_display import show_runs
 
         show_runs(found, _console())
     else:
@@ -98,9 +98,9 @@ def show(
 ) -> None:
     from tilesmith.runs.listing import find_run
 
-    asked: Faces = context.obj
+    asked: OutputOptions = context.obj
     as_json = as_json or asked.as_json
-    path = find_run(_existing(folder) if folder else asked.runs, run)
+    path = find_run(_existing_folder(folder) if folder else asked.runs, run)
     texts = {"kernel": kernel, "prompt": prompt, "reply": reply, "verdict": verdict}
     wanted = {what: number for what, number in texts.items() if number is not None}
     if len(wanted) > 1:
@@ -111,7 +111,7 @@ def show(
     _print_run(path, as_json)
 
 
-def _existing(given: Path | None) -> Path:
+def _existing_folder(given: Path | None) -> Path:
     """The folder of runs; one that was named must be there."""
     folder = runs_folder(given)
     if folder.exists() and not folder.is_dir():
@@ -126,24 +126,24 @@ def _console() -> Console:
 
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = _ANY_WIDTH
+        console.width = _WIDTH_OF_A_PIPE
     return console
 
 
 def _print_run(path: Path, as_json: bool) -> None:
-    from tilesmith.cli.run_view import show_run
+    from tilesmith.cli.run_display import show_run
     from tilesmith.runs.journal import read_events
     from tilesmith.runs.listing import read_run
-    from tilesmith.runs.story import tell
+    from tilesmith.runs.summary import summarize
 
     run = read_run(path)
     if run.manifest is None:
         raise RunError(run.problem)
-    story = tell(read_events(path / "events.jsonl"))
+    summary = summarize(read_events(path / "events.jsonl"))
     if as_json:
-        print(json.dumps(_document(run, story), indent=2))
+        print(json.dumps(_document(run, summary), indent=2))
     else:
-        show_run(run, story, _console())
+        show_run(run, summary, _console())
 
 
 def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
@@ -152,7 +152,9 @@ def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
     try:
         text = (path / place).read_text(encoding="utf-8")
     except OSError:
-        raise RunError(f"{path / place}: the run has no {what} {number}; {_those_there(path / place)}") from None
+        raise RunError(
+            f"{path / place}: the run has no {what} {number}; {_available_numbers(path / place)}"
+        ) from None
     if as_json:
         print(json.dumps({what: number, "path": str(path / place), "text": text}, indent=2))
     else:
@@ -160,13 +162,13 @@ def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
 
 
 def _print_verdict(path: Path, what: str, number: int, as_json: bool) -> None:
-    from tilesmith.cli.view import show_evaluation
+    from tilesmith.cli.evaluation_display import show_evaluation
     from tilesmith.records import to_json
     from tilesmith.runs.journal import read_events
     from tilesmith.runs.manifest import read_manifest
-    from tilesmith.runs.story import tell
+    from tilesmith.runs.summary import summarize
 
-    attempt = tell(read_events(path / "events.jsonl")).attempt(number)
+    attempt = summarize(read_events(path / "events.jsonl")).attempt(number)
     if attempt is None:
         raise RunError(f"{path}: has no {what} on kernel {number}; `tilesmith runs show` lists its kernels")
     if as_json:
@@ -177,13 +179,13 @@ def _print_verdict(path: Path, what: str, number: int, as_json: bool) -> None:
         )
 
 
-def _those_there(missing: Path) -> str:
+def _available_numbers(missing: Path) -> str:
     ending = missing.name.partition(".")[2]
     numbers = sorted(int(one.name[:4]) for one in missing.parent.glob(f"[0-9][0-9][0-9][0-9].{ending}"))
     return f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"
 
 
-def _listed(run: Listed) -> dict[str, Any]:
+def _listed(run: ListedRun) -> dict[str, Any]:
     manifest = run.manifest
     return {
         "run": run.folder.name,
@@ -200,16 +202,16 @@ def _listed(run: Listed) -> dict[str, Any]:
     }
 
 
-def _document(run: Listed, story: Story) -> dict[str, Any]:
+def _document(run: ListedRun, summary: RunSummary) -> dict[str, Any]:
     from tilesmith.records import to_json
 
-    spent = {str(phase): to_json(one) for phase, one in story.spent_by_phase.items()}
+    spent = {phase.json_key: to_json(one) for phase, one in summary.costs_by_phase.items()}
     return _listed(run) | {
         "configuration": run.manifest.configuration if run.manifest else None,
-        "survey": to_json(story.survey) if story.survey else None,
-        "steps": [to_json(step.event) | {"under": step.under} for step in story.steps],
-        "finished": to_json(story.finished) if story.finished else None,
-        "spent": to_json(story.spent),
+        "survey": to_json(summary.survey) if summary.survey else None,
+        "steps": [to_json(step.event) | {"under": step.under} for step in summary.steps],
+        "finished": to_json(summary.finished) if summary.finished else None,
+        "spent": to_json(summary.spent),
         "spent_by_phase": spent,
-        "verdict_seconds": story.verdict_seconds,
+        "verdict_seconds": summary.verdict_seconds,
     }

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from tilesmith.forge.dials import Dials
+from tilesmith.forge.settings import ForgeSettings
 from tilesmith.llm.prompts import write_prompt
-from tilesmith.records import Reply, Request, Usage
+from tilesmith.records import AuthorRequest, Reply, Usage
 
 LEAST_USEFUL_OUTPUT = 1024
 """Tokens; a kernel does not fit into less."""
 CHARACTERS_PER_TOKEN = 3
 """Of a prompt, to be on the safe side: code has more tokens than prose."""
 
-Dollars = Callable[[Usage], float | None]
+PriceFunction = Callable[[Usage], float | None]
 
 
-class EnoughDone(Exception):
+class EarlyStop(Exception):
     """Unwinds the loop to its last phase. Carries why."""
 
 
@@ -44,35 +44,39 @@ class Spending:
         return replace(self, seconds=self.seconds + seconds)
 
 
-def within_budget(dials: Dials, spending: Spending, requests: Sequence[Request], dollars: Dollars) -> list[Request]:
-    """The requests with their output limited to what is left; raises EnoughDone when they do not fit."""
-    if dials.max_minutes is not None and spending.seconds >= dials.max_minutes * 60:
-        raise EnoughDone(f"the time is spent: {spending.seconds / 60:.1f} of {dials.max_minutes:g} minutes")
-    if dials.max_tokens is None and dials.max_cost is None:
+def limit_to_budget(
+    settings: ForgeSettings, spending: Spending, requests: Sequence[AuthorRequest], dollars: PriceFunction
+) -> list[AuthorRequest]:
+    """The requests with their output limited to what is left; raises EarlyStop when they do not fit."""
+    if settings.max_minutes is not None and spending.seconds >= settings.max_minutes * 60:
+        raise EarlyStop(f"the time is spent: {spending.seconds / 60:.1f} of {settings.max_minutes:g} minutes")
+    if settings.max_tokens is None and settings.max_cost is None:
         return list(requests)
-    return [_limited(dials, spending, one, len(requests), dollars) for one in requests]
+    return [_limit_request(settings, spending, one, len(requests), dollars) for one in requests]
 
 
-def _limited(dials: Dials, spending: Spending, request: Request, calls: int, dollars: Dollars) -> Request:
+def _limit_request(
+    settings: ForgeSettings, spending: Spending, request: AuthorRequest, calls: int, dollars: PriceFunction
+) -> AuthorRequest:
     prompt = write_prompt(request)
     given = -(-(len(prompt.system) + len(prompt.user)) // CHARACTERS_PER_TOKEN)
     limit = request.max_output_tokens
-    if dials.max_tokens is not None:
-        limit = min(limit, (dials.max_tokens - spending.usage.tokens) // calls - given)
+    if settings.max_tokens is not None:
+        limit = min(limit, (settings.max_tokens - spending.usage.tokens) // calls - given)
         if limit < LEAST_USEFUL_OUTPUT:
-            used = f"{spending.usage.tokens:,} of {dials.max_tokens:,} used"
+            used = f"{spending.usage.tokens:,} of {settings.max_tokens:,} used"
             needed = f"{calls} calls need" if calls > 1 else "it needs"
             needed += f" at least {calls * (given + LEAST_USEFUL_OUTPUT):,}"
-            raise EnoughDone(f"the token budget does not allow the next call: {used}, {needed}")
-    if dials.max_cost is not None:
+            raise EarlyStop(f"the token budget does not allow the next call: {used}, {needed}")
+    if settings.max_cost is not None:
         spent = spending.usage.dollars or 0.0
-        limit = min(limit, _affordable((dials.max_cost - spent) / calls, given, limit, dollars))
+        limit = min(limit, _affordable_tokens((settings.max_cost - spent) / calls, given, limit, dollars))
         if limit < LEAST_USEFUL_OUTPUT:
-            raise EnoughDone(f"the money does not allow the next call: ${spent:.4f} of ${dials.max_cost:g} spent")
+            raise EarlyStop(f"the money does not allow the next call: ${spent:.4f} of ${settings.max_cost:g} spent")
     return replace(request, max_output_tokens=limit)
 
 
-def _affordable(share: float, given: int, wanted: int, dollars: Dollars) -> int:
+def _affordable_tokens(share: float, given: int, wanted: int, dollars: PriceFunction) -> int:
     """Output tokens that `share` dollars pay for, after so many input tokens. An unknown price pays for nothing."""
     reading, both = dollars(Usage(given, 0)), dollars(Usage(given, wanted))
     if reading is None or both is None or reading > share:

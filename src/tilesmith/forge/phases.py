@@ -1,82 +1,93 @@
-"""The phases that write kernels: seeds, then rounds of analysis and optimisation."""
+"""The phases that write kernels: seeds, then rounds of analysis and optimization."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
 
-from tilesmith.forge.analysing import analyse
-from tilesmith.forge.bench import Bench
+from tilesmith.forge.analysis import analyze
+from tilesmith.forge.attempts import (
+    attempt_kernel,
+    is_repairable,
+    judge_kernel,
+    read_kernel,
+    repair_kernel,
+    revise_kernel,
+)
 from tilesmith.forge.replies import UnusableReply
-from tilesmith.forge.trying import held_to_plan, is_repairable, judged, mended, read_kernel, try_kernel
-from tilesmith.records import Analysis, Attempt, Decision, Event, Phase, Request
+from tilesmith.forge.state import ForgeState
+from tilesmith.records import Analysis, Attempt, AuthorRequest, DecisionEvent, Event, Phase
 
 HARD = ("high", "persistent")
 """Plans of this complexity get their fallback tried when they fail."""
 
 
-def sow(bench: Bench) -> Generator[Event, None, None]:
-    """N first versions at once, all judged; failing ones mended; the best of them held to plan."""
-    count = bench.dials.seeds
-    requests = [bench.request(Phase.SEED, seed=place, seeds=count) for place in range(1, count + 1)]
-    seeds = yield from _judge_as_they_come(bench, requests)
-    bench.stop_if_target_met()
+def write_seeds(state: ForgeState) -> Generator[Event, None, None]:
+    """N first versions are asked for at once and judged; failing ones are repaired, the best may be revised."""
+    count = state.settings.seeds
+    requests = [state.new_request(Phase.SEED, seed=place, seeds=count) for place in range(1, count + 1)]
+    seeds = yield from _judge_as_they_come(state, requests)
+    state.stop_if_target_met()
     for attempt in filter(is_repairable, seeds):
-        yield from mended(bench, attempt, bench.dials.spare_repairs if bench.best else bench.dials.repairs)
-    if bench.best:
-        yield from held_to_plan(bench, bench.best)
+        yield from repair_kernel(
+            state, attempt, state.settings.spare_repairs if state.best else state.settings.repairs
+        )
+    if state.best:
+        yield from revise_kernel(state, state.best)
 
 
-def _judge_as_they_come(bench: Bench, requests: list[Request]) -> Generator[Event, None, list[Attempt]]:
+def _judge_as_they_come(state: ForgeState, requests: list[AuthorRequest]) -> Generator[Event, None, list[Attempt]]:
     """Nothing new is asked for before all replies are in: what was paid for is used."""
     seeds: list[Attempt] = []
-    useless: list[tuple[Request, UnusableReply]] = []
-    for reply, request in zip(bench.ask_all(requests), requests, strict=True):
+    useless: list[tuple[AuthorRequest, UnusableReply]] = []
+    for reply, request in zip(state.ask_all(requests), requests, strict=True):
         found = yield from read_kernel(request, reply)
         if isinstance(found, str):
-            attempt = yield from judged(bench, request, found)
+            attempt = yield from judge_kernel(state, request, found)
             seeds += [attempt] if attempt else []
         elif found is not None:
             useless.append((request, found))
     for request, problem in useless:
-        attempt = yield from try_kernel(bench, bench.again(request, str(problem)))
+        attempt = yield from attempt_kernel(state, state.repeat_request(request, str(problem)))
         seeds += [attempt] if attempt else []
     return seeds
 
 
-def improve(bench: Bench) -> Generator[Event, None, None]:
-    """Rounds of analysis and optimisation, until they bring nothing more."""
+def improve(state: ForgeState) -> Generator[Event, None, None]:
+    """Rounds of analysis and optimization, until they bring nothing more."""
     without_gain = 0
-    for number in range(1, bench.dials.rounds + 1):
-        before = bench.best
-        if bench.base is None:
-            yield Decision("rounds", "left out: there is no kernel to start from")
+    for number in range(1, state.settings.rounds + 1):
+        before = state.best
+        if state.base is None:
+            yield DecisionEvent("rounds", "left out: there is no kernel to start from")
             return
-        analysis = yield from analyse(bench, bench.base)
+        analysis = yield from analyze(state, state.base)
         if analysis is None:
-            yield Decision(f"analysis of round {number}", "none to be had: optimising by what was measured alone")
-        yield from _carry_out(bench, analysis, number)
-        without_gain = 0 if bench.best is not before else without_gain + 1
-        if without_gain >= bench.dials.patience and number < bench.dials.rounds:
-            yield Decision("rounds", f"ended after round {number}: no gain in {without_gain}")
+            yield DecisionEvent(
+                f"analysis of round {number}", "none to be had: optimizing by what was measured alone"
+            )
+        yield from _carry_out(state, analysis, number)
+        without_gain = 0 if state.best is not before else without_gain + 1
+        if without_gain >= state.settings.patience and number < state.settings.rounds:
+            yield DecisionEvent("rounds", f"ended after round {number}: no gain in {without_gain}")
             return
 
 
-def _carry_out(bench: Bench, analysis: Analysis | None, number: int) -> Generator[Event, None, None]:
+def _carry_out(state: ForgeState, analysis: Analysis | None, number: int) -> Generator[Event, None, None]:
     """The plan; and if it was a hard one and failed, its fallback. An author that declines has not failed."""
-    attempt = yield from _optimise(bench, analysis, use_fallback=False)
-    failed = not bench.was_declined if attempt is None else not attempt.evaluation.passed
+    attempt = yield from _optimize(state, analysis, use_fallback=False)
+    failed = not state.was_declined if attempt is None else not attempt.evaluation.passed
     if failed and analysis is not None and analysis.complexity in HARD:
         why = f"the plan ({analysis.complexity}) failed: {analysis.method}; falling back to: {analysis.fallback}"
-        yield Decision(f"fallback in round {number}", why)
-        yield from _optimise(bench, analysis, use_fallback=True)
+        yield DecisionEvent(f"fallback in round {number}", why)
+        yield from _optimize(state, analysis, use_fallback=True)
 
 
-def _optimise(
-    bench: Bench, analysis: Analysis | None, use_fallback: bool
+def _optimize(
+    state: ForgeState, analysis: Analysis | None, use_fallback: bool
 ) -> Generator[Event, None, Attempt | None]:
-    request = bench.request(Phase.OPTIMISE, base=bench.base, analysis=analysis, use_fallback=use_fallback)
-    attempt = yield from try_kernel(bench, request)
+    request = state.new_request(Phase.OPTIMIZE, base=state.base, analysis=analysis, use_fallback=use_fallback)
+    attempt = yield from attempt_kernel(state, request)
     if attempt is None:
         return None
-    attempt = yield from mended(bench, attempt, bench.dials.repairs)
-    return (yield from held_to_plan(bench, attempt))
+    attempt = yield from repair_kernel(state, attempt, state.settings.repairs)
+    return (yield from revise_kernel(state, attempt))

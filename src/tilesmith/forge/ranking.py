@@ -7,22 +7,10 @@ by fewer launches, then by fewer spilled registers. What is not better than the 
 
 from __future__ import annotations
 
-from tilesmith.records import COMPLEXITIES, Attempt, Evaluation, Severity, Verdict
+from tilesmith.forge.plan_findings import plan_findings
+from tilesmith.records import COMPLEXITIES, Attempt, Evaluation, Verdict
 
-PLAN_FINDINGS = frozenset(
-    {
-        "time-loop-on-host",
-        "grid-batch-only",
-        "scalar-vector-loop",
-        "direct-convolution",
-        "small-launch-count",
-        "no-tensor-core",
-        "decoy-kernel",
-    }
-)
-"""Findings that say a kernel is not what an expert would have planned, though it may be right."""
-
-PROGRESS = (
+VERDICTS_BY_PROGRESS = (
     Verdict.SYNTAX_ERROR,
     Verdict.COMPILE_ERROR,
     Verdict.RUNTIME_ERROR,
@@ -53,23 +41,20 @@ def is_faster(evaluation: Evaluation) -> bool | None:
     return all(one.low > 1 for one in evaluation.timing.speedup.values())
 
 
-def gravest(*complexities: str) -> str:
+def hardest_complexity(*complexities: str) -> str:
     """Of what is said about one kernel; `unknown` says nothing."""
     return max(complexities, key=lambda one: COMPLEXITIES.index(one) if one in COMPLEXITIES else -1)
 
 
-def plan_findings(evaluation: Evaluation) -> tuple[str, ...]:
-    found = (f.id for f in evaluation.findings if f.severity is Severity.WARNING and f.id in PLAN_FINDINGS)
-    return tuple(dict.fromkeys(found))
-
-
-def furthest(attempts: list[Attempt]) -> Attempt | None:
+def closest_to_passing(attempts: list[Attempt]) -> Attempt | None:
     """The failed attempt nearest to passing; of equals the latest. A cheat is nobody's starting point."""
-    honest = [attempt for attempt in attempts if attempt.evaluation.verdict in PROGRESS]
-    return max(honest, key=lambda a: (PROGRESS.index(a.evaluation.verdict), a.candidate.number), default=None)
+    honest = [attempt for attempt in attempts if attempt.evaluation.verdict in VERDICTS_BY_PROGRESS]
+    return max(
+        honest, key=lambda a: (VERDICTS_BY_PROGRESS.index(a.evaluation.verdict), a.candidate.number), default=None
+    )
 
 
-def verdict_on(evaluation: Evaluation, best: Attempt | None, min_gain: float) -> tuple[bool, str]:
+def compare_with_best(evaluation: Evaluation, best: Attempt | None, min_gain: float) -> tuple[bool, str]:
     """Whether a kernel replaces the best so far, and why or why not."""
     if not evaluation.passed:
         return False, f"{evaluation.verdict}: {evaluation.reason}"
@@ -77,18 +62,18 @@ def verdict_on(evaluation: Evaluation, best: Attempt | None, min_gain: float) ->
     if best is None:
         return True, "first to pass" if score is None else f"first to pass: {score:.2f}x"
     if score is not None and best.score is not None:
-        return _by_score(score, best.score, min_gain)
-    return _by_reading(evaluation, best.evaluation)
+        return _compare_scores(score, best.score, min_gain)
+    return _compare_readings(evaluation, best.evaluation)
 
 
-def _by_score(score: float, best: float, min_gain: float) -> tuple[bool, str]:
+def _compare_scores(score: float, best: float, min_gain: float) -> tuple[bool, str]:
     if score >= best * min_gain:
         return True, f"faster than the best so far: {score:.2f}x after {best:.2f}x"
     verb = "slower than" if score < best else "no faster than"
     return False, f"{verb} the best so far: {score:.2f}x, best {best:.2f}x"
 
 
-def _by_reading(evaluation: Evaluation, best: Evaluation) -> tuple[bool, str]:
+def _compare_readings(evaluation: Evaluation, best: Evaluation) -> tuple[bool, str]:
     for what, new, old in (
         ("mistakes of plan", len(plan_findings(evaluation)), len(plan_findings(best))),
         ("launches", evaluation.launches or 0, best.launches or 0),

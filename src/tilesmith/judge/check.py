@@ -21,7 +21,7 @@ from tilesmith.errors import MachineError
 from tilesmith.judge.certificates.certification import certificate_of
 from tilesmith.judge.examination import Examination, Findings, begin, summarize
 from tilesmith.judge.gates.compilation import CompilationJob
-from tilesmith.judge.gates.cpu import CPU_GATES
+from tilesmith.judge.gates.cpu import CONFIRMATION_GATES, CPU_GATES
 from tilesmith.judge.gates.gate import Conclusion, GateClock, Progress, go_through
 from tilesmith.judge.gates.gpu import GPU_GATES
 from tilesmith.judge.gates.values import Values
@@ -88,6 +88,23 @@ class Judge:
         found = replace(found, errors=failure.errors or found.errors)
         return found.evaluation(failure.verdict, failure.reason, clock.timings)
 
+    def confirm_values(
+        self, task: Path, kernel: Path, config: CheckConfig, progress: Progress = lambda _: None
+    ) -> Evaluation:
+        """Without a GPU: the values of a kernel that passed, by fresh processes under the seed of `config`."""
+        source, clock = read_task(task), GateClock(progress)
+        read = read_kernel_file(kernel, source)
+        found = Findings().knowing(precision=config.precision, k=config.k, seed=config.seed).reading(read.report)
+        folder = self._exchange / f"confirmation-{config.seed}"
+        with clock.waiting("reference"), contextlib.closing(self._open(source, folder, config.seed)) as reference:
+            reference.move_parameters(strongly=False)
+            found = found.knowing(**reference.facts)
+            with self._examination(source, read, reference, found, config) as exam:
+                found, failure = go_through(CONFIRMATION_GATES, exam, clock)
+        if failure is None:
+            return found.evaluation(Verdict.PASSED, f"right under seed {config.seed} too", clock.timings)
+        return found.evaluation(failure.verdict, failure.reason, clock.timings)
+
     def _go_through_gates(
         self, task: TaskSource, kernel: KernelFile, reference: ReferenceSession, clock: GateClock, found: Findings
     ) -> Conclusion:
@@ -108,10 +125,15 @@ class Judge:
 
     @contextlib.contextmanager
     def _examination(
-        self, task: TaskSource, kernel: KernelFile, reference: ReferenceSession, findings: Findings
+        self,
+        task: TaskSource,
+        kernel: KernelFile,
+        reference: ReferenceSession,
+        findings: Findings,
+        confirmation: CheckConfig | None = None,
     ) -> Iterator[Examination]:
-        """A kernel in its own processes, which end with it."""
-        config, device, lock = self.config, self.device, GpuLock()
+        """A kernel in its own processes, which end with it. A confirmation compiles nothing."""
+        config, device, lock = confirmation or self.config, self.device, GpuLock()
         spawn = self._spawn_for(kernel, reference)
         load = LoadKernel(
             path=str(kernel.path.resolve()),
@@ -122,7 +144,8 @@ class Judge:
             task=str(task.path.resolve()),
         )
         flavor = "interpret" if device == "cpu" else "native"
-        job = CompilationJob(load, reference, spawn, config.timeout_s) if device == "cpu" else None
+        compiles = device == "cpu" and confirmation is None
+        job = CompilationJob(load, reference, spawn, config.timeout_s) if compiles else None
         try:
             candidate = CandidateSession(spawn(flavor, "candidate"), config.timeout_s)
             try:
@@ -187,7 +210,7 @@ class Judge:
             )
         return child
 
-    def _open(self, task: TaskSource, folder: Path) -> ReferenceSession:
+    def _open(self, task: TaskSource, folder: Path, seed: int | None = None) -> ReferenceSession:
         session = ReferenceSession(lambda: self._spawn("native", "reference"), task.name, folder)
         try:
             session.environment = session.set_up(
@@ -196,7 +219,7 @@ class Judge:
                     text=task.text,
                     device=self.device,
                     precision=self.config.precision,
-                    seed=self.config.seed,
+                    seed=self.config.seed if seed is None else seed,
                     folder=os.getcwd(),
                 )
             )

@@ -23,6 +23,7 @@ from tilesmith.records import (
     GateTiming,
     KernelResources,
     OutputErrors,
+    Roofline,
     Timing,
     Verdict,
 )
@@ -43,7 +44,7 @@ class Findings:
     triton_time_share: float | None = None
     resources: tuple[KernelResources, ...] = ()
     generality: str | None = None
-    roofline: dict[str, Any] | None = None
+    roofline: Roofline | None = None
     environment: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     certificate: Certificate | None = None

@@ -8,8 +8,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilesmith.llm.patience import Limits
 from tilesmith.llm.providers import Endpoint
+from tilesmith.llm.retry import CallLimits
 from tilesmith.records import Prompt
 
 LIMIT_FIELDS = ("max_completion_tokens", "max_tokens")
@@ -34,7 +34,7 @@ _WINDOW = (
 
 
 @dataclass(frozen=True)
-class Window:
+class ContextWindow:
     """What prompt and reply may take together, and what one prompt took of it."""
 
     tokens: int
@@ -57,9 +57,9 @@ class Dialect:
     temperature: bool = True
     most_output: int | None = None
     """The highest limit this model accepts, once it said so."""
-    window: Window | None = None
+    window: ContextWindow | None = None
 
-    def arguments(self, endpoint: Endpoint, prompt: Prompt, limits: Limits) -> dict[str, Any]:
+    def arguments(self, endpoint: Endpoint, prompt: Prompt, limits: CallLimits) -> dict[str, Any]:
         """What `chat.completions.create` is given."""
         asked: dict[str, Any] = {"model": endpoint.model, "messages": _messages(prompt), "stream": True}
         if self.stream_options:
@@ -70,13 +70,13 @@ class Dialect:
             asked["temperature"] = limits.temperature
         return asked
 
-    def limit(self, prompt: Prompt, limits: Limits) -> int:
+    def limit(self, prompt: Prompt, limits: CallLimits) -> int:
         """Output tokens to ask for. Where there seems to be no room at all, the provider shall say so itself."""
         room = self.window.room(prompt) if self.window else 0
         known = (self.most_output, room if room >= LEAST_LIMIT else None)
         return min([limits.max_output_tokens, *(one for one in known if one is not None)])
 
-    def after(self, refusal: str, prompt: Prompt, limits: Limits) -> Dialect | None:
+    def after(self, refusal: str, prompt: Prompt, limits: CallLimits) -> Dialect | None:
         """The dialect to try next when this prompt was refused with these words; none if there is no other."""
         if self.stream_options and re.search(r"stream_options|include_usage", refusal):
             return replace(self, stream_options=False)
@@ -136,7 +136,7 @@ def _named_most(refusal: str, asked: int) -> int | None:
     return max((one for one in below if LEAST_LIMIT <= one < asked), default=None)
 
 
-def _named_window(refusal: str, prompt: Prompt, asked: int) -> Window | None:
+def _named_window(refusal: str, prompt: Prompt, asked: int) -> ContextWindow | None:
     named = (re.search(pattern, refusal, re.IGNORECASE) for pattern in _WINDOW)
     tokens = next((_number(one[1]) for one in named if one), None)
     taken = None if tokens is None else _taken_by_prompt(refusal, tokens, asked)
@@ -145,7 +145,7 @@ def _named_window(refusal: str, prompt: Prompt, asked: int) -> Window | None:
     if "at least" in refusal:
         # vLLM counts only up to the first token too many: taken at its word, it would be asked thousands of times.
         taken = max(taken, tokens - asked * 3 // 4)
-    return Window(tokens, taken, _characters(prompt))
+    return ContextWindow(tokens, taken, _characters(prompt))
 
 
 def _taken_by_prompt(refusal: str, window: int, asked: int) -> int | None:

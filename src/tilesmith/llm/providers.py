@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from tilesmith.errors import UsageError
 
+OPENAI_BASE_URL = "OPENAI_BASE_URL"
+"""Where other clients of the OpenAI protocol look for an address, and so do we."""
 OWN_KEY = "TILESMITH_API_KEY"
 """Goes to the `--base-url` a user names; the key of a provider goes to that provider alone."""
 
@@ -75,6 +77,15 @@ PROVIDERS: dict[str, Provider] = {
         Provider("sglang", "http://localhost:30000/v1", needs_key=False, local=True),
     )
 }
+
+
+KEY_VARIABLES = (*(one.key_variable for one in PROVIDERS.values() if one.needs_key), OWN_KEY)
+"""Every environment variable that a key is read from."""
+
+
+def find_keys(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The names of the variables that hold a key; never what they hold."""
+    return tuple(name for name in KEY_VARIABLES if environment.get(name, "").strip())
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from typing import Any
 import openai
 
 from tilesmith.errors import AuthorError
-from tilesmith.llm.failures import hide, squeeze
-from tilesmith.llm.patience import Limits
+from tilesmith.llm.failures import redact_key, shorten_to_line
 from tilesmith.llm.providers import Endpoint
+from tilesmith.llm.retry import CallLimits
 
 NO_KEY = "none"
 """What a server that asks for no key is told; the SDK insists on something."""
@@ -27,11 +27,11 @@ def open_sdk(endpoint: Endpoint, key: str | None) -> openai.OpenAI:
             default_headers=_headers(endpoint, key),
         )
     except (ValueError, ImportError, OSError) as problem:
-        words = squeeze(hide(str(problem), key))
-        raise AuthorError(f"{endpoint.name}: {words}; check the proxy and certificate settings") from None
+        message = shorten_to_line(redact_key(str(problem), key))
+        raise AuthorError(f"{endpoint.name}: {message}; check the proxy and certificate settings") from None
 
 
-def timeout_of(limits: Limits) -> openai.Timeout:
+def sdk_timeout(limits: CallLimits) -> openai.Timeout:
     silence_s = min(limits.idle_timeout_s, limits.call_timeout_s)
     return openai.Timeout(silence_s, connect=min(limits.connect_timeout_s, silence_s))
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.llm.failures import squeeze
+from tilesmith.llm.failures import shorten_to_line
 
 LONGEST_LINE = 16_000_000
 
@@ -30,7 +30,7 @@ class ErrorInStream(Exception):
 
 
 @dataclass(frozen=True)
-class Heard:
+class StreamedReply:
     """One reply, whole or as far as it came."""
 
     text: str
@@ -42,11 +42,11 @@ class Heard:
     model: str
 
 
-class Listener:
+class StreamReader:
     """Gathers one reply."""
 
-    def __init__(self, heard: Callable[[int], None], max_characters: int) -> None:
-        self._heard = heard
+    def __init__(self, on_progress: Callable[[int], None], max_characters: int) -> None:
+        self._on_progress = on_progress
         self._max_characters = max_characters
         self._text: list[str] = []
         self._refusal: list[str] = []
@@ -56,7 +56,7 @@ class Listener:
         self._model = ""
         self.finish: str | None = None
 
-    def listen(self, payloads: Iterable[str]) -> None:
+    def read(self, payloads: Iterable[str]) -> None:
         """Take every event up to the end of the reply, or to the point where it is too long."""
         for payload in payloads:
             if payload.startswith("[DONE]"):
@@ -67,10 +67,10 @@ class Listener:
                 self.finish = "length"
                 return
 
-    def result(self) -> Heard:
-        return Heard(
-            _mended("".join(self._text))[: self._max_characters],
-            _mended("".join(self._refusal)),
+    def result(self) -> StreamedReply:
+        return StreamedReply(
+            _join_surrogates("".join(self._text))[: self._max_characters],
+            _join_surrogates("".join(self._refusal)),
             self._reasoning_characters,
             self.finish,
             self._usage,
@@ -80,7 +80,7 @@ class Listener:
     def _take(self, event: dict[str, Any]) -> None:
         if event.get("error"):
             raise ErrorInStream(event["error"])
-        self._model = self._model or squeeze(str(event.get("model") or ""), 100)
+        self._model = self._model or shorten_to_line(str(event.get("model") or ""), 100)
         if isinstance(event.get("usage"), dict):
             self._usage = event["usage"]
         for choice in event.get("choices") or ():
@@ -89,8 +89,8 @@ class Listener:
 
     def _take_choice(self, choice: dict[str, Any]) -> None:
         part = choice.get("delta") or choice.get("message") or {}
-        text, refusal = _words(part.get("content")), _words(part.get("refusal"))
-        reasoning = _words(part.get("reasoning_content")) or _words(part.get("reasoning"))
+        text, refusal = _text_of(part.get("content")), _text_of(part.get("refusal"))
+        reasoning = _text_of(part.get("reasoning_content")) or _text_of(part.get("reasoning"))
         self._text.append(text)
         self._refusal.append(refusal)
         self._characters += len(text) + len(refusal)
@@ -98,7 +98,7 @@ class Listener:
         if isinstance(choice.get("finish_reason"), str):
             self.finish = choice["finish_reason"].lower()
         if text or refusal or reasoning:
-            self._heard(self._characters + self._reasoning_characters)
+            self._on_progress(self._characters + self._reasoning_characters)
 
 
 def payloads_of(chunks: Iterable[bytes], content_type: str) -> Iterator[str]:
@@ -126,7 +126,7 @@ def _payloads_of_document(chunks: Iterable[bytes]) -> Iterator[str]:
     document = bytearray()
     for chunk in chunks:
         document += chunk
-        _bound(document)
+        _check_length(document)
     yield document.decode(errors="replace")
 
 
@@ -136,14 +136,14 @@ def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
         rest += chunk
         *whole, tail = rest.split(b"\n")
         rest = tail
-        _bound(rest)
+        _check_length(rest)
         for line in whole:
             yield bytes(line).removesuffix(b"\r")
     if rest:
         yield bytes(rest)
 
 
-def _bound(gathered: bytearray) -> None:
+def _check_length(gathered: bytearray) -> None:
     if len(gathered) > LONGEST_LINE:
         raise BrokenStream(f"one line of the reply has more than {LONGEST_LINE:,} bytes")
 
@@ -152,20 +152,20 @@ def _parsed(payload: str) -> dict[str, Any]:
     try:
         event = json.loads(payload)
     except (ValueError, RecursionError):
-        raise BrokenStream(f"not JSON: {squeeze(payload, 80)}") from None
+        raise BrokenStream(f"not JSON: {shorten_to_line(payload, 80)}") from None
     if not isinstance(event, dict):
-        raise BrokenStream(f"not an object: {squeeze(payload, 80)}")
+        raise BrokenStream(f"not an object: {shorten_to_line(payload, 80)}")
     return event
 
 
-def _words(content: object) -> str:
+def _text_of(content: object) -> str:
     """Text that is plain, or in parts of which only those of type text count."""
     if isinstance(content, list):
         parts = (one for one in content if isinstance(one, dict) and one.get("type") == "text")
-        return "".join(_words(one.get("text")) for one in parts)
+        return "".join(_text_of(one.get("text")) for one in parts)
     return content if isinstance(content, str) else ""
 
 
-def _mended(text: str) -> str:
+def _join_surrogates(text: str) -> str:
     """Halves of surrogate pairs that arrived in two events become one character; lonely ones are replaced."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES
 from tilesmith.records import Survey
-from tilesmith.tasks.graph import graph_from_json
 
 _OTHERS = "; name an LLM author with --model to go on"
 
@@ -15,10 +14,9 @@ def find_match(survey: Survey) -> Match | Declined:
     if survey.graph is None:
         why = survey.environment.get("untraced", "its forward pass could not be traced")
         return Declined(f"no recipe: {why}{_OTHERS}")
-    graph = graph_from_json(survey.graph)
     reasons: dict[str, str] = {}
     for recipe in RECIPES:
-        found = recipe.match(survey, graph)
+        found = recipe.match(survey, survey.graph)
         if not isinstance(found, Declined):
             return found
         if found.is_its_kind:

@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tilesmith.errors import RunError
-from tilesmith.records import Called, Candidate, Event, Prompt
+from tilesmith.records import CallEvent, Candidate, Event, Prompt
+from tilesmith.runs.atomic_files import remove_leftovers, write_atomically, write_if_changed
+from tilesmith.runs.event_text import describe_event
 from tilesmith.runs.journal import Journal
-from tilesmith.runs.lines import line_for
 from tilesmith.runs.manifest import Manifest, Status, read_manifest, write_manifest
-from tilesmith.runs.writing import sweep, write_derived, write_whole
 
 
 class RunFolder:
@@ -34,49 +34,49 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.manifest = read_manifest(path)
-        self._lock = _locked(path)
+        self._lock = _lock(path)
         self.journal = Journal(path / "events.jsonl")
         for name in ("kernels", "llm"):
             (path / name).mkdir(exist_ok=True)
-        sweep(path)
-        self._write_again()
+        remove_leftovers(path)
+        self._restore_replies()
         self._log = (path / "log.txt").open("a", encoding="utf-8")
 
     def record(self, event: Event) -> bool:
         """When this returns, the event is on disk. One that is there already is not written again: then false."""
         is_new = self.journal.append(event)
         if is_new:
-            self.log(line_for(event))
+            self.log(describe_event(event))
         return is_new
 
     def kernel_path(self, candidate: Candidate) -> Path:
         """The candidate's file, which is there when this returns."""
         path = self.path / "kernels" / f"{candidate.number:04}.py"
-        write_derived(path, candidate.source)
+        write_if_changed(path, candidate.source)
         return path
 
     def write_prompt(self, number: int, prompt: Prompt) -> None:
         text = f"{prompt.system.rstrip()}\n\n---\n\n{prompt.user}"
-        write_derived(self.path / "llm" / f"{number:04}.prompt.md", text)
+        write_if_changed(self.path / "llm" / f"{number:04}.prompt.md", text)
 
-    def write_reply(self, called: Called) -> None:
-        write_derived(self.path / "llm" / f"{called.number:04}.reply.md", called.reply.text)
+    def write_reply(self, called: CallEvent) -> None:
+        write_if_changed(self.path / "llm" / f"{called.number:04}.reply.md", called.reply.text)
 
     def write_best(self, text: str) -> None:
-        write_whole(self.path / "best.py", text)
+        write_atomically(self.path / "best.py", text)
 
     def log(self, line: str) -> None:
         stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
         self._log.write(f"{stamp}  {line}\n")
         self._log.flush()
 
-    def hand_over(self, author: str, choice: dict[str, Any]) -> None:
+    def change_author(self, author: str, choice: dict[str, Any]) -> None:
         """Another author goes on with the run."""
         configuration = {**self.manifest.configuration, "author": choice}
         self.manifest = replace(self.manifest, author=author, configuration=configuration)
 
-    def stand(self, status: Status, why: str = "") -> None:
-        self.manifest = self.manifest.standing(status, why)
+    def set_status(self, status: Status, why: str = "") -> None:
+        self.manifest = self.manifest.with_status(status, why)
         write_manifest(self.path, self.manifest)
 
     def close(self) -> None:
@@ -84,23 +84,23 @@ class RunFolder:
         self._log.close()
         self._lock.close()
 
-    def _write_again(self) -> None:
+    def _restore_replies(self) -> None:
         """Replies a kill kept from their files."""
         for event in self.journal:
-            if isinstance(event, Called):
+            if isinstance(event, CallEvent):
                 self.write_reply(event)
 
 
 def create_run(parent: Path, manifest: Manifest, task_text: str) -> RunFolder:
     """A new folder under `parent`, named after the day and the task."""
     path = _fresh_folder(parent, manifest)
-    write_whole(path / "task.py", task_text)
+    write_atomically(path / "task.py", task_text)
     (path / "events.jsonl").touch()
     write_manifest(path, manifest)  # last: a folder with a run.json is whole
     return RunFolder(path)
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Whether a process is writing to this run now. Only looks."""
     try:
         with (path / "events.jsonl").open("rb") as file:
@@ -126,7 +126,7 @@ def _fresh_folder(parent: Path, manifest: Manifest) -> Path:
     raise AssertionError("unreachable")
 
 
-def _locked(path: Path) -> BinaryIO:
+def _lock(path: Path) -> BinaryIO:
     try:
         file = (path / "events.jsonl").open("ab")
     except OSError as error:

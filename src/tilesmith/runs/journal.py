@@ -17,28 +17,28 @@ from typing import Any
 from tilesmith.errors import RunError
 from tilesmith.records import (
     EVENTS,
-    Analysed,
-    Attempted,
-    Called,
-    Confirmed,
-    Decision,
+    AnalysisEvent,
+    AttemptEvent,
+    CallEvent,
+    ConfirmationEvent,
+    DecisionEvent,
     Event,
-    Refused,
+    RefusalEvent,
     from_json,
     to_json,
 )
 
 
-def key_of(event: Event) -> str:
+def event_key(event: Event) -> str:
     """What the event is about; a run has one event of each key."""
     match event:
-        case Called(number=about) | Analysed(call=about) | Refused(call=about):
+        case CallEvent(number=about) | AnalysisEvent(call=about) | RefusalEvent(call=about):
             return f"{event.event} {about}"
-        case Attempted(attempt=attempt):
+        case AttemptEvent(attempt=attempt):
             return f"{event.event} {attempt.candidate.number}"
-        case Confirmed(candidate=about):
+        case ConfirmationEvent(candidate=about):
             return f"{event.event} {about}"
-        case Decision(about=about):
+        case DecisionEvent(about=about):
             return f"{event.event} {about}"
         case _:
             return event.event
@@ -50,7 +50,7 @@ class Journal:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
-        self._events = {key_of(event): event for event in read_events(path)}
+        self._events = {event_key(event): event for event in read_events(path)}
         self._file = path.open("ab")
         self._drop_torn_line()
 
@@ -62,7 +62,7 @@ class Journal:
 
     def append(self, event: Event) -> bool:
         """Whether it was new; when this returns, it is on disk."""
-        key = key_of(event)
+        key = event_key(event)
         with self._lock:
             if key in self._events:
                 return False

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import RunError, UsageError
-from tilesmith.runs.folder import is_held
+from tilesmith.runs.folder import is_locked
 from tilesmith.runs.manifest import Manifest, Status, read_manifest
 
 INTERRUPTED, DAMAGED = "interrupted", "damaged"
@@ -23,7 +23,7 @@ STATUSES = (*map(str, Status), INTERRUPTED, DAMAGED)
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedRun:
     """One run at a glance."""
 
     folder: Path
@@ -42,7 +42,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RunFilter:
     """Which runs to list: all that fit everything given."""
 
     task: str | None = None
@@ -60,7 +60,7 @@ class Wanted:
         if self.since is not None and not _is_date(self.since):
             raise UsageError(f"--since {self.since}: not a day; write YYYY-MM-DD")
 
-    def fits(self, run: Listed) -> bool:
+    def fits(self, run: ListedRun) -> bool:
         author = run.manifest.author if run.manifest else ""
         task = run.manifest.task if run.manifest else run.folder.name
         return (
@@ -72,33 +72,33 @@ class Wanted:
         )
 
 
-def list_runs(parent: Path, wanted: Wanted = Wanted()) -> list[Listed]:  # noqa: B008
+def list_runs(parent: Path, wanted: RunFilter = RunFilter()) -> list[ListedRun]:  # noqa: B008
     """Newest first. A damaged run is listed with what is wrong with it."""
     runs = filter(wanted.fits, map(read_run, _folders(parent)))
-    return sorted(runs, key=lambda run: (_created(run), _natural(run.folder.name)), reverse=True)
+    return sorted(runs, key=lambda run: (_created(run), _natural_order(run.folder.name)), reverse=True)
 
 
-def read_run(folder: Path) -> Listed:
+def read_run(folder: Path) -> ListedRun:
     try:
-        manifest = _sound(folder, read_manifest(folder))
-        facts = _facts(folder / "events.jsonl")
+        manifest = _require_texts(folder, read_manifest(folder))
+        facts = _read_facts(folder / "events.jsonl")
     except RunError as error:
-        return Listed(folder, DAMAGED, problem=str(error))
+        return ListedRun(folder, DAMAGED, problem=str(error))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        return Listed(folder, DAMAGED, problem=f"{folder}: cannot be read: {type(error).__name__} {error}")
-    return Listed(folder, standing(folder, manifest), manifest, *facts)
+        return ListedRun(folder, DAMAGED, problem=f"{folder}: cannot be read: {type(error).__name__} {error}")
+    return ListedRun(folder, current_status(folder, manifest), manifest, *facts)
 
 
-def _sound(folder: Path, manifest: Manifest) -> Manifest:
+def _require_texts(folder: Path, manifest: Manifest) -> Manifest:
     """What runs are sorted and shown by must be there."""
     if not all(isinstance(text, str) for text in (manifest.task, manifest.author, manifest.created)):
         raise RunError(f"{folder / 'run.json'}: is damaged: its task, author or date is not a text")
     return manifest
 
 
-def standing(folder: Path, manifest: Manifest) -> str:
+def current_status(folder: Path, manifest: Manifest) -> str:
     """A run that says it is running is interrupted when no process holds it."""
-    if manifest.status is Status.RUNNING and not is_held(folder):
+    if manifest.status is Status.RUNNING and not is_locked(folder):
         return INTERRUPTED
     return str(manifest.status)
 
@@ -106,7 +106,7 @@ def standing(folder: Path, manifest: Manifest) -> str:
 def find_run(parent: Path, name: str) -> Path:
     """By path, by name under `parent`, by the start of a name when only one has it, or `last`."""
     if name == "last":
-        return _last(parent)
+        return _newest(parent)
     for path in (parent / name, Path(name)):
         if name and (path / "run.json").is_file():
             return path
@@ -115,13 +115,13 @@ def find_run(parent: Path, name: str) -> Path:
     if len(found) == 1:
         return parent / found[0]
     if found:
-        raise RunError(f"'{name}' could be {_some(found)}; write more of the name")
+        raise RunError(f"'{name}' could be {_join_names(found)}; write more of the name")
     if name and Path(name).is_dir():
         raise RunError(f"{name}: not a run (it has no run.json); `tilesmith runs` lists them")
-    raise RunError(f"no run '{name}' in {parent}: {_near(name, names)}")
+    raise RunError(f"no run '{name}' in {parent}: {_suggest(name, names)}")
 
 
-def _last(parent: Path) -> Path:
+def _newest(parent: Path) -> Path:
     whole = (run for run in list_runs(parent) if run.manifest)
     newest = next(whole, None)
     if newest is None:
@@ -129,14 +129,14 @@ def _last(parent: Path) -> Path:
     return newest.folder
 
 
-def _near(name: str, names: list[str]) -> str:
+def _suggest(name: str, names: list[str]) -> str:
     near = [one for one in names if name and name.lower() in one.lower()] or get_close_matches(
         name, names, cutoff=0.4
     )
-    return f"did you mean {_some(near)}?" if near else "`tilesmith runs` lists them"
+    return f"did you mean {_join_names(near)}?" if near else "`tilesmith runs` lists them"
 
 
-def _some(names: list[str]) -> str:
+def _join_names(names: list[str]) -> str:
     more = f" or one of {len(names) - 4} more" if len(names) > 4 else ""
     return " or ".join(names[:4]) + more
 
@@ -159,16 +159,18 @@ def _looks_like_a_run(path: Path) -> bool:
         return True  # reading it will say what is wrong
 
 
-def _facts(journal: Path) -> tuple[int, int | None, float | None, bool | None]:
+def _read_facts(journal: Path) -> tuple[int, int | None, float | None, bool | None]:
     """Verdicts, the best kernel, its score and whether it is faster; only lines that decide these are parsed."""
     lines = journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []
-    attempts = [line for line in lines if _tells(line, "attempt")]
+    attempts = [line for line in lines if _is_event(line, "attempt")]
     verdicts = sum(b'"same_as": null' in line for line in attempts)
     for line in lines[-1:]:
-        if _tells(line, "finished"):
+        if _is_event(line, "finished"):
             end = json.loads(line)
             return verdicts, end["best"], _number(end["score"]), end["faster"]
-    failed = {one["candidate"] for one in _parsed(lines, "confirmed") if one["evaluation"]["verdict"] != "passed"}
+    failed = {
+        one["candidate"] for one in _parse_events(lines, "confirmed") if one["evaluation"]["verdict"] != "passed"
+    }
     for line in reversed(attempts):
         if b'"kept": true' in line:  # quotes inside texts are escaped, so this is the field
             attempt = json.loads(line)["attempt"]
@@ -181,13 +183,13 @@ def _number(value: Any) -> float | None:
     return None if value is None else float(value)
 
 
-def _tells(line: bytes, event: str) -> bool:
+def _is_event(line: bytes, event: str) -> bool:
     """The event is the last field of its line."""
     return line.endswith(f'"event": "{event}"}}'.encode())
 
 
-def _parsed(lines: list[bytes], event: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in lines if _tells(line, event)]
+def _parse_events(lines: list[bytes], event: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in lines if _is_event(line, event)]
 
 
 def _matches(pattern: str, task: str) -> bool:
@@ -195,12 +197,12 @@ def _matches(pattern: str, task: str) -> bool:
     return fnmatchcase(task, pattern) if re.search(r"[*?\[]", pattern) else pattern in task
 
 
-def _created(run: Listed) -> str:
+def _created(run: ListedRun) -> str:
     """A damaged run is placed by its name, which begins with the day."""
     return run.manifest.created if run.manifest else run.folder.name
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def _natural_order(name: str) -> list[tuple[int, str]]:
     """run-10 after run-9."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 

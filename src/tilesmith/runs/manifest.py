@@ -10,9 +10,10 @@ from typing import Any
 
 from tilesmith.errors import RunError
 from tilesmith.records import from_json, to_json
-from tilesmith.runs.writing import write_whole
+from tilesmith.runs.atomic_files import write_atomically
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""1 spelled two phases `analyse` and `optimise`. Runs of that format can still be read, resumed and replayed."""
 
 
 class Status(StrEnum):
@@ -40,12 +41,12 @@ class Manifest:
     """Why it stopped."""
     format_version: int = FORMAT_VERSION
 
-    def standing(self, status: Status, why: str = "") -> Manifest:
-        return replace(self, status=status, why=why)
+    def with_status(self, status: Status, why: str = "") -> Manifest:
+        return replace(self, status=status, why=why, format_version=FORMAT_VERSION)
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    write_whole(folder / "run.json", json.dumps(to_json(manifest), indent=2) + "\n")
+    write_atomically(folder / "run.json", json.dumps(to_json(manifest), indent=2) + "\n")
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -1,94 +1,29 @@
-"""A task's forward pass as data: PyTorch operators in order, with shapes and dtypes. Pure: no torch here.
-
-Arguments of a node are JSON values; what JSON has no word for is a dictionary with one key:
-
-    {"node": "add_1"}        the value of another node, an input or a parameter
-    {"dtype": "float32"}     a dtype
-    {"float": "-inf"}        a float that JSON cannot write
-    {"other": "..."}         anything else (a device, a memory format), as text
-
-The outputs are a nest of lists and dictionaries with such references at its leaves, {"value": ...} for plain
-values, and {"tuple": [...]} where the task returns a tuple.
-"""
+"""What the arguments in a task's graph refer to, and its way to JSON and back. Pure: no torch here."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from tilesmith.records import from_json, to_json
+from tilesmith.records.graph import Graph, Input, Node, Parameter
+
+__all__ = [
+    "GETITEM",
+    "MOST_NODES",
+    "Graph",
+    "Input",
+    "Node",
+    "Parameter",
+    "graph_from_json",
+    "graph_to_json",
+    "reference",
+    "references",
+]
 
 MOST_NODES = 2000
 GETITEM = "getitem"
 """Takes one of several results of a node."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """One tensor (or plain value) among the arguments of `forward`."""
-
-    name: str
-    argument: str
-    """The name of the parameter of `forward` that holds it."""
-    path: tuple[Any, ...]
-    """Where it is inside that argument: keys and positions; empty for the argument itself."""
-    shape: tuple[int, ...] | None
-    """Null for a plain value, which is then a literal in the graph."""
-    stride: tuple[int, ...] | None
-    dtype: str | None
-    value: Any = None
-    """Of a plain value: the number, string or boolean itself."""
-
-    @property
-    def expression(self) -> str:
-        """As `forward` finds it: `x`, `pair[0]`."""
-        return self.argument + "".join(f"[{step!r}]" for step in self.path)
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter, buffer or tensor attribute of the model."""
-
-    name: str
-    attribute: str
-    """Its dotted name on the model: `norm.weight`. Empty for a constant that `forward` makes itself."""
-    shape: tuple[int, ...]
-    stride: tuple[int, ...]
-    dtype: str
-
-
-@dataclass(frozen=True)
-class Node:
-    """One operator call."""
-
-    name: str
-    op: str
-    """As PyTorch names it: `aten.softmax.int`."""
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-    shape: tuple[int, ...] | None
-    """Null where the operator gives several results."""
-    dtype: str | None
-
-
-@dataclass(frozen=True)
-class Graph:
-    """A forward pass without branches: every node once, after what it needs."""
-
-    inputs: tuple[Input, ...]
-    parameters: tuple[Parameter, ...]
-    nodes: tuple[Node, ...]
-    outputs: Any
-    scalars: dict[str, Any] = field(default_factory=dict)
-    """Plain numbers the model keeps as attributes, by dotted name: `norm.eps`."""
-    training: bool = True
-    """The mode it was traced in; a model with dropout is traced in evaluation mode, as it is judged."""
-
-    @property
-    def leaves(self) -> tuple[Input | Parameter, ...]:
-        """Everything the nodes can refer to that is not a node."""
-        return (*self.inputs, *self.parameters)
 
 
 def graph_to_json(graph: Graph) -> dict[str, Any]:

@@ -9,38 +9,10 @@ faster than memory when it is not flushed. A time below the floor asks for an ex
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from tilesmith.records import Roofline, TaskProfile
 from tilesmith.tasks.gpus import Gpu
 
-
-@dataclass(frozen=True)
-class TaskProfile:
-    """What a task moves and computes at its full shape; null where it could not be found."""
-
-    ops: dict[str, int] = field(default_factory=dict)
-    bytes_moved: int | None = None
-    """Every input, parameter and output once; of a table that is looked up in, the rows read."""
-    input_bytes: int | None = None
-    parameter_bytes: int | None = None
-    output_bytes: int | None = None
-    flops: int | None = None
-    tensor_flops: int | None = None
-    """The part of `flops` in matrix products and convolutions, which tensor cores can do."""
-    dtype: str | None = None
-    reason: str | None = None
-    """Why fields are null or uncertain."""
-
-
-@dataclass(frozen=True)
-class Roofline:
-    """Lower bounds in milliseconds, and which of the two limits the task."""
-
-    memory_ms: float
-    compute_ms: float
-    floor_ms: float
-    bound: str
-    """"memory" or "compute"."""
+__all__ = ["Roofline", "TaskProfile", "compute_roofline"]
 
 
 def compute_roofline(profile: TaskProfile, gpu: Gpu) -> Roofline | None:

@@ -149,7 +149,7 @@ def test_a_kernel_that_only_copies_is_caught_because_of_that(
     assert evaluation.verdict == "wrong_values"
     assert "on the heavy inputs" in evaluation.reason
     assert evaluation.certificate is not None
-    assert evaluation.certificate["extra_draws"] == ["heavy"]
+    assert evaluation.certificate.extra_draws == ("heavy",)
     assert "certificate" in [gate.gate for gate in evaluation.gates]
 
 
@@ -194,7 +194,7 @@ def test_blindness_is_in_the_verdict(judge: Judge, certify: Certify, tmp_path: P
     assert evaluation.passed, evaluation.reason
     assert certificate.notes[0] in evaluation.notes
     assert evaluation.certificate == certificate.summary()
-    assert "a constant" in evaluation.certificate["blind_to"]
+    assert "a constant" in evaluation.certificate.blind_to
 
 
 def test_an_input_of_little_weight_cannot_be_seen(certify: Certify) -> None:

@@ -10,7 +10,6 @@ import pytest
 from tilesmith.errors import TaskError
 from tilesmith.judge import Judge
 from tilesmith.records import Survey, from_json, to_json
-from tilesmith.tasks.graph import graph_from_json
 from tilesmith.tasks.source import read_task
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -22,13 +21,13 @@ def test_a_survey_is_plain_data_and_complete(judge: Judge) -> None:
     assert survey.task == "layernorm"
     assert survey.source == (EXAMPLES / "layernorm.py").read_text()
     assert survey.device == "cpu"
-    assert survey.profile["ops"] == {"aten.native_layer_norm": 1}
+    assert survey.profile.ops == {"aten.native_layer_norm": 1}
     assert survey.gpu is not None
-    assert survey.gpu["target"] == judge.config.target
+    assert survey.gpu.target == judge.config.target
     assert survey.roofline is not None
-    assert survey.roofline["bound"] == "memory"
+    assert survey.roofline.bound == "memory"
     assert survey.graph is not None
-    assert [node.op for node in graph_from_json(survey.graph).nodes] == ["aten.layer_norm.default"]
+    assert [node.op for node in survey.graph.nodes] == ["aten.layer_norm.default"]
     assert "torch" in survey.environment
 
 

@@ -10,7 +10,7 @@ from tilesmith.records import COMPLEXITIES
 
 FIELDS = (
     "bottleneck",
-    "optimisation_method",
+    "optimization_method",
     "modification_plan",
     "expected_speedup",
     "implementation_complexity",
@@ -19,7 +19,7 @@ FIELDS = (
 )
 _SPELLINGS = {
     "bottleneck": ("bottleneck", "bottlenecks", "mainbottleneck", "primarybottleneck"),
-    "optimisation_method": (
+    "optimization_method": (
         "optimisationmethod",
         "optimizationmethod",
         "optimisation",
@@ -47,7 +47,7 @@ _LONGEST_PLAIN = 20_000
 """Characters of one field that are kept: a plan is not a book."""
 
 
-def fields_of(value: Any, depth: int = 4) -> dict[str, Any]:
+def find_fields(value: Any, depth: int = 4) -> dict[str, Any]:
     """Known fields of an object; of the one inside it that has most, where it is wrapped."""
     if not isinstance(value, dict | list) or not depth:
         return {}
@@ -58,7 +58,7 @@ def fields_of(value: Any, depth: int = 4) -> dict[str, Any]:
             if field is not None:
                 known.setdefault(field, content)
     inner = list(value.values()) if isinstance(value, dict) else value
-    return max([known, *(fields_of(part, depth - 1) for part in inner[:50])], key=len)
+    return max([known, *(find_fields(part, depth - 1) for part in inner[:50])], key=len)
 
 
 def read_text(value: Any) -> str:

@@ -34,22 +34,22 @@ _JSON = json.JSONDecoder(strict=False)
 _AFTER_STRING = ",}]:#/\n"
 
 
-class _Stuck(Exception):
+class _NotAnObject(Exception):
     """This is no object, however kindly it is read."""
 
 
-def objects_in(text: str) -> list[dict[str, Any]]:
+def find_objects(text: str) -> list[dict[str, Any]]:
     """The objects that begin at the first and at the last braces of `text`, outermost only, in order."""
     found: list[dict[str, Any]] = []
     end, in_vain = 0, 0
     for start in _starts(text):
         if start < end or in_vain > _IN_VAIN:
             continue
-        reader = _Reader(text, start)
+        reader = _LooseJsonReader(text, start)
         try:
             value, end = _strict(text, start) or (reader.object(0), reader.at)
             found.append(value)
-        except _Stuck:
+        except _NotAnObject:
             in_vain += reader.at - start
     return found
 
@@ -72,7 +72,7 @@ def _starts(text: str) -> list[int]:
     return sorted({*first, *last} - {-1})
 
 
-def value_of(text: str) -> Any:
+def parse_strict_json(text: str) -> Any:
     """`text` as strict JSON, but with raw line ends allowed in strings; None if it is not."""
     try:
         return json.loads(text, strict=False)
@@ -80,7 +80,7 @@ def value_of(text: str) -> Any:
         return None
 
 
-class _Reader:
+class _LooseJsonReader:
     """Reads one object from a position on; `at` is how far it came."""
 
     def __init__(self, text: str, at: int) -> None:
@@ -93,7 +93,7 @@ class _Reader:
         while self.next_one() != "}":
             key = self.value(depth + 1)
             if self.next_one() != ":":
-                raise _Stuck
+                raise _NotAnObject
             self.at += 1
             result[str(key)] = self.value(depth + 1)
             self.comma()
@@ -112,7 +112,7 @@ class _Reader:
     def value(self, depth: int) -> Any:
         first = self.next_one()
         if depth > _DEEPEST or first == "":
-            raise _Stuck
+            raise _NotAnObject
         if first == "{":
             return self.object(depth)
         if first == "[":
@@ -146,7 +146,7 @@ class _Reader:
             elif self.ends_string():
                 return "".join(parts) + self.text[start : mark.start()]
         self.at = len(self.text)
-        raise _Stuck
+        raise _NotAnObject
 
     def ends_string(self) -> bool:
         blanks = _BLANKS.match(self.text, self.at)
@@ -156,7 +156,7 @@ class _Reader:
     def bare(self) -> Any:
         match = _BARE.match(self.text, self.at)
         if match is None:
-            raise _Stuck
+            raise _NotAnObject
         self.at = match.end()
         word = match[0].partition("//")[0].partition("#")[0].strip()
         if word.lower() in _WORDS:

@@ -1,4 +1,4 @@
-"""Python as it comes out of a reply: parsed within a budget, mended where a channel bent it, joined from parts."""
+"""Python as it comes out of a reply: parsed within a budget, repaired where a channel bent it, then joined."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BUILTINS = frozenset(dir(builtins))
 _SCOPED = (ast.If, ast.Try, ast.With)
 
 
-class Piece:
+class ParsedCode:
     """A stretch of Python that parses."""
 
     def __init__(self, text: str, tree: ast.Module) -> None:
@@ -72,39 +72,39 @@ def _bound(nodes: Iterable[ast.AST]) -> set[str]:
     return names
 
 
-class Parser:
+class BudgetedParser:
     """Parses as long as its budget lasts: dense code takes half a second per 300,000 characters."""
 
     def __init__(self) -> None:
         self.left = MOST_CHARACTERS
 
-    def read(self, text: str) -> Piece | None:
+    def read(self, text: str) -> ParsedCode | None:
         """The code as it is, else without its indentation, else with what a channel did to it undone."""
         for version in _versions(text):
-            piece = self._parsed(version)
+            piece = self._parse(version)
             if piece is None:
                 continue
             if (
                 _ENTITY.search(version) and piece.missing & _ENTITY_NAMES
             ):  # `a &lt; b` is Python too, but nobody's meaning
-                return self._parsed(html.unescape(version)) or piece
+                return self._parse(html.unescape(version)) or piece
             return piece
         return None
 
-    def _parsed(self, text: str) -> Piece | None:
+    def _parse(self, text: str) -> ParsedCode | None:
         self.left -= len(text)
         if self.left < 0:
             return None
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                return Piece(text, parse(text))
+                return ParsedCode(text, parse(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 
 
 def _versions(text: str) -> Iterator[str]:
-    mends: tuple[Callable[[str], str], ...] = (
+    repairs: tuple[Callable[[str], str], ...] = (
         lambda code: code,
         textwrap.dedent,
         lambda code: code.translate(_INVISIBLE),
@@ -112,14 +112,14 @@ def _versions(text: str) -> Iterator[str]:
         html.unescape,
     )
     tried: list[str] = []
-    for mend in mends:
-        text = mend(text)
+    for repair in repairs:
+        text = repair(text)
         if text not in tried and len(text) <= MOST_CHARACTERS:
             tried.append(text)
             yield text
 
 
-def with_what_it_needs(model: int, pieces: list[Piece]) -> str:
+def join_needed_pieces(model: int, pieces: list[ParsedCode]) -> str:
     """The piece with the model and the other pieces that define what it lacks, in the order of the reply."""
     if len(pieces) == 1:
         return pieces[0].text

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import replace
 
 from tilesmith.process.protocol.reference import Environment
 from tilesmith.tasks.gpu_estimate import estimate_gpu
 from tilesmith.tasks.gpus import Gpu, find_gpu
-from tilesmith.tasks.roofline import TaskProfile, compute_roofline
+from tilesmith.tasks.roofline import Roofline, TaskProfile, compute_roofline
 
 
 def gpu_at_hand(environment: Environment) -> Gpu | None:
@@ -19,9 +18,8 @@ def gpu_at_hand(environment: Environment) -> Gpu | None:
     return estimate_gpu(driver)
 
 
-def floor_on(profile: TaskProfile, gpu: Gpu | None) -> dict[str, Any] | None:
-    """The roofline as JSON, for the record."""
+def floor_on(profile: TaskProfile, gpu: Gpu | None) -> Roofline | None:
     found = compute_roofline(profile, gpu) if gpu is not None else None
     if gpu is None or found is None:
         return None
-    return asdict(found) | {"gpu": gpu.name, "bytes_moved": profile.bytes_moved, "flops": profile.flops}
+    return replace(found, gpu=gpu.name, bytes_moved=profile.bytes_moved, flops=profile.flops)

@@ -24,7 +24,7 @@ from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.judge.sessions import Failed
 from tilesmith.process.protocol.reference import CheckExactSteps
 from tilesmith.records import Verdict
-from tilesmith.tasks.draws import DRAWS, REPLAY_DRAWS
+from tilesmith.tasks.draws import DRAWS, FEW_DRAWS, REPLAY_DRAWS
 
 _INTERPRET_S = 20.0
 _SECOND_CHANCE_S = 8.0
@@ -55,6 +55,11 @@ def check_values(exam: Examination) -> Findings:
     report = exam.values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
     found = replace(exam.findings, errors=report.errors, launches=len(report.launches), kernels=report.launches)
     return found.noting(*report.notes)
+
+
+def check_few_values(exam: Examination) -> Findings:
+    report = exam.values.check("shrunk", _INTERPRET_S, FEW_DRAWS)
+    return replace(exam.findings, errors=report.errors, launches=len(report.launches)).noting(*report.notes)
 
 
 def check_schedules(exam: Examination) -> Findings:
@@ -168,6 +173,8 @@ CPU_GATES = (
     Gate("every kernel", cover_kernels),
 )
 """After `load`, the compiler's child works beside these gates until `compile` waits for it."""
+CONFIRMATION_GATES = (Gate("load", load_kernel), Gate("values", check_few_values))
+"""For a kernel that has passed all gates, under a seed that it has not seen."""
 
 
 def _replayed(exam: Examination, variant: str) -> AnswerWithoutLaunches:

@@ -30,7 +30,6 @@ from tilesmith.process.protocol.reference import Environment
 from tilesmith.process.sandbox import level
 from tilesmith.process.sandbox.remedies import cures_for
 
-_KEYS = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "DEEPSEEK_API_KEY")
 _PACKAGES = ("torch", "triton", "numpy", "greenlet", "ml_dtypes")
 _PROBE_S = 60.0
 
@@ -60,7 +59,8 @@ class Diagnosis:
         return all(self.packages[name] for name in ("torch", "triton"))
 
 
-def diagnose() -> Diagnosis:
+def diagnose(llm_keys: tuple[str, ...] = ()) -> Diagnosis:
+    """`llm_keys` are the variables that hold a key, which the judge has no business with."""
     packages = {name: _version(name) for name in _PACKAGES}
     probed = (
         _probe()
@@ -80,7 +80,7 @@ def diagnose() -> Diagnosis:
         sandbox=probed.walls,
         sandbox_level=level(probed.walls),
         sandbox_missing=cures_for(probed.walls),
-        llm_keys=tuple(name for name in _KEYS if os.environ.get(name)),
+        llm_keys=llm_keys,
     )
 
 

@@ -8,7 +8,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
 from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.process.protocol.reference import TraceTask
-from tilesmith.records import Survey
+from tilesmith.records import GpuPeaks, Graph, Survey, from_json
 from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.source import TaskSource
 
@@ -24,9 +24,9 @@ def survey_of(task: TaskSource, reference: ReferenceSession, device: str, config
         task=task.name,
         source=task.text,
         device=device,
-        profile=asdict(reference.profile),
-        gpu=asdict(gpu) if gpu is not None else None,
+        profile=reference.profile,
+        gpu=from_json(GpuPeaks, asdict(gpu)) if gpu is not None else None,
         roofline=floor_on(reference.profile, gpu),
-        graph=traced.graph,
+        graph=from_json(Graph, traced.graph) if traced.graph is not None else None,
         environment=environment,
     )

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tilesmith.llm.prompts.facts import facts_of
-from tilesmith.llm.prompts.rendering import rendered
-from tilesmith.records import Prompt, Request
+from tilesmith.llm.prompts.facts import gather_facts
+from tilesmith.llm.prompts.rendering import render
+from tilesmith.records import AuthorRequest, Prompt
 
 __all__ = ["write_prompt"]
 
 
-def write_prompt(request: Request) -> Prompt:
+def write_prompt(request: AuthorRequest) -> Prompt:
     """What every author is sent: who it is, and what is wanted now."""
-    facts = facts_of(request)
-    return Prompt(system=rendered("system", facts), user=rendered(request.phase.value, facts))
+    facts = gather_facts(request)
+    return Prompt(system=render("system", facts), user=render(request.phase.value, facts))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tilesmith.llm.prompts import wording
+from tilesmith.llm.prompts import formatting
+from tilesmith.llm.prompts.facts import PromptFacts
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -28,20 +28,20 @@ def environment() -> Environment:
         auto_reload=False,
     )
     made.filters.update(
-        ms=wording.milliseconds,
-        size=wording.size,
-        count=wording.count,
-        percent=wording.percent,
-        factor=wording.factor,
-        number=wording.number,
-        shape=wording.shape,
-        clip=wording.clip,
-        one_line=wording.one_line,
-        fenced=wording.fenced,
+        ms=formatting.milliseconds,
+        size=formatting.size,
+        count=formatting.count,
+        percent=formatting.percent,
+        factor=formatting.factor,
+        number=formatting.number,
+        shape=formatting.shape,
+        clip=formatting.clip,
+        one_line=formatting.one_line,
+        fenced=formatting.fenced,
     )
     return made
 
 
-def rendered(name: str, facts: Mapping[str, Any]) -> str:
+def render(name: str, facts: PromptFacts) -> str:
     """The template `name` filled in."""
-    return wording.tidied(environment().get_template(f"{name}.md.j2").render(facts))
+    return formatting.tidy(environment().get_template(f"{name}.md.j2").render(vars(facts)))

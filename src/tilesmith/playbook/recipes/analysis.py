@@ -29,7 +29,7 @@ def analyze_fusion(survey: Survey, fused: FusedKernel, kernel_type: str, plan: s
     count = sum(1 for node in find_needed_nodes(graph) if _works(node))
     kinds = ", ".join(list_working_operators(graph)[:_MOST_NAMED])
     operators = f"1 operator ({kinds})" if count == 1 else f"{count} operators ({kinds})"
-    floor = (survey.roofline or {}).get("floor_ms")
+    floor = survey.roofline.floor_ms if survey.roofline else None
     if floor and floor < _LAUNCH_MS:
         bottleneck = f"launches: {operators} on {_size(least)}, which takes less time than a launch does"
         speedup = float(max(count, 1))

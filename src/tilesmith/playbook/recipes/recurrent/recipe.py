@@ -39,7 +39,7 @@ class RecurrentRecipe:
         return found
 
     def _match(self, survey: Survey, graph: Graph) -> RecurrentMatch | Declined:
-        if str((survey.gpu or {}).get("target", "")).startswith("gfx"):
+        if survey.gpu is not None and survey.gpu.target.startswith("gfx"):
             return Declined("its kernels use instructions of NVIDIA's GPUs")
         try:
             layer = read_layer(graph)
@@ -141,8 +141,7 @@ _PRODUCTS = {
 
 
 def _multiprocessors(survey: Survey) -> int:
-    known = (survey.gpu or {}).get("multiprocessors")
-    return int(known or REPRESENTATIVES["sm_90"].multiprocessors)
+    return survey.gpu.multiprocessors if survey.gpu else REPRESENTATIVES["sm_90"].multiprocessors
 
 
 def _why_nothing_fits(layer: RecurrentLayer, multiprocessors: int) -> str:

@@ -1,0 +1,199 @@
+"""What `tilesmith forge` does once its options are read: begin or resume a run, show it, print how it ended."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from tilesmith.authors.author_choice import AuthorChoice, as_replay, choose_author, make_author
+from tilesmith.cli.output_options import OutputOptions
+from tilesmith.cli.printing import print_line
+from tilesmith.cli.run_progress import open_progress
+from tilesmith.config import CheckConfig
+from tilesmith.errors import RunError, TilesmithError, UsageError
+from tilesmith.forge.judge_evaluator import JudgeEvaluator
+from tilesmith.forge.run_specification import RunSpecification, begin_run, read_specification
+from tilesmith.forge.runner import run_forge
+from tilesmith.forge.settings import settings_for
+from tilesmith.judge.machine.devices import choose_device
+from tilesmith.llm.endpoint_choice import LlmOptions
+from tilesmith.llm.prices import dollars, parse_price, price_source
+from tilesmith.llm.providers import Endpoint
+from tilesmith.records import AttemptEvent, CallEvent, FinishedEvent, Usage, to_json
+from tilesmith.runs import RunFolder, Status
+from tilesmith.runs.event_text import money_text
+from tilesmith.runs.listing import find_run
+from tilesmith.runs.summary import RunSummary, summarize
+
+Options = Mapping[str, Any]
+
+
+def start_run(task: Path, options: Options, output: OutputOptions) -> int:
+    author = _author(options)
+    check = CheckConfig(**{one.name: options[one.name] for one in fields(CheckConfig) if one.name in options})
+    check = replace(check, timeout_s=options["timeout"])
+    settings = settings_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
+    specification = RunSpecification(task, author, check, settings)
+    if choose_device(check.device) == "cpu" and settings.target_speedup is not None:
+        raise UsageError("--target-speedup: nothing is timed without a GPU, so it could never be met")
+    _require_price(specification)
+    with contextlib.closing(begin_run(specification, output.runs)) as run:
+        return _forge(run, specification, output)
+
+
+def _require_price(specification: RunSpecification) -> None:
+    endpoint = specification.author.endpoint
+    if specification.settings.max_cost is None or endpoint is None:
+        return
+    if dollars(endpoint, Usage(1000, 1000), specification.author.price) is None:
+        raise UsageError(
+            f"--max-cost: the price of {endpoint.model} is unknown; add --price IN,OUT, or use --max-tokens"
+        )
+
+
+def resume_run(name: str, options: Options, output: OutputOptions) -> int:
+    """Goes on; with another model or more retries, if that is what it takes."""
+    with contextlib.closing(RunFolder(find_run(output.runs, name))) as run:
+        finished = run.journal.find("finished")
+        if isinstance(finished, FinishedEvent) and run.manifest.status is Status.FINISHED:
+            console = Console(stderr=output.as_json)
+            print_line(f"run     {run.path} is finished: {finished.why}; more is a new run", console)
+            return _print_result(run, finished, console, output)
+        specification = read_specification(run.path)
+        specification = replace(specification, author=_author_for_resume(specification.author, options))
+        run.change_author(specification.author.name, to_json(specification.author))
+        return _forge(run, specification, output)
+
+
+def replay_run(name: str, task: Path | None, output: OutputOptions) -> int:
+    """The same specification in a new folder, answered from the old one."""
+    recorded = find_run(output.runs, name)
+    specification = read_specification(recorded)
+    if task is not None and task.resolve() != specification.task.resolve():
+        raise UsageError(f"{recorded.name} is a run of {specification.task}, not of {task}; leave out the task")
+    specification = replace(specification, author=as_replay(specification.author, recorded))
+    with contextlib.closing(begin_run(specification, output.runs)) as run:
+        return _forge(run, specification, output)
+
+
+def _author_for_resume(author: AuthorChoice, options: Options) -> AuthorChoice:
+    if any(name in options for name in ("model", "provider", "base_url")):
+        return _author({**options, "author": "llm"})
+    return _with_limits(author, options)
+
+
+def _author(options: Options) -> AuthorChoice:
+    llm = LlmOptions(options.get("model"), options.get("provider"), options.get("base_url"))
+    if options["author"] == "playbook" and llm != LlmOptions():
+        raise UsageError("--author playbook asks no model: leave out --model, --provider and --base-url")
+    return _with_limits(choose_author(options["author"], llm, os.environ), options)
+
+
+def _with_limits(author: AuthorChoice, options: Options) -> AuthorChoice:
+    named = {"retries": "retries", "call_timeout": "call_timeout_s", "idle_timeout": "idle_timeout_s"}
+    limits = {field: options[option] for option, field in named.items() if option in options}
+    price = parse_price(options["price"]) if "price" in options else author.price
+    return replace(author, price=price, **limits)
+
+
+def _forge(run: RunFolder, specification: RunSpecification, output: OutputOptions) -> int:
+    console = Console(stderr=output.as_json)
+    for line in _opening_lines(run, specification):
+        _log_and_print(line, run, console)
+    try:
+        finished = _run_with_progress(run, specification, console, output)
+    except KeyboardInterrupt:
+        raise RunError(f"interrupted{_resume_hint(run)}") from None
+    except TilesmithError as error:
+        raise type(error)(f"{error}{_resume_hint(run)}") from None
+    return _print_result(run, finished, console, output)
+
+
+def _run_with_progress(
+    run: RunFolder, specification: RunSpecification, console: Console, output: OutputOptions
+) -> FinishedEvent:
+    plain = output.as_json or not console.is_terminal
+    evaluator = JudgeEvaluator(specification.task, specification.check, specification.settings.sanitize)
+    try:
+        with open_progress(console, plain, specification.settings) as shown:
+            author = make_author(specification.author, lambda line: _log_and_print(line, run, console))
+            return run_forge(run, author, evaluator, specification.settings, shown)
+    except KeyboardInterrupt:
+        print_line("stopping", console)
+        raise
+    finally:
+        with contextlib.suppress(KeyboardInterrupt):  # the second Ctrl-C of an impatient user
+            evaluator.close()
+
+
+def _resume_hint(run: RunFolder) -> str:
+    """A run in which nothing has happened yet is not worth keeping."""
+    if not list(run.journal):
+        shutil.rmtree(run.path, ignore_errors=True)
+        return ""
+    return f"; the run is kept, go on with  tilesmith forge --resume {run.path}"
+
+
+def _opening_lines(run: RunFolder, specification: RunSpecification) -> list[str]:
+    lines = [f"run     {run.path}", f"author  {specification.author.name}: {specification.author.why}"]
+    events = list(run.journal)
+    if events:
+        calls = sum(isinstance(event, CallEvent) for event in events)
+        verdicts = sum(isinstance(event, AttemptEvent) for event in events)
+        lines.append(f"resumed after {calls} calls and {verdicts} verdicts, which are told first")
+    endpoint = specification.author.endpoint
+    if endpoint is not None and specification.author.price is None:
+        lines.append(f"prices  {_prices(endpoint)}")
+    return lines
+
+
+def _prices(endpoint: Endpoint) -> str:
+    if endpoint.served_by is not None and endpoint.served_by.local:
+        return "none: the model is served on hardware of your own"
+    known = dollars(endpoint, Usage(1000, 1000)) is not None
+    return price_source() if known else f"unknown for {endpoint.model} (--price IN,OUT)"
+
+
+def _log_and_print(line: str, run: RunFolder, console: Console) -> None:
+    run.log(line)
+    print_line(line, console)
+
+
+def _print_result(run: RunFolder, finished: FinishedEvent, console: Console, output: OutputOptions) -> int:
+    """What came out, and the exit code that says so."""
+    best = run.path / "best.py" if finished.best is not None else None
+    summary = summarize(run.journal)
+    if output.as_json:
+        print_line(json.dumps(_document(run, finished, summary), indent=2), Console())
+    else:
+        if summary.usage.tokens:
+            cost = money_text(summary.usage.dollars, summary.spent.known_dollars)
+            print_line(f"cost    {summary.usage.tokens:,} tokens in {summary.calls} calls, {cost}", console)
+        if best is not None:
+            print_line(f"best    {best}", console)
+    return 0 if best is not None else 1
+
+
+def _document(run: RunFolder, finished: FinishedEvent, summary: RunSummary) -> dict[str, Any]:
+    return {
+        "best": finished.best,
+        "faster": finished.faster,
+        "score": finished.score,
+        "why": finished.why,
+        "stopped_by": finished.stopped_by,
+        "run": str(run.path),
+        "author": run.manifest.author,
+        "best_path": str(run.path / "best.py") if finished.best is not None else None,
+        "attempts": len(summary.attempts),
+        "calls": summary.calls,
+        "usage": to_json(summary.usage),
+        "usage_by_phase": {phase.json_key: to_json(usage) for phase, usage in summary.usage_by_phase.items()},
+    }

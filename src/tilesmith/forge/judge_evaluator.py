@@ -1,0 +1,52 @@
+"""The real evaluator: a judge that starts when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge import Judge
+from tilesmith.judge.machine.devices import choose_device
+from tilesmith.records import Evaluation, Survey
+
+CONFIRMATION_SEED_OFFSET = 104_729
+"""Added to the seed for the confirmation."""
+
+
+class JudgeEvaluator:
+    """Judges candidates of one task, one at a time. A run whose verdicts are all on record starts no process."""
+
+    def __init__(self, task: Path, config: CheckConfig, sanitizes_winner: bool = False) -> None:
+        self._task, self._config = task, config
+        self._sanitizes_winner = sanitizes_winner
+        self._judge: Judge | None = None
+
+    def survey(self) -> Survey:
+        return self._open().survey(self._task)
+
+    def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        return self._open().check(self._task, kernel, progress)
+
+    def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        """Where nothing is timed, the values alone are checked again; what fails this is checked in full."""
+        sanitize = self._config.sanitize or self._sanitizes_winner
+        config = replace(self._config, seed=self._config.seed + CONFIRMATION_SEED_OFFSET, sanitize=sanitize)
+        if choose_device(self._config.device) == "cpu":
+            evaluation = self._open().confirm_values(self._task, kernel, config, progress)
+            if evaluation.passed:
+                return evaluation
+        self.close()  # its reference would hold memory the fresh one needs
+        with Judge(config) as fresh:
+            return fresh.check(self._task, kernel, progress)
+
+    def close(self) -> None:
+        if self._judge is not None:
+            self._judge.close()
+            self._judge = None
+
+    def _open(self) -> Judge:
+        if self._judge is None:
+            self._judge = Judge(self._config)
+        return self._judge

@@ -1,0 +1,69 @@
+"""What a user asks a run for: a task, an author, how to judge and how much to try. It is kept in run.json."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tilesmith import __version__
+from tilesmith.authors.author_choice import AuthorChoice
+from tilesmith.config import CheckConfig
+from tilesmith.errors import RunError, TaskError
+from tilesmith.forge.settings import ForgeSettings
+from tilesmith.records import from_json, to_json
+from tilesmith.runs import Manifest, RunFolder, create_run
+from tilesmith.runs.digest import text_digest
+from tilesmith.runs.manifest import read_manifest
+from tilesmith.tasks.source import read_task
+
+
+@dataclass(frozen=True)
+class RunSpecification:
+    """All a run needs to begin or to go on. Holds no key."""
+
+    task: Path
+    author: AuthorChoice
+    check: CheckConfig
+    settings: ForgeSettings
+
+
+def begin_run(specification: RunSpecification, runs: Path) -> RunFolder:
+    """A new run's folder. Raises TaskError before anything is written if the task is none."""
+    task = read_task(specification.task)
+    configuration = {
+        "author": to_json(specification.author),
+        "check": to_json(specification.check),
+        "dials": to_json(specification.settings),
+    }
+    manifest = Manifest(
+        task=task.name,
+        task_path=str(task.path.resolve()),
+        task_sha256=text_digest(task.text),
+        author=specification.author.name,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        configuration=configuration,
+        environment={"tilesmith": __version__, "python": platform.python_version(), "machine": platform.machine()},
+    )
+    return create_run(runs, manifest, task.text)
+
+
+def read_specification(folder: Path) -> RunSpecification:
+    """What the run in `folder` was asked for; its task must still be what it was."""
+    manifest = read_manifest(folder)
+    try:
+        specification = RunSpecification(
+            task=Path(manifest.task_path),
+            author=from_json(AuthorChoice, manifest.configuration["author"]),
+            check=from_json(CheckConfig, manifest.configuration["check"]),
+            settings=from_json(ForgeSettings, manifest.configuration["dials"]),
+        )
+    except (KeyError, TypeError) as error:
+        raise RunError(f"{folder / 'run.json'}: its configuration is damaged: {error}") from None
+    if text_digest(read_task(specification.task).text) != manifest.task_sha256:
+        raise TaskError(
+            f"{specification.task}: changed since the run began (its text then: {folder / 'task.py'}); "
+            "put it back, or start a new run"
+        )
+    return specification

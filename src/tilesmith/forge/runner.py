@@ -1,0 +1,58 @@
+"""Drives the loop: every event to disk, the best kernel to best.py, and a true ending whatever happens."""
+
+from __future__ import annotations
+
+from tilesmith.authors.protocol import Author
+from tilesmith.errors import TilesmithError
+from tilesmith.forge.loop import forge
+from tilesmith.forge.recorded_effects import KernelEvaluator, RecordedEffects, RunObserver
+from tilesmith.forge.settings import ForgeSettings
+from tilesmith.records import Attempt, AttemptEvent, Event, FinishedEvent
+from tilesmith.runs import RunFolder, Status
+
+
+def run_forge(
+    run: RunFolder, author: Author, evaluator: KernelEvaluator, settings: ForgeSettings, observer: RunObserver
+) -> FinishedEvent:
+    """To its end. An author or machine that fails stops the run, which can then be resumed."""
+    effects = RecordedEffects(run, author, evaluator, observer)
+    run.set_status(Status.RUNNING)
+    kept: dict[int, Attempt] = {}
+    finished: FinishedEvent | None = None
+    try:
+        for event in forge(effects, settings):
+            is_new = effects.record(event)
+            _keep_best(run, event, kept, is_new)
+            finished = event if isinstance(event, FinishedEvent) else finished
+    except BaseException as error:
+        if not isinstance(error, KeyboardInterrupt):
+            effects.wait_for_calls()
+        run.set_status(Status.STOPPED, _describe_error(error))
+        raise
+    assert finished is not None, "the loop always tells how it ended"
+    run.set_status(Status.FINISHED, finished.why)
+    return finished
+
+
+def _describe_error(error: BaseException) -> str:
+    if isinstance(error, KeyboardInterrupt):
+        return "interrupted"
+    return str(error) if isinstance(error, TilesmithError) else f"our own failure: {type(error).__name__}: {error}"
+
+
+def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt], is_new: bool) -> None:
+    """Old events of a resumed run do not turn best.py back; its end is written anew, lest a kill prevented it."""
+    if isinstance(event, AttemptEvent) and event.attempt.kept:
+        kept[event.attempt.candidate.number] = event.attempt
+        if is_new:
+            run.write_best(_with_header(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
+    if isinstance(event, FinishedEvent) and event.best is not None:
+        run.write_best(_with_header(run, kept[event.best], event.why))
+    elif isinstance(event, FinishedEvent) and kept:
+        run.write_best(_with_header(run, [*kept.values()][-1], f"passed once, but {event.why}"))
+
+
+def _with_header(run: RunFolder, attempt: Attempt, told: str) -> str:
+    """The source under a comment that says what it is worth."""
+    one_line = " ".join(told.split())
+    return f"# tilesmith, run {run.path.name}: {one_line}\n{attempt.candidate.source}"
