@@ -19,10 +19,25 @@ sys.path.insert(0, str(FIXTURES))
 CANARY = "sk-canary-7d41c0ffee"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one task run one after another: they share its reference, which one process keeps for them."""
+    with_task = [(task, item) for item in items if (task := _task_of(item))]
+    without = [item for item in items if not _task_of(item)]
+    items[:] = [*without, *(item for _, item in sorted(with_task, key=lambda pair: pair[0]))]
+
+
+def _task_of(item: pytest.Item) -> str:
+    """The task of the fixture kernel that a test is about."""
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    return next((value.task for value in values if isinstance(getattr(value, "task", None), str)), "")
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is cached for the user stays out of the home of whoever runs the tests."""
-    folder = tmp_path_factory.mktemp("cache")
+    """What is cached for the user stays out of the home of whoever runs the tests; all test processes share it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder
