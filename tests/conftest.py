@@ -27,9 +27,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _task_of(item: pytest.Item) -> str:
-    """The task of the fixture kernel that a test is about."""
+    """The task that a test is about, or whose fixture kernel it is about."""
     values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    return next((value.task for value in values if isinstance(getattr(value, "task", None), str)), "")
+    tasks = [value.stem for value in values if isinstance(value, Path) and value.parent == FIXTURES / "tasks"]
+    tasks += [value.task for value in values if isinstance(getattr(value, "task", None), str)]
+    return tasks[0] if tasks else ""
 
 
 @pytest.fixture(scope="session", autouse=True)
