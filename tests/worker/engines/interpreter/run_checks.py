@@ -1,20 +1,21 @@
-"""Child process: installs the interpreter, loads one file of checks, prints what each returned."""
+"""Child process: installs the interpreter, loads files of checks, prints what each check returned."""
 
 import importlib.util
 import json
 import os
 import sys
 import warnings
+from pathlib import Path
 
 os.environ["TRITON_INTERPRET"] = "1"
 import torch
 import triton  # noqa: F401
 
-from tilesmith.worker.engines import interpreter
+from tilesmith.worker.engines.interpreter import explain, install
 
 warnings.simplefilter("ignore")
 torch.set_num_threads(1)
-interpreter = interpreter.install()
+interpreter = install()
 
 
 def outcome(check):
@@ -29,16 +30,16 @@ def outcome(check):
             "fault": type(error).__name__,
             "verdict": getattr(error, "verdict", None),
             "line": getattr(error, "line", None),
-            "message": interpreter.explain(error),
+            "message": explain(error),
         }
 
 
-def main(path):
+def outcomes(path):
     spec = importlib.util.spec_from_file_location("candidate", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     checks = {name: check for name, check in vars(module).items() if name.startswith("check_")}
-    print("\n" + json.dumps({name.removeprefix("check_"): outcome(check) for name, check in checks.items()}))
+    return {name.removeprefix("check_"): outcome(check) for name, check in checks.items()}
 
 
-main(sys.argv[1])
+print("\n" + json.dumps({Path(path).stem: outcomes(path) for path in sys.argv[1:]}))

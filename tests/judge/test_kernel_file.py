@@ -1,4 +1,4 @@
-"""Gate one over every fixture: who is refused by name alone is, and nobody else.
+"""Every fixture is read: who is refused for names or for a certain fault is, and nobody else.
 
 A cheat that must be caught at work and an honest kernel both have to come through this gate: were they refused for
 their looks, the gates behind it would go untested.
@@ -10,8 +10,7 @@ import pytest
 from cheat_manifest import CHEATS, HONEST, Cheat, Honest
 from manifest import FIXTURES, Fixture
 
-from tilesmith.config import CheckConfig
-from tilesmith.judge.examination import Examination
+from tilesmith.judge.kernel_file import read_kernel_file, refuse_certain_faults
 from tilesmith.judge.sessions import Failed
 from tilesmith.tasks.source import read_task
 
@@ -51,9 +50,8 @@ CERTAIN_TO_FAIL = {
 
 
 def refusal(one: Cheat | Honest | Fixture) -> Failed | None:
-    exam = Examination(CheckConfig(), "cpu", read_task(one.task_path), one.kernel_path, lambda _: None)
     try:
-        exam.read_kernel()
+        refuse_certain_faults(read_kernel_file(one.kernel_path, read_task(one.task_path)))
     except Failed as failed:
         return failed
     return None
