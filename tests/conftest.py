@@ -20,15 +20,14 @@ CANARY = "sk-canary-7d41c0ffee"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of one task run one after another: they share its reference, which one process keeps for them."""
-    with_task = [(task, item) for item in items if (task := _task_of(item))]
-    without = [item for item in items if not _task_of(item)]
-    items[:] = [*without, *(item for _, item in sorted(with_task, key=lambda pair: pair[0]))]
+    """Tests of one task run one after another, and last: they share its reference, which one process keeps."""
+    items.sort(key=_task_of)
 
 
 def _task_of(item: pytest.Item) -> str:
-    """The task that a test is about, or whose fixture kernel it is about."""
-    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    """The fixture task that a test is about, by itself or by a kernel for it; on a GPU all are open at once."""
+    on_gpu = item.get_closest_marker("gpu") is not None
+    values = item.callspec.params.values() if hasattr(item, "callspec") and not on_gpu else ()
     tasks = [value.stem for value in values if isinstance(value, Path) and value.parent == FIXTURES / "tasks"]
     tasks += [value.task for value in values if isinstance(getattr(value, "task", None), str)]
     return tasks[0] if tasks else ""
