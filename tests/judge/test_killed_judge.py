@@ -26,7 +26,7 @@ NURSERY = """\
 import os, sys
 from pathlib import Path
 from tilesmith.process.fork_server_client import ChildGone, ForkServerClient
-from tilesmith.worker import sandbox
+from tilesmith.process import sandbox
 from tilesmith.process.sandbox import libc, namespaces
 from tilesmith.process.protocol.candidate import LoadKernel
 assert libc.unshare(namespaces.CLONE_NEWUSER)
