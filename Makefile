@@ -3,22 +3,32 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check-style gpu-test setup clean
+PYTEST := $(BIN)/python -m pytest tests -n 2 --dist worksteal
+# The parts of the tests on a GPU, each a file tests/gpu/test_gpu_<part>.py.
+PART ?= fixtures cheats honest timing forge recurrent
+
+.PHONY: demo test test-all check-style gpu-test setup clean
 
 demo: setup  ## forge an example kernel without a GPU or a key and show what came out
 	$(BIN)/tilesmith forge examples/gru.py --effort quick
 	$(BIN)/tilesmith runs show last
 
-test: setup check-style  ## every test that needs no GPU
-	$(BIN)/python -m pytest tests -m "not gpu" -n 2 --dist worksteal
+test: setup check-style  ## what every change must pass, without a GPU
+	$(PYTEST) -m "not gpu and not slow_suite"
+
+test-all: setup check-style  ## every test that needs no GPU
+	$(PYTEST) -m "not gpu"
 
 check-style: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-gpu-test:  ## on a machine with a GPU and its own torch and triton
-	PYTHONPATH=src $(PYTHON) -m pytest tests/gpu -m gpu
+gpu-test:  ## on a machine with a GPU and its own torch and triton; PART=cheats runs one part
+	@failed=0; for part in $(PART); do \
+	  echo "== $$part"; \
+	  PYTHONPATH=src PYTHONUNBUFFERED=1 $(PYTHON) -m pytest tests/gpu/test_gpu_$$part.py -m gpu -vv || failed=1; \
+	done; exit $$failed
 
 setup: $(VENV)/.ready
 

@@ -19,10 +19,26 @@ sys.path.insert(0, str(FIXTURES))
 CANARY = "sk-canary-7d41c0ffee"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of one task run one after another, and last: they share its reference, which one process keeps."""
+    items.sort(key=_task_of)
+
+
+def _task_of(item: pytest.Item) -> str:
+    """The fixture task that a test is about, by itself or by a kernel for it; on a GPU all are open at once."""
+    on_gpu = item.get_closest_marker("gpu") is not None
+    values = item.callspec.params.values() if hasattr(item, "callspec") and not on_gpu else ()
+    tasks = [value.stem for value in values if isinstance(value, Path) and value.parent == FIXTURES / "tasks"]
+    tasks += [value.task for value in values if isinstance(getattr(value, "task", None), str)]
+    return tasks[0] if tasks else ""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """What is cached for the user stays out of the home of whoever runs the tests."""
-    folder = tmp_path_factory.mktemp("cache")
+    """What is cached for the user stays out of the home of whoever runs the tests; all test processes share it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "cache"
+    folder.mkdir(exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(folder))
         yield folder

@@ -1,35 +1,27 @@
-"""Every fixture kernel gets exactly its verdict on a real GPU, at the task's exact shapes.
-
-All of them are judged once, eight at a time, as an optimizer would ask for them.
-"""
+"""Every fixture kernel gets exactly its verdict on a real GPU, at the task's exact shapes."""
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
+from typing import Any
 
 import pytest
 from manifest import FIXTURES, Fixture
 
 from tilesmith.config import CheckConfig
-from tilesmith.judge import Judge
 from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.records import Evaluation
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]
-ON_GPU = [fixture for fixture in FIXTURES if fixture.device in ("both", "gpu")]
+ON_GPU = sorted((one for one in FIXTURES if one.device in ("both", "gpu")), key=lambda fixture: fixture.task)
 
 
 @pytest.fixture(scope="module")
-def evaluations() -> dict[str, Evaluation]:
-    with (
-        Judge(CheckConfig(device="cuda", timeout_s=20, timing=False)) as judge,
-        ThreadPoolExecutor(8) as pool,
-    ):
-        found = pool.map(lambda f: judge.check(f.task_path, f.kernel_path), ON_GPU)
-        return {fixture.kernel: evaluation for fixture, evaluation in zip(ON_GPU, found, strict=True)}
+def verdicts(judge_all: Any) -> dict[Fixture, Future[Evaluation]]:
+    return judge_all("fixture", CheckConfig(device="cuda", timeout_s=20, timing=False))
 
 
 @pytest.mark.parametrize("fixture", ON_GPU, ids=lambda fixture: fixture.kernel)
-def test_verdict(evaluations: dict[str, Evaluation], fixture: Fixture) -> None:
-    evaluation = evaluations[fixture.kernel]
+def test_verdict_on_a_gpu(verdicts: dict[Fixture, Future[Evaluation]], fixture: Fixture) -> None:
+    evaluation = verdicts[fixture].result()
     assert (evaluation.verdict, evaluation.reason) == (fixture.expected("gpu"), evaluation.reason)

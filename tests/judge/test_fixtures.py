@@ -1,11 +1,12 @@
-"""Every fixture kernel gets exactly its verdict, without a GPU."""
+"""Every fixture kernel gets exactly its verdict, without a GPU: all in `make test-all`, a sample in `make test`."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import pytest
 from manifest import FIXTURES, Fixture
+from samples import FIXTURES_BY_WHAT_DECIDES, sampled
 
 from tilesmith.judge import Judge
 from tilesmith.records import Verdict
@@ -13,11 +14,13 @@ from tilesmith.records import Verdict
 ON_CPU = [fixture for fixture in FIXTURES if fixture.device in ("both", "cpu")]
 
 
-@pytest.mark.parametrize("fixture", ON_CPU, ids=lambda fixture: fixture.kernel)
-def test_verdict(judge: Judge, fixtures: Path, fixture: Fixture) -> None:
-    evaluation = judge.check(
-        fixtures / "tasks" / f"{fixture.task}.py", fixtures / "kernels" / f"{fixture.kernel}.py"
-    )
+@pytest.mark.parametrize(
+    "fixture", sampled(ON_CPU, FIXTURES_BY_WHAT_DECIDES, "kernel"), ids=lambda fixture: fixture.kernel
+)
+def test_verdict(judge: Judge, fixture: Fixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    if fixture.verdict == "timeout":  # nobody learns more by waiting longer
+        monkeypatch.setattr(judge, "config", replace(judge.config, timeout_s=3))
+    evaluation = judge.check(fixture.task_path, fixture.kernel_path)
     assert (evaluation.verdict, evaluation.reason) == (fixture.verdict, evaluation.reason)
     assert fixture.reason.lower() in evaluation.reason.lower()
     assert fixture.generality in (None, evaluation.generality)

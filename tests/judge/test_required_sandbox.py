@@ -52,6 +52,7 @@ def test_without_every_wall_nothing_is_judged(fixtures: Path, tmp_path: Path) ->
     assert "candidate code ran" not in done.stdout + done.stderr
 
 
+@pytest.mark.slow_suite
 def test_unless_asked_it_is_judged_all_the_same(fixtures: Path, tmp_path: Path) -> None:
     done = check(BARE, fixtures, tmp_path, "--json")
     assert done.returncode == 1, done.stdout + done.stderr

@@ -24,6 +24,8 @@ from tilesmith.process.protocol.machine import ChildEnded, ChildStarted
 from tilesmith.process.sandbox import disk
 
 _PATROL_S = 0.1
+_TRUSTED_PATROL_S = 0.5
+"""Each patrol reads all of /proc, and a judge keeps many references that do nothing."""
 _DISK_PATROL_S = 0.5
 _LOG_TAIL_BYTES = 16_384
 
@@ -58,7 +60,7 @@ def supervise(
     with contextlib.suppress(ChannelClosed):
         channel.send(encode(ChildStarted(_reported_walls(walls_read))))
     log = _Tail(log_read)
-    ending = _watch(pid, control, log, limits, grants.writable if grants else ())
+    ending = _watch(pid, control, log, limits, grants)
     _end_family(pid)
     with contextlib.suppress(ChannelClosed):
         channel.send(encode(ChildEnded(ending, log.text())))
@@ -97,15 +99,18 @@ def _reported_walls(fd: int) -> tuple[str, ...]:
         return ()
 
 
-def _watch(pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits, folders: tuple[str, ...]) -> str:
+def _watch(
+    pid: int, control: socket.socket, log: _Tail, limits: sandbox.Limits, grants: sandbox.Grants | None
+) -> str:
     """Wait for the child to end, and say how: exit:N, signal:N, killed, memory, processes or disk."""
+    patrol_s, folders = (_PATROL_S, grants.writable) if grants else (_TRUSTED_PATROL_S, ())
     ended = os.pidfd_open(pid)
     inherited = _held_bytes(os.getpid())
     disk_patrol = time.monotonic() + _DISK_PATROL_S
     try:
         while True:
             sources: list[int] = [ended, control.fileno(), *log.sources()]
-            ready = select.select(sources, [], [], _PATROL_S)[0]
+            ready = select.select(sources, [], [], patrol_s)[0]
             log.read_if(ready)
             if ended in ready:
                 _, status, used = os.wait4(pid, 0)

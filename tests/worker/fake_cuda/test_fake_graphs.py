@@ -30,7 +30,7 @@ def checks():
     ]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr[-4000:]
-    return json.loads(done.stdout.splitlines()[-1])
+    return json.loads(done.stdout.splitlines()[-1])["fake_graph_checks"]
 
 
 def test_static_inputs_give_the_right_answer_for_every_shape_and_count_their_launches(checks):

@@ -66,9 +66,11 @@ WEIGHT = "self.w = nn.Parameter(torch.randn(256))"
     ("construct", "dtype"),
     [
         (f"{WEIGHT}; self.to(torch.bfloat16)", "bfloat16"),
-        (f"{WEIGHT}; self.half()", "float16"),
+        pytest.param(f"{WEIGHT}; self.half()", "float16", marks=pytest.mark.slow_suite),
         ("self.w = nn.Parameter(torch.from_numpy(np.linspace(-1, 1, 256, dtype='float32')))", "float32"),
-        ("self.register_buffer('w', torch.Tensor([0.5] * 256))", "float32"),
+        pytest.param(
+            "self.register_buffer('w', torch.Tensor([0.5] * 256))", "float32", marks=pytest.mark.slow_suite
+        ),
     ],
 )
 def test_a_good_kernel_passes_whatever_the_constructor_does(

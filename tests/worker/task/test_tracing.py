@@ -149,8 +149,9 @@ def test_an_endless_unrolled_loop_is_given_up(tmp_path: Path) -> None:
         """
         class Model(nn.Module):
             def forward(self, x):
-                for _ in range(10**9):
-                    x = x + 1
+                for step in range(10**9):
+                    if x.dim() == 1 and step % 50 == 0:  # steps that only ask are traced faster
+                        x = x + 1
                 return x
 
         def get_inputs():

@@ -1,6 +1,5 @@
-"""Each file under checks/ runs once, in a process of its own, and yields a dict of outcomes."""
+"""The files under checks/ run once, in a process of their own that interprets, and yield dicts of outcomes."""
 
-import functools
 import json
 import os
 import subprocess
@@ -13,30 +12,30 @@ HERE = Path(__file__).parent
 SOURCE = HERE.parents[3] / "src"
 
 
-@functools.cache
-def run_checks(name: str) -> dict[str, object]:
+@pytest.fixture(scope="session")
+def outcomes() -> dict[str, dict]:
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(SOURCE)}
-    command = [sys.executable, str(HERE / "run_checks.py"), str(HERE / "checks" / f"{name}.py")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    command = [sys.executable, str(HERE / "run_checks.py"), *map(str, sorted((HERE / "checks").glob("*.py")))]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-4000:]
     return json.loads(done.stdout.splitlines()[-1])
 
 
 @pytest.fixture(scope="session")
-def numerics() -> dict:
-    return run_checks("numerics")
+def numerics(outcomes) -> dict:
+    return outcomes["numerics"]
 
 
 @pytest.fixture(scope="session")
-def memory() -> dict:
-    return run_checks("memory")
+def memory(outcomes) -> dict:
+    return outcomes["memory"]
 
 
 @pytest.fixture(scope="session")
-def concurrency() -> dict:
-    return run_checks("concurrency")
+def concurrency(outcomes) -> dict:
+    return outcomes["concurrency"]
 
 
 @pytest.fixture(scope="session")
-def language() -> dict:
-    return run_checks("language")
+def language(outcomes) -> dict:
+    return outcomes["language"]

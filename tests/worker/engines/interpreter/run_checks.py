@@ -1,10 +1,11 @@
-"""Child process: installs the interpreter, loads one file of checks, prints what each returned."""
+"""Child process: installs the interpreter, loads files of checks, prints what each check returned."""
 
 import importlib.util
 import json
 import os
 import sys
 import warnings
+from pathlib import Path
 
 os.environ["TRITON_INTERPRET"] = "1"
 import torch
@@ -34,12 +35,12 @@ def outcome(check):
         }
 
 
-def main(path):
+def outcomes(path):
     spec = importlib.util.spec_from_file_location("candidate", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     checks = {name: check for name, check in vars(module).items() if name.startswith("check_")}
-    print("\n" + json.dumps({name.removeprefix("check_"): outcome(check) for name, check in checks.items()}))
+    return {name.removeprefix("check_"): outcome(check) for name, check in checks.items()}
 
 
-main(sys.argv[1])
+print("\n" + json.dumps({Path(path).stem: outcomes(path) for path in sys.argv[1:]}))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,14 +31,12 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="nee
 
 
 @pytest.fixture(scope="module")
-def evaluations(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Evaluation | TaskError]:
+def verdicts(
+    open_judge: Any, at_once: Any, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Future[Evaluation | TaskError]]:
     folder = tmp_path_factory.mktemp("recurrent")
-    with (
-        Judge(CheckConfig(device="cuda", timeout_s=60, timing=False)) as judge,
-        ThreadPoolExecutor(8) as pool,
-    ):
-        found = pool.map(lambda name: _judged(judge, folder, name), ON_GPU)
-        return dict(zip(ON_GPU, found, strict=True))
+    judge = open_judge(CheckConfig(device="cuda", timeout_s=60, timing=False))
+    return at_once("name", lambda name: _judged(judge, folder, name))
 
 
 def _judged(judge: Judge, folder: Path, name: str) -> Evaluation | TaskError:
@@ -53,8 +52,8 @@ def _judged(judge: Judge, folder: Path, name: str) -> Evaluation | TaskError:
 
 
 @pytest.mark.parametrize("name", ON_GPU)
-def test_the_first_plan_passes(name: str, evaluations: dict[str, Evaluation | TaskError]) -> None:
-    evaluation = evaluations[name]
+def test_the_first_plan_passes(name: str, verdicts: dict[str, Future[Evaluation | TaskError]]) -> None:
+    evaluation = verdicts[name].result()
     if isinstance(evaluation, TaskError):
         pytest.skip(str(evaluation))
     assert evaluation.verdict is Verdict.PASSED, evaluation.reason
