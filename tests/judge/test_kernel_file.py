@@ -10,7 +10,7 @@ import pytest
 from cheat_manifest import CHEATS, HONEST, Cheat, Honest
 from manifest import FIXTURES, Fixture
 
-from tilesmith.judge.kernel_file import read_kernel_file, refuse_certain_faults
+from tilesmith.judge.candidate_source import read_candidate, refuse_certain_faults
 from tilesmith.judge.sessions import Failed
 from tilesmith.tasks.source import read_task
 
@@ -51,7 +51,7 @@ CERTAIN_TO_FAIL = {
 
 def refusal(one: Cheat | Honest | Fixture) -> Failed | None:
     try:
-        refuse_certain_faults(read_kernel_file(one.kernel_path, read_task(one.task_path)))
+        refuse_certain_faults(read_candidate(one.kernel_path, read_task(one.task_path)))
     except Failed as failed:
         return failed
     return None

@@ -18,6 +18,7 @@ from types import TracebackType
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
+from tilesmith.judge.candidate_source import CandidateSource, read_candidate, refuse_certain_faults
 from tilesmith.judge.certificates.certification import certificate_of
 from tilesmith.judge.examination import Examination, Findings, begin, summarize
 from tilesmith.judge.gates.compilation import CompilationJob
@@ -25,7 +26,6 @@ from tilesmith.judge.gates.cpu import CONFIRMATION_GATES, CPU_GATES
 from tilesmith.judge.gates.gate import Conclusion, GateClock, Progress, go_through
 from tilesmith.judge.gates.gpu import GPU_GATES
 from tilesmith.judge.gates.values import Values
-from tilesmith.judge.kernel_file import KernelFile, read_kernel_file, refuse_certain_faults
 from tilesmith.judge.machine.devices import choose_device, require_interpreter
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.machine.kernel_imports import grants_for
@@ -73,7 +73,7 @@ class Judge:
         found = Findings().knowing(precision=self.config.precision, k=self.config.k, seed=self.config.seed)
         try:
             with clock.gate("read"):
-                read = read_kernel_file(kernel, source)
+                read = read_candidate(kernel, source)
                 found = found.reading(read.report)
                 refuse_certain_faults(read)
         except Failed as failed:
@@ -93,7 +93,7 @@ class Judge:
     ) -> Evaluation:
         """Without a GPU: the values of a kernel that passed, by fresh processes under the seed of `config`."""
         source, clock = read_task(task), GateClock(progress)
-        read = read_kernel_file(kernel, source)
+        read = read_candidate(kernel, source)
         found = Findings().knowing(precision=config.precision, k=config.k, seed=config.seed).reading(read.report)
         folder = self._exchange / f"confirmation-{config.seed}"
         with clock.waiting("reference"), contextlib.closing(self._open(source, folder, config.seed)) as reference:
@@ -106,7 +106,12 @@ class Judge:
         return found.evaluation(failure.verdict, failure.reason, clock.timings)
 
     def _go_through_gates(
-        self, task: TaskSource, kernel: KernelFile, reference: ReferenceSession, clock: GateClock, found: Findings
+        self,
+        task: TaskSource,
+        kernel: CandidateSource,
+        reference: ReferenceSession,
+        clock: GateClock,
+        found: Findings,
     ) -> Conclusion:
         """On a GPU, out of memory is retried once with the reference's memory given back: only then is it the
         candidate's fault."""
@@ -127,7 +132,7 @@ class Judge:
     def _examination(
         self,
         task: TaskSource,
-        kernel: KernelFile,
+        kernel: CandidateSource,
         reference: ReferenceSession,
         findings: Findings,
         confirmation: CheckConfig | None = None,
@@ -193,7 +198,7 @@ class Judge:
         limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
         return self._fork_servers[flavor].spawn(role, limits, grants)
 
-    def _spawn_for(self, kernel: KernelFile, reference: ReferenceSession) -> Spawn:
+    def _spawn_for(self, kernel: CandidateSource, reference: ReferenceSession) -> Spawn:
         """Children that see one kernel, what it imports from its folder, and what the reference hands over."""
         beside = grants_for(kernel.path, kernel.source)
         grants = replace(beside, readable=(*beside.readable, str(reference.folder)))

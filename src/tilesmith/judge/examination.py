@@ -6,11 +6,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tilesmith.config import CheckConfig
+from tilesmith.judge.candidate_source import CandidateSource
 from tilesmith.judge.decisions.cheat_checks import AnswerWithoutLaunches
 from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
 from tilesmith.judge.gates.compilation import CompilationJob
 from tilesmith.judge.gates.values import Values
-from tilesmith.judge.kernel_file import KernelFile
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
 from tilesmith.lint import LintReport
@@ -99,7 +99,7 @@ class Examination:
     config: CheckConfig
     device: str
     task: TaskSource
-    kernel: KernelFile
+    kernel: CandidateSource
     load: LoadKernel
     """Asks a child to load this kernel."""
     reference: ReferenceSession

@@ -7,7 +7,7 @@ from playbook_surveys import match_task, survey_task
 from playbook_tasks import ELEMENTWISE
 
 from tilesmith.authors.playbook import PlaybookAuthor
-from tilesmith.records import COMPLEXITIES, Attempt, Candidate, Evaluation, Phase, Prompt, Request, Verdict
+from tilesmith.records import COMPLEXITIES, Attempt, AuthorRequest, Candidate, Evaluation, Phase, Prompt, Verdict
 
 
 def test_an_analysis_counts_what_fusion_saves() -> None:
@@ -37,5 +37,7 @@ def test_a_speedup_is_expected_over_the_base(change: str, expected: float) -> No
     match, survey = (make("mix", ELEMENTWISE["scalar_mix"]) for make in (match_task, survey_task))
     candidate = Candidate(1, change + match.write(match.tunings[0]), None, 1, Phase.SEED)
     base = Attempt(candidate, Evaluation(Verdict.PASSED, "", "elementwise"), None, True, "", 0.0)
-    reply = PlaybookAuthor().answer(Request(2, Phase.ANALYSE, survey, base=base), Prompt("", ""), lambda _: None)
+    reply = PlaybookAuthor().answer(
+        AuthorRequest(2, Phase.ANALYSE, survey, base=base), Prompt("", ""), lambda _: None
+    )
     assert f'"expected_speedup": {expected}' in reply.text

@@ -19,7 +19,7 @@ _CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class KernelFile:
+class CandidateSource:
     """A kernel as it was read: its place, its text, and what the linter says of it."""
 
     path: Path
@@ -31,17 +31,17 @@ class KernelFile:
         return self.source.text
 
 
-def read_kernel_file(path: Path, task: TaskSource) -> KernelFile:
+def read_candidate(path: Path, task: TaskSource) -> CandidateSource:
     text = _decoded(path)
     try:
         source = read_kernel(text, task_facts(task))
-        return KernelFile(path, source, lint(source))
+        return CandidateSource(path, source, lint(source))
     except KernelSyntaxError as error:
         where = f"line {error.line}: " if error.line else ""
         raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
 
 
-def refuse_certain_faults(kernel: KernelFile) -> None:
+def refuse_certain_faults(kernel: CandidateSource) -> None:
     """Names that only cheats use, and what certainly fails."""
     refuse_forbidden_names(kernel.source)
     for finding in kernel.report.findings:
