@@ -38,6 +38,6 @@ def test_a_speedup_is_expected_over_the_base(change: str, expected: float) -> No
     candidate = Candidate(1, change + match.write(match.tunings[0]), None, 1, Phase.SEED)
     base = Attempt(candidate, Evaluation(Verdict.PASSED, "", "elementwise"), None, True, "", 0.0)
     reply = PlaybookAuthor().answer(
-        AuthorRequest(2, Phase.ANALYSE, survey, base=base), Prompt("", ""), lambda _: None
+        AuthorRequest(2, Phase.ANALYZE, survey, base=base), Prompt("", ""), lambda _: None
     )
     assert f'"expected_speedup": {expected}' in reply.text
