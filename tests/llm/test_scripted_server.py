@@ -75,7 +75,7 @@ def test_it_serves_by_hand_and_keeps_its_log(folder: Path, tmp_path: Path) -> No
             assert process.stdout is not None
             url = process.stdout.readline().strip()
             body = {"model": "m", "messages": [{"role": "user", "content": "# Request: seed 1 of 1"}]}
-            request = urllib.request.AuthorRequest(f"{url}/chat/completions", json.dumps(body).encode())
+            request = urllib.request.Request(f"{url}/chat/completions", json.dumps(body).encode())
             with pytest.raises(urllib.error.HTTPError, match="503"):
                 urllib.request.urlopen(request)
             answer = json.load(urllib.request.urlopen(request))
