@@ -1,6 +1,6 @@
-"""Processes in which written kernels run: on import, triton decides whether it interprets or compiles.
+"""The process in which written kernels run: on import, triton decides whether it interprets or compiles.
 
-One child interprets whatever a test process asks for, one compiles. Neither watches the kernels as a judge does.
+One child interprets whatever a test process asks for. It does not watch the kernels as a judge does.
 """
 
 from __future__ import annotations
@@ -32,22 +32,17 @@ MOST_ODD_VARIANTS = 8
 
 
 def interpreting(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """What `function` returns in the process whose kernels are interpreted."""
-    return _process("1").submit(function, *args, **kwargs).result()
-
-
-def compiling(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """What `function` returns in the process whose kernels can be recorded and compiled."""
-    return _process("0").submit(function, *args, **kwargs).result()
+    """What `function` returns in the one process whose kernels are interpreted."""
+    return _interpreter().submit(function, *args, **kwargs).result()
 
 
 @cache
-def _process(interpret: str) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(1, get_context("spawn"), _prepare, (interpret,))
+def _interpreter() -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(1, get_context("spawn"), _prepare)
 
 
-def _prepare(interpret: str) -> None:
-    os.environ["TRITON_INTERPRET"] = interpret
+def _prepare() -> None:
+    os.environ["TRITON_INTERPRET"] = "1"
     import torch
 
     torch.set_num_threads(1)
@@ -56,17 +51,24 @@ def _prepare(interpret: str) -> None:
 _numbers = count()
 
 
-def find_problems(task: str, kernel: str, draws: tuple[str, ...], launches: int | None = None) -> list[str]:
-    """What is wrong with a kernel's values: on some draws at the task's own shape, and on one at a ragged shape."""
+def find_problems(task: str, kernel: str, launches: int | None = None, ragged: bool = True) -> list[str]:
+    """What is wrong with a kernel's values at the task's own shape and, on wilder inputs, at a ragged one."""
     number = next(_numbers)
     path = Path(f"task_{number}.py")
-    runs = [(task, draws)]
-    runs += [(text, draws[:1]) for text in islice(_runnable_variants(path, task), 1)]
+    runs = [(task, "own")]
+    runs += [(text, "wild") for text in islice(_runnable_variants(path, task), 1)] if ragged else []
     return [
         found
-        for position, (text, chosen) in enumerate(runs)
-        for found in _find_problems(path, text, f"kernel_{number}_{position}.py", kernel, chosen, launches)
+        for position, (text, draw) in enumerate(runs)
+        for found in _find_problems(path, text, f"kernel_{number}_{position}.py", kernel, draw, launches)
     ]
+
+
+def shrink_task(task: str) -> str:
+    """The task at sizes that are quickly interpreted."""
+    from tilesmith.worker.task.shrinking import choose_shrunk
+
+    return choose_shrunk(parse_task(Path("task.py"), task)).text
 
 
 def _runnable_variants(path: Path, task: str) -> Iterator[str]:
@@ -78,7 +80,7 @@ def _runnable_variants(path: Path, task: str) -> Iterator[str]:
 
 
 def _find_problems(
-    path: Path, task: str, kernel_path: str, kernel: str, draws: tuple[str, ...], launches: int | None
+    path: Path, task: str, kernel_path: str, kernel: str, draw: str, launches: int | None
 ) -> Iterator[str]:
     import torch
 
@@ -96,17 +98,17 @@ def _find_problems(
     variant = Variant(load_task(path, task), "cpu", "default", 0)
     with pretend_cuda():
         model, _ = construct(execute(kernel_path, kernel), variant.construction(), "cpu")
-    for draw in filter(variant.is_usable, draws):
-        interpreter.reschedule(0)
-        interpreter.forget()
-        with pretend_cuda(), torch.no_grad():
-            outputs = flatten(map_tensors(model(*variant.inputs(draw)), torch.clone))
-        if launches is not None and len(interpreter.launches) != launches:
-            yield f"{len(interpreter.launches)} launches"
-        found = compare_with_answer(variant, variant.answer(draw), outputs)
-        judgment = judge_outputs(found.outputs, BUDGET, draw)
-        if found.layout_problem or judgment.verdict is not Verdict.PASSED:
-            yield found.layout_problem or judgment.message
+    draw = draw if variant.is_usable(draw) else "own"
+    interpreter.reschedule(0)
+    interpreter.forget()
+    with pretend_cuda(), torch.no_grad():
+        outputs = flatten(map_tensors(model(*variant.inputs(draw)), torch.clone))
+    if launches is not None and len(interpreter.launches) != launches:
+        yield f"{len(interpreter.launches)} launches"
+    found = compare_with_answer(variant, variant.answer(draw), outputs)
+    judgment = judge_outputs(found.outputs, BUDGET, draw)
+    if found.layout_problem or judgment.verdict is not Verdict.PASSED:
+        yield found.layout_problem or judgment.message
 
 
 class Twins:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playbook_children import compiling
 from playbook_judging import some_of
 from playbook_surveys import match_recurrent, survey_task
 from recurrent_tasks import cell_task
@@ -45,9 +43,13 @@ def example(name: str) -> str:
     return text.replace("self.gru(x, h0)", "self.gru(x, (h0, torch.tanh(h0)))") if name == "lstm" else text
 
 
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+
+
 def compile_exact(task: str, kernel: str, target: str, folder: str) -> list[KernelResources]:
     """What every kernel of a forward pass at the task's own shape needs on a GPU."""
-    os.environ["TRITON_CACHE_DIR"] = f"{folder}/triton"
     import torch
 
     from tilesmith.worker.candidate.loading import execute
@@ -68,7 +70,7 @@ def assert_in_registers(folder: Path, text: str, target: str) -> None:
     """The first tuning for a GPU keeps everything in registers there."""
     survey = survey_task("task", text)
     match = match_recurrent(replace(survey, gpu=(survey.gpu or {}) | {"multiprocessors": MULTIPROCESSORS[target]}))
-    kernels = compiling(compile_exact, text, match.write(match.tunings[0]), target, str(folder))
+    kernels = compile_exact(text, match.write(match.tunings[0]), target, str(folder))
     assert any(kernel.kernel == f"{match.layer.cell}_kernel" for kernel in kernels)
     assert {kernel.kernel: kernel.spills for kernel in kernels if kernel.spills} == {}, match.tunings[0]
     assert all(kernel.registers <= MOST_REGISTERS for kernel in kernels)
