@@ -1,7 +1,7 @@
 """No cheat passes and no honest kernel is mistaken for one, without a GPU.
 
 All of them are judged in `make test-all`. In `make test` a sample is: some of each family, chosen by what catches
-them; the others only have to be read (`test_kernel_file.py`).
+them; the others only have to be read (`test_candidate_source.py`).
 """
 
 from __future__ import annotations
