@@ -25,7 +25,7 @@ def environment(device: str, driver: DriverProperties | None = DRIVER) -> Enviro
 def test_every_target_has_a_floor(target: str) -> None:
     floor = floor_on(COPY, REPRESENTATIVES[target])
     assert floor is not None
-    assert floor["floor_ms"] > 0
+    assert floor.floor_ms > 0
 
 
 def test_without_a_gpu_there_is_no_floor() -> None:
@@ -53,8 +53,8 @@ def test_nothing_is_made_up_without_clocks(driver: DriverProperties | None) -> N
 def test_a_copy_on_an_h200_takes_its_bytes_over_its_bandwidth() -> None:
     floor = floor_on(COPY, REPRESENTATIVES["sm_90"])
     assert floor is not None
-    assert floor["floor_ms"] == pytest.approx(1.0)
-    assert (floor["bound"], floor["gpu"], floor["bytes_moved"]) == ("memory", "H200", 4_800_000_000)
+    assert floor.floor_ms == pytest.approx(1.0)
+    assert (floor.bound, floor.gpu, floor.bytes_moved) == ("memory", "H200", 4_800_000_000)
 
 
 def test_an_unknown_profile_has_no_floor() -> None:
