@@ -79,7 +79,7 @@ def test_a_good_kernel_passes_whatever_the_constructor_does(
     task, kernel = tmp_path / "scale.py", tmp_path / "scale_kernel.py"
     task.write_text(TASK.replace("CONSTRUCT", construct).replace("DTYPE", dtype))
     kernel.write_text(KERNEL.replace("CONSTRUCT", construct))
-    assert judge.survey(task).profile["dtype"] == dtype
+    assert judge.survey(task).profile.dtype == dtype
     evaluation = judge.check(task, kernel)
     assert evaluation.verdict is Verdict.PASSED, evaluation.reason
 
