@@ -86,6 +86,7 @@ def _find_problems(
 
     from tilesmith.worker.candidate.loading import construct, execute
     from tilesmith.worker.compile import install_fake_driver
+    from tilesmith.worker.engines.engine import CallSettings
     from tilesmith.worker.engines.interpreter import install
     from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
     from tilesmith.worker.task.loading import load_task
@@ -99,8 +100,7 @@ def _find_problems(
     with pretend_cuda():
         model, _ = construct(execute(kernel_path, kernel), variant.construction(), "cpu")
     draw = draw if variant.is_usable(draw) else "own"
-    interpreter.reschedule(0)
-    interpreter.forget()
+    interpreter.begin_call(CallSettings())
     with pretend_cuda(), torch.no_grad():
         outputs = flatten(map_tensors(model(*variant.inputs(draw)), torch.clone))
     if launches is not None and len(interpreter.launches) != launches:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from functools import cache
 
@@ -9,9 +10,9 @@ from tilesmith.judge.decisions.task_roofline import floor_on
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentMatch, RecurrentRecipe
-from tilesmith.records import Survey
+from tilesmith.records import GpuPeaks, Graph, Survey, from_json
 from tilesmith.tasks.gpus import REPRESENTATIVES
-from tilesmith.tasks.graph import graph_from_json, graph_to_json
+from tilesmith.tasks.graph import graph_to_json
 
 
 @cache
@@ -27,10 +28,10 @@ def survey_task(name: str, text: str, precision: str = "default") -> Survey:
         task=name,
         source=text,
         device="cpu",
-        profile=asdict(profile),
-        gpu=asdict(gpu),
+        profile=profile,
+        gpu=from_json(GpuPeaks, asdict(gpu)),
         roofline=floor_on(profile, gpu),
-        graph=graph_to_json(traced.graph) if traced.graph else None,
+        graph=from_json(Graph, json.loads(json.dumps(graph_to_json(traced.graph)))) if traced.graph else None,
         environment={"precision": precision} | ({"untraced": traced.reason} if traced.reason else {}),
     )
 
@@ -44,6 +45,6 @@ def match_task(name: str, text: str) -> Match:
 def match_recurrent(survey: Survey) -> RecurrentMatch:
     """What the recipe makes of a task, also of a small one that it would leave to cuDNN."""
     assert survey.graph is not None
-    match = RecurrentRecipe(keeps_pytorch=False).match(survey, graph_from_json(survey.graph))
+    match = RecurrentRecipe(keeps_pytorch=False).match(survey, survey.graph)
     assert isinstance(match, RecurrentMatch), match
     return match

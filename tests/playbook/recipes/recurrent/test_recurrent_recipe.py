@@ -94,7 +94,7 @@ def in_two_parts() -> tuple[RecurrentMatch, Tuning]:
 def in_several_launches() -> tuple[RecurrentMatch, Tuning]:
     survey = survey_task("deep", DEEP)
     assert survey.gpu is not None
-    match = match_recurrent(replace(survey, gpu=survey.gpu | {"multiprocessors": 2}))
+    match = match_recurrent(replace(survey, gpu=replace(survey.gpu, multiprocessors=2)))
     tuning = first_of_each_kind(match)["wave"]
     assert tuning["LAYERS_AT_ONCE"] == 2
     return match, tuning

@@ -69,7 +69,8 @@ def compile_exact(task: str, kernel: str, target: str, folder: str) -> list[Kern
 def assert_in_registers(folder: Path, text: str, target: str) -> None:
     """The first tuning for a GPU keeps everything in registers there."""
     survey = survey_task("task", text)
-    match = match_recurrent(replace(survey, gpu=(survey.gpu or {}) | {"multiprocessors": MULTIPROCESSORS[target]}))
+    assert survey.gpu is not None
+    match = match_recurrent(replace(survey, gpu=replace(survey.gpu, multiprocessors=MULTIPROCESSORS[target])))
     kernels = compile_exact(text, match.write(match.tunings[0]), target, str(folder))
     assert any(kernel.kernel == f"{match.layer.cell}_kernel" for kernel in kernels)
     assert {kernel.kernel: kernel.spills for kernel in kernels if kernel.spills} == {}, match.tunings[0]
