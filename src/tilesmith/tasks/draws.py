@@ -6,7 +6,10 @@ DRAWS = ("own", "own again", "scaled", "wild", "shifted", "sparse", "large")
 """The usual ones, in order of how much they tell; a caller short of time takes the first few."""
 EXTRA_DRAWS = ("tiny", "offset", "spread", "peaked", "heavy")
 """Stronger ones, far from what anybody feeds a model: for tasks whose usual draws let a known cheat through."""
-ALL_DRAWS = DRAWS + EXTRA_DRAWS
+CORNERS_DRAW = "corners"
+"""The task's own inputs at both ends of every tensor, and others between: who remembers answers by a few elements
+takes them for the same."""
+ALL_DRAWS = (*DRAWS, *EXTRA_DRAWS, CORNERS_DRAW)
 
 FEW_DRAWS = ("own", "wild")
 """For tasks so large that every draw takes seconds; their smaller shapes see all of them."""

@@ -22,7 +22,7 @@ from tilesmith.process.protocol.candidate import ConstructModel, ForwardReport, 
 from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.process.protocol.reference import CompareOutputs, CompareRuns, MeasureTorchShare, TorchStep
 from tilesmith.records import OutputErrors, Verdict
-from tilesmith.tasks.draws import DRAWS, FARTHER_DRAWS, WATCHED_DRAWS
+from tilesmith.tasks.draws import CORNERS_DRAW, DRAWS, FARTHER_DRAWS, WATCHED_DRAWS
 
 _HEAVY, _FEW_ELEMENTS = 0.1, 64
 _LEAST_CONFIGS, _CONFIGS_S = 4, 1.5
@@ -139,6 +139,8 @@ class Values:
         else:
             self._pads = "large"
             self._judged_run(variant, "own", when="on a repeated call")
+            if self._reference.inputs(variant, CORNERS_DRAW) is not None:
+                self._judged_run(variant, CORNERS_DRAW, in_place=True)
             launches = self._run(variant, "own").report.launches
         refuse_idle(launches, "on inputs that it has seen before, ")
         return launches

@@ -7,9 +7,11 @@ of bounds, and a result that changes with the pads' contents is a read out of bo
 
 from __future__ import annotations
 
+import contextlib
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
@@ -47,14 +49,24 @@ class _PaddedTensor:
     fill: torch.Tensor
 
 
+class MemoryObserver(Protocol):
+    """Who watches a call and must not take the guard's own work for the candidate's."""
+
+    def paused(self) -> AbstractContextManager[None]: ...
+
+    def note_fresh(self, tensor: torch.Tensor) -> None:
+        """What `tensor` holds is nobody's answer until somebody writes there."""
+
+
 class GuardedMemory(TorchFunctionMode):
-    """While active, every tensor made from uninitialised memory is poisoned, and padded if `pads` says so."""
+    """While active, every tensor made from uninitialized memory is poisoned, and padded if `pads` says so."""
 
     def __init__(self, pads: str | None, fill: float = math.nan) -> None:
         super().__init__()
         self._pads, self._fill = pads, fill
         self._guarded: list[_PaddedTensor] = []
         self._kept_bytes = 0
+        self.observer: MemoryObserver | None = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
@@ -65,10 +77,15 @@ class GuardedMemory(TorchFunctionMode):
         result = func(*args, **(kwargs or {}))
         if name in _FRESH | _FILLED and is_capturing():
             return result  # or a CUDA graph would poison its memory at every replay
-        if name in _FRESH and isinstance(result, torch.Tensor):
-            poison(result, self._fill)
-        if self._pads and (name in _FRESH or name in _FILLED) and isinstance(result, torch.Tensor):
-            return self.padded(result, f"a tensor {tuple(result.shape)} from torch.{name}")
+        if not isinstance(result, torch.Tensor) or name not in _FRESH | _FILLED:
+            return result
+        with self.observer.paused() if self.observer else nullcontext():
+            if name in _FRESH:
+                poison(result, self._fill)
+            if self._pads:
+                result = self.padded(result, f"a tensor {tuple(result.shape)} from torch.{name}")
+        if self.observer and name in _FRESH:
+            self.observer.note_fresh(result)
         return result
 
     def padded(self, tensor: torch.Tensor, label: str) -> torch.Tensor:
@@ -99,6 +116,16 @@ class GuardedMemory(TorchFunctionMode):
                 if wrong:
                     return f"wrote {wrong} bytes {place} {guarded.label}"
         return None
+
+
+def scrub_free_memory() -> None:
+    """Fill all that torch's allocator holds in reserve, so that no fresh memory holds an old answer."""
+    segments = torch.cuda.memory_snapshot()
+    sizes = [block["size"] for one in segments for block in one["blocks"] if block["state"] == "inactive"]
+    held: list[torch.Tensor] = []
+    with contextlib.suppress(torch.OutOfMemoryError):
+        for size in sorted(sizes, reverse=True):
+            held.append(torch.full((size,), 0xFF, dtype=torch.uint8, device="cuda"))
 
 
 def is_capturing() -> bool:

@@ -16,6 +16,7 @@ from tilesmith.process.protocol import candidate as protocol
 from tilesmith.process.protocol.codec import Done
 from tilesmith.worker.candidate import input_placement
 from tilesmith.worker.candidate.fault_verdicts import explain_fault
+from tilesmith.worker.candidate.guarded_memory import GuardedMemory, scrub_free_memory
 from tilesmith.worker.candidate.loading import construct, execute
 from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import BuiltModel, Runner
@@ -98,14 +99,22 @@ class CandidateRole:
             autotuned=self._runner.engine.autotuned,
         )
 
-    def _watched_forward(self, variant: str, inputs: list[Any], guard: Any, path: str) -> tuple[Any, list[Step]]:
+    def _watched_forward(
+        self, variant: str, inputs: list[Any], guard: GuardedMemory, path: str
+    ) -> tuple[Any, list[Step]]:
         """Keeps what torch made without a kernel, for whoever knows the answer, and lists what it computed."""
         built = self._models[variant]
         weights = [tensor for name, tensor in state_of(built.model).items() if name in built.transfer.sources]
         known = [*exchange.tensors_in(inputs), *weights]
         provenance = Provenance(known, self._sizes.get(variant))
-        with observed(self._runner.engine, provenance):
-            outputs = self._runner.forward(built, inputs, guard, provenance)
+        if self._runner.device == "cuda":
+            scrub_free_memory()
+        guard.observer = provenance
+        try:
+            with observed(self._runner.engine, provenance):
+                outputs = self._runner.forward(built, inputs, guard, provenance)
+        finally:
+            guard.observer = None
         write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
         return outputs, provenance.steps[:MOST_STEPS]
 

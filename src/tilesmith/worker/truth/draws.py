@@ -11,15 +11,20 @@ from typing import Any
 
 import torch
 
-from tilesmith.tasks.draws import ALL_DRAWS
+from tilesmith.tasks.draws import ALL_DRAWS, CORNERS_DRAW
 from tilesmith.worker.task.loading import seed_everything
-from tilesmith.worker.tensors.exchange import map_tensors
+from tilesmith.worker.tensors.exchange import map_tensors, tensors_in
+
+_CORNER_ELEMENTS = 64
 
 Variation = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 
 
 def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[Any]:
     """The task's inputs under `seed`, varied as `kind` says; integer inputs keep the task's own range."""
+    if kind == CORNERS_DRAW:
+        pairs = zip(draw_inputs(make_inputs, "own", seed), draw_inputs(make_inputs, "own again", seed), strict=True)
+        return [_with_corners_of(own, other) for own, other in pairs]
     position = ALL_DRAWS.index(kind)
     seed_everything(seed + 7919 * position)
     inputs = list(make_inputs())
@@ -35,6 +40,25 @@ def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[An
         return _mirrored(varied) if _is_symmetric(tensor) else varied
 
     return [map_tensors(value, vary) for value in inputs]
+
+
+def _with_corners_of(own: Any, other: Any) -> Any:
+    """`own` with other numbers in the middle of its floating tensors, where both are of the same shape."""
+    others = iter(tensors_in([other]))
+
+    def mix(tensor: torch.Tensor) -> torch.Tensor:
+        middle = next(others, tensor)
+        ends = min(_CORNER_ELEMENTS, tensor.numel() // 4)
+        if not ends or tensor.shape != middle.shape or not tensor.is_floating_point() or is_mask(tensor):
+            return tensor
+        if _is_symmetric(tensor):
+            return tensor
+        mixed = middle.to(tensor).clone(memory_format=torch.contiguous_format).view(-1)
+        flat = tensor.reshape(-1)
+        mixed[:ends], mixed[-ends:] = flat[:ends], flat[-ends:]
+        return mixed.view(tensor.shape)
+
+    return map_tensors(own, mix)
 
 
 def _scaled(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:

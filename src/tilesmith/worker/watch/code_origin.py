@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from functools import lru_cache
 from types import FrameType
@@ -13,6 +13,10 @@ from types import FrameType
 _PACKAGE_ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 _STDLIB = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")})
 _SITE = ("site-packages", "dist-packages")
+_IMPORT_PATH = tuple(os.path.realpath(entry) + os.sep for entry in sys.path if entry and os.path.isdir(entry))
+"""As it was before any candidate: what the user put on PYTHONPATH is a library, wherever it lies."""
+_candidate_folders: list[str] = []
+"""Where the kernel and its neighbors lie."""
 
 
 class Origin(Enum):
@@ -26,7 +30,7 @@ class Origin(Enum):
 
 @lru_cache(maxsize=4096)
 def origin_of(filename: str) -> Origin:
-    """Anything that is not known to be installed belongs to the candidate: its file, and whatever it brought."""
+    """What lies beside the kernel, or was not there before it came, belongs to the candidate."""
     if filename.startswith("<"):
         return Origin.NOBODY
     path = os.path.realpath(filename)
@@ -34,7 +38,16 @@ def origin_of(filename: str) -> Origin:
         return Origin.OURS
     if any(f"{os.sep}{folder}{os.sep}" in path for folder in _SITE):
         return Origin.LIBRARY
-    return Origin.PYTHON if path.startswith(_STDLIB) else Origin.CANDIDATE
+    if path.startswith(_STDLIB):
+        return Origin.PYTHON
+    root, own = _innermost(path, _IMPORT_PATH), _innermost(path, _candidate_folders)
+    return Origin.LIBRARY if len(root) > len(own) else Origin.CANDIDATE
+
+
+def claim_for_candidate(folder: str) -> None:
+    """From now on the files in `folder` are the candidate's, even where it is on the import path."""
+    _candidate_folders.append(os.path.realpath(folder) + os.sep)
+    origin_of.cache_clear()
 
 
 def library_of(filename: str) -> str:
@@ -43,7 +56,12 @@ def library_of(filename: str) -> str:
         _, found, rest = filename.partition(f"{os.sep}{folder}{os.sep}")
         if found:
             return rest.split(os.sep)[0].removesuffix(".py")
-    return ""
+    root = _innermost(filename, _IMPORT_PATH)
+    return filename.removeprefix(root).split(os.sep)[0].removesuffix(".py") if root else ""
+
+
+def _innermost(path: str, folders: Sequence[str]) -> str:
+    return max((folder for folder in folders if path.startswith(folder)), key=len, default="")
 
 
 def frames(skip: int) -> Iterator[FrameType]:

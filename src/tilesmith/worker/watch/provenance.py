@@ -7,6 +7,7 @@ are decoys: they copy it, multiply it by one, check a flag, or look away.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -37,20 +38,20 @@ class Provenance(TorchDispatchMode):
         self._held: list[torch.Tensor] = []
         self._before_launch: dict[int, torch.Tensor] = {}
         self._bytes = 0
-        self._launching = self._replayed = False
+        self._paused = self._replayed = False
         self.steps: list[Step] = []
         """What torch computed beside the launches."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if self._launching:
+        if self._paused:
             return func(*args, **(kwargs or {}))
         sources = tensors_in([args, kwargs or {}])
         for tensor in sources:
             self._meet(tensor)
         result = func(*args, **(kwargs or {}))
         if str(getattr(func, "overloadpacket", func)).rpartition(".")[2] in _FRESH:
-            self._unwritten.update(map(_memory, tensors_in([result])))
-            self._alive += tensors_in([result])
+            for tensor in tensors_in([result]):
+                self.note_fresh(tensor)
         elif schema_of(func).is_mutable:
             self._unwritten.difference_update(map(_memory, tensors_in([result])))
         if (step := step_of(func, sources, result)) is not None:
@@ -64,7 +65,7 @@ class Provenance(TorchDispatchMode):
         return result
 
     def before_launch(self, arguments: Iterable[Any]) -> None:
-        self._launching = True
+        self._paused = True
         self._before_launch = {}
         for tensor in _tensors_behind(arguments):
             if _memory(tensor) not in self._by_kernels | self._given and not is_capturing():
@@ -78,7 +79,20 @@ class Provenance(TorchDispatchMode):
                 self._mark(tensor)
             else:
                 self._meet(tensor)
-        self._launching = False
+        self._paused = False
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """What torch does meanwhile is our own doing."""
+        self._paused = True
+        try:
+            yield
+        finally:
+            self._paused = False
+
+    def note_fresh(self, tensor: torch.Tensor) -> None:
+        self._unwritten.add(_memory(tensor))
+        self._alive.append(tensor)
 
     def after_replay(self) -> None:
         """A CUDA graph may have written to any tensor that was there before the call."""

@@ -16,6 +16,7 @@ from tilesmith.records import Verdict
 from tilesmith.worker.watch import audit_hook, blocked_functions, forked_copy, name_snapshot
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
+from tilesmith.worker.watch.code_origin import claim_for_candidate
 from tilesmith.worker.watch.global_switches import flipped, switches
 from tilesmith.worker.watch.name_snapshot import Changes
 
@@ -39,6 +40,7 @@ class Watch:
         self._snapshot = name_snapshot.snapshot_of_process()
         self._threads = set(sys._current_frames())
         self._handlers = _handlers()
+        claim_for_candidate(paths.kernel_folder)
         audit_hook.install_hook(paths, report)
 
     @contextmanager
