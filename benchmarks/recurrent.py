@@ -31,7 +31,7 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 from judge_throughput import commit  # noqa: E402
 
 from tilesmith.config import CheckConfig  # noqa: E402
-from tilesmith.judge.check import Judge  # noqa: E402
+from tilesmith.judge.judge import Judge  # noqa: E402
 from tilesmith.playbook import find_match  # noqa: E402
 from tilesmith.playbook.recipe import Declined  # noqa: E402
 from tilesmith.records import to_json  # noqa: E402

@@ -11,7 +11,7 @@ from cheat_manifest import CHEATS, HONEST, Cheat, Honest
 from manifest import FIXTURES, Fixture
 
 from tilesmith.judge.candidate_source import read_candidate, refuse_certain_faults
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.tasks.source import read_task
 
 FORBIDDEN_NAMES = {
@@ -49,10 +49,10 @@ CERTAIN_TO_FAIL = {
 }
 
 
-def refusal(one: Cheat | Honest | Fixture) -> Failed | None:
+def refusal(one: Cheat | Honest | Fixture) -> GateFailed | None:
     try:
         refuse_certain_faults(read_candidate(one.kernel_path, read_task(one.task_path)))
-    except Failed as failed:
+    except GateFailed as failed:
         return failed
     return None
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tilesmith.judge.sessions import CandidateSession, Failed
+from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.sessions import CandidateSession
 from tilesmith.process.protocol.candidate import CompileLaunches
 from tilesmith.process.protocol.codec import Malformed, RequestFailed, RequestFailure
 from tilesmith.records import Verdict
@@ -22,8 +23,8 @@ class Forger:
         raise self._answer
 
 
-def asked(answer: Exception) -> Failed:
-    with pytest.raises(Failed) as caught:
+def asked(answer: Exception) -> GateFailed:
+    with pytest.raises(GateFailed) as caught:
         CandidateSession(Forger(answer), 1.0).ask(CompileLaunches())  # type: ignore[arg-type]
     return caught.value
 

@@ -91,7 +91,7 @@ def _find_problems(
     from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
     from tilesmith.worker.task.loading import load_task
     from tilesmith.worker.tensors.exchange import flatten, map_tensors
-    from tilesmith.worker.truth.measurement import compare_with_answer
+    from tilesmith.worker.truth.answer_comparison import compare_with_answer
     from tilesmith.worker.truth.variant import Variant
 
     interpreter = install()

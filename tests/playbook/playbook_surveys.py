@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict
 from functools import cache
 
-from tilesmith.judge.decisions.task_roofline import floor_on
+from tilesmith.judge.decisions.task_roofline import roofline_on
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentMatch, RecurrentRecipe
@@ -30,7 +30,7 @@ def survey_task(name: str, text: str, precision: str = "default") -> Survey:
         device="cpu",
         profile=profile,
         gpu=from_json(GpuPeaks, asdict(gpu)),
-        roofline=floor_on(profile, gpu),
+        roofline=roofline_on(profile, gpu),
         graph=from_json(Graph, json.loads(json.dumps(graph_to_json(traced.graph)))) if traced.graph else None,
         environment={"precision": precision} | ({"untraced": traced.reason} if traced.reason else {}),
     )

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from tilesmith.errors import MachineError
-from tilesmith.judge.sessions import CandidateSession, Failed
+from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.sessions import CandidateSession
 from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient
 from tilesmith.process.protocol.candidate import LoadKernel
 from tilesmith.process.protocol.codec import Done, RequestFailed
@@ -378,7 +379,7 @@ def test_files_have_a_size_limit(fork_server: ForkServerClient) -> None:
 
 
 def test_the_end_of_cpu_time_is_a_timeout(fork_server: ForkServerClient) -> None:
-    with candidate(fork_server, cpu_s=2) as child, pytest.raises(Failed) as caught:
+    with candidate(fork_server, cpu_s=2) as child, pytest.raises(GateFailed) as caught:
         CandidateSession(child, 20).ask(request("while True: pass"))
     assert caught.value.verdict is Verdict.TIMEOUT
 
@@ -429,7 +430,7 @@ def test_a_frame_that_is_no_message(fork_server: ForkServerClient, child: Child,
 )
 def test_a_forged_reply_is_cheating(child: Child, forged: dict[str, Any]) -> None:
     text = FRAME + f"for fd in every_socket(): os.write(fd, frame({json.dumps(forged).encode()!r}))"
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         CandidateSession(child, 10).ask(request(text))
     assert caught.value.verdict is Verdict.CHEATING
 

@@ -1,5 +1,5 @@
 """The parent's side of judging: never imports torch, never runs a candidate."""
 
-from tilesmith.judge.check import Judge
+from tilesmith.judge.judge import Judge
 
 __all__ = ["Judge"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tilesmith.errors import UsageError
 from tilesmith.judge.decisions.forbidden_names import refuse_forbidden_names
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.lint import KernelSource, KernelSyntaxError, LintReport, lint, read_kernel
 from tilesmith.lint.files import task_facts
 from tilesmith.records import Finding, Severity, Verdict
@@ -38,7 +38,7 @@ def read_candidate(path: Path, task: TaskSource) -> CandidateSource:
         return CandidateSource(path, source, lint(source))
     except KernelSyntaxError as error:
         where = f"line {error.line}: " if error.line else ""
-        raise Failed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
+        raise GateFailed(Verdict.SYNTAX_ERROR, f"{where}{error.message}") from None
 
 
 def refuse_certain_faults(kernel: CandidateSource) -> None:
@@ -47,7 +47,7 @@ def refuse_certain_faults(kernel: CandidateSource) -> None:
     for finding in kernel.report.findings:
         if finding.severity is Severity.ERROR:
             where = f"line {finding.line}: " if finding.line else ""
-            raise Failed(_static_verdict(finding, kernel.source), f"{where}{finding.message}")
+            raise GateFailed(_static_verdict(finding, kernel.source), f"{where}{finding.message}")
 
 
 def _decoded(path: Path) -> str:
@@ -59,10 +59,10 @@ def _decoded(path: Path) -> str:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw[: error.start].count(b"\n") + 1
-        raise Failed(Verdict.SYNTAX_ERROR, f"line {line}: the file is not UTF-8 text") from None
+        raise GateFailed(Verdict.SYNTAX_ERROR, f"line {line}: the file is not UTF-8 text") from None
     coding = _CODING.search("\n".join(text.splitlines()[:2]))
     if coding and coding[1].lower().replace("_", "-") not in ("utf-8", "utf8", "ascii", "us-ascii"):
-        raise Failed(Verdict.SYNTAX_ERROR, f"Python would read the file as {coding[1]}: write it in UTF-8")
+        raise GateFailed(Verdict.SYNTAX_ERROR, f"Python would read the file as {coding[1]}: write it in UTF-8")
     return text
 
 

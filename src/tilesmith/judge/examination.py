@@ -8,11 +8,12 @@ from typing import Any
 from tilesmith.config import CheckConfig
 from tilesmith.judge.candidate_source import CandidateSource
 from tilesmith.judge.decisions.cheat_checks import AnswerWithoutLaunches
-from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
+from tilesmith.judge.decisions.task_roofline import gpu_at_hand, roofline_on
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import CompilationJob
 from tilesmith.judge.gates.values import Values
 from tilesmith.judge.machine.gpu_lock import GpuLock
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import CandidateSession, ReferenceSession
 from tilesmith.lint import LintReport
 from tilesmith.process.fork_server_client import Spawn
 from tilesmith.process.protocol.candidate import LoadKernel
@@ -32,7 +33,7 @@ from tilesmith.tasks.source import TaskSource
 
 
 @dataclass(frozen=True)
-class Findings:
+class CheckFindings:
     """What is known of a kernel so far. Every gate returns a new record."""
 
     kernel_type: str = "unknown"
@@ -53,21 +54,21 @@ class Findings:
     replayed: AnswerWithoutLaunches = field(default_factory=AnswerWithoutLaunches)
     unjoined: tuple[str, ...] = ()
     """Work on side streams that nobody waits for."""
-    failure: Failed | None = None
+    failure: GateFailed | None = None
     """At the small shape, and not yet excused by the task's own one."""
     excused: bool = False
     """It fails at the small shape and is right at the task's own: no other one is tried."""
     is_slow: bool = False
     """A longer shape took the interpreter too long, so no other shape is tried."""
 
-    def noting(self, *notes: str) -> Findings:
+    def noting(self, *notes: str) -> CheckFindings:
         return replace(self, notes=(*self.notes, *notes))
 
-    def knowing(self, **facts: Any) -> Findings:
+    def knowing(self, **facts: Any) -> CheckFindings:
         """With more facts about the environment, for the record."""
         return replace(self, environment=self.environment | facts)
 
-    def reading(self, report: LintReport) -> Findings:
+    def reading(self, report: LintReport) -> CheckFindings:
         """With what the linter says."""
         return replace(self, lint=report.findings, kernel_type=report.kernel_type, complexity=report.complexity)
 
@@ -107,7 +108,7 @@ class Examination:
     candidate: CandidateSession
     values: Values
     lock: GpuLock
-    findings: Findings
+    findings: CheckFindings
     compilation: CompilationJob | None = None
     """Without a GPU: the compiler's child, which works beside the interpreter's."""
 
@@ -118,20 +119,20 @@ class Examination:
         return (*draws[:1], *extra, *(draw for draw in draws[1:] if draw not in extra))
 
 
-def begin(findings: Findings, reference: ReferenceSession, config: CheckConfig, device: str) -> Findings:
+def begin(findings: CheckFindings, reference: ReferenceSession, config: CheckConfig, device: str) -> CheckFindings:
     """What is known before the first gate: where the kernel is judged, and the fastest it could be there."""
     if device == "cuda":
-        return replace(findings, roofline=floor_on(reference.profile, gpu_at_hand(reference.environment)))
+        return replace(findings, roofline=roofline_on(reference.profile, gpu_at_hand(reference.environment)))
     small, exact = reference.shapes["shrunk"], reference.shapes["exact"]
     shapes = exact if small == exact else f"{small} instead of {exact}"
     notes = ["not timed: there is no GPU here"]
     if config.sanitize:
         notes.append("not sanitized: compute-sanitizer needs a GPU; the interpreter checked every address")
-    roofline = floor_on(reference.profile, REPRESENTATIVES.get(config.target))
+    roofline = roofline_on(reference.profile, REPRESENTATIVES.get(config.target))
     return replace(findings, roofline=roofline).knowing(target=config.target, shapes=shapes).noting(*notes)
 
 
-def summarize(findings: Findings, device: str) -> str:
+def summarize(findings: CheckFindings, device: str) -> str:
     """The reason of a kernel that passed."""
     if device == "cpu":
         compiled = "" if findings.resources else ", but not compiled for the target (see the notes)"

@@ -1,7 +1,7 @@
 """Conversations with the two children of a check, in the judge's own terms.
 
 The reference's failures are exceptions: the task or the machine is at fault. The candidate's failures are
-`Failed`, which carries the verdict.
+`GateFailed`, which carries the verdict.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError, NotJudgedHere, TaskError
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.process.fork_server_client import Child, ChildGone
 from tilesmith.process.protocol.codec import Malformed, R, Request, RequestFailed, RequestFailure
 from tilesmith.process.protocol.reference import (
@@ -26,8 +27,8 @@ from tilesmith.process.protocol.reference import (
     WriteConstruction,
     WriteInputs,
 )
-from tilesmith.process.sandbox import level
-from tilesmith.records import Certificate, OutputErrors, Verdict
+from tilesmith.process.sandbox import sandbox_level
+from tilesmith.records import Certificate, Verdict
 from tilesmith.tasks.roofline import TaskProfile
 
 _REFERENCE_S = 300.0
@@ -35,15 +36,7 @@ _MOST_CHARACTERS = 2000
 FORGED_REPLY = "the candidate's process answered in place of the judge's code"
 
 
-class Failed(Exception):
-    """A gate said no: unwinds the check and carries what to record."""
-
-    def __init__(self, verdict: Verdict, reason: str, errors: OutputErrors | None = None) -> None:
-        super().__init__(reason)
-        self.verdict, self.reason, self.errors = verdict, reason, errors
-
-
-class UnreadableOutputs(Failed):
+class UnreadableOutputs(GateFailed):
     """A candidate's process left no outputs, or none that can be read."""
 
     def __init__(self, problem: str) -> None:
@@ -190,7 +183,7 @@ class CandidateSession:
         self._child, self._timeout_s = child, timeout_s
         self._numbers = itertools.count()
         self.walls, self.folder = child.walls, child.folder
-        self.sandbox = {"sandbox": list(child.walls), "sandbox_level": level(child.walls)}
+        self.sandbox = {"sandbox": list(child.walls), "sandbox_level": sandbox_level(child.walls)}
         """For the record of a verdict."""
 
     def ask(self, request: Request[R], timeout_s: float | None = None) -> R:
@@ -202,7 +195,7 @@ class CandidateSession:
         except RequestFailed as failed:
             raise _as_error(failed.failure) from None
         except Malformed:
-            raise Failed(Verdict.CHEATING, FORGED_REPLY) from None
+            raise GateFailed(Verdict.CHEATING, FORGED_REPLY) from None
 
     def output_file(self) -> str:
         return str(self._child.outbox / f"output-{next(self._numbers)}.tensors")
@@ -227,32 +220,34 @@ def _as_error(failure: RequestFailure) -> Exception:
     if failure.kind == "unsupported":
         return NotJudgedHere(f"{message}: this kernel can only be checked on a GPU")
     if failure.kind != "kernel" or failure.verdict not in set(Verdict) - {Verdict.PASSED}:
-        return Failed(Verdict.CHEATING, FORGED_REPLY)
-    return Failed(Verdict(failure.verdict), message)
+        return GateFailed(Verdict.CHEATING, FORGED_REPLY)
+    return GateFailed(Verdict(failure.verdict), message)
 
 
-def _as_verdict(gone: ChildGone, limit_s: float) -> Failed:
+def _as_verdict(gone: ChildGone, limit_s: float) -> GateFailed:
     """What the end of a candidate's process says about the candidate."""
     tail = _last_words(gone.log)
     if gone.how == "timeout":
-        return Failed(
+        return GateFailed(
             Verdict.TIMEOUT,
             f"no answer within {limit_s:.0f} s: an endless loop or programs that wait for one another",
         )
     if gone.how == "memory":
-        return Failed(Verdict.OUT_OF_MEMORY, "the candidate's process used more memory than it may")
+        return GateFailed(Verdict.OUT_OF_MEMORY, "the candidate's process used more memory than it may")
     if gone.how == "processes":
-        return Failed(Verdict.CRASHED, "the candidate started too many processes and was stopped")
+        return GateFailed(Verdict.CRASHED, "the candidate started too many processes and was stopped")
     if gone.how == "disk":
-        return Failed(Verdict.CRASHED, "the candidate filled its disk space (in many files) and was stopped")
+        return GateFailed(Verdict.CRASHED, "the candidate filled its disk space (in many files) and was stopped")
     if gone.how == "garbled":
-        return Failed(Verdict.CHEATING, "the candidate wrote to the judge's private channel")
+        return GateFailed(Verdict.CHEATING, "the candidate wrote to the judge's private channel")
     kind, _, number = gone.how.partition(":")
     if kind == "exit":
-        return Failed(Verdict.CRASHED, f"the candidate ended its process with exit code {number}{tail}")
+        return GateFailed(Verdict.CRASHED, f"the candidate ended its process with exit code {number}{tail}")
     if number == "24":
-        return Failed(Verdict.TIMEOUT, "the candidate used up its CPU time")
-    return Failed(Verdict.CRASHED, f"the candidate's process died of signal {number}{_signal_name(number)}{tail}")
+        return GateFailed(Verdict.TIMEOUT, "the candidate used up its CPU time")
+    return GateFailed(
+        Verdict.CRASHED, f"the candidate's process died of signal {number}{_signal_name(number)}{tail}"
+    )
 
 
 def _signal_name(number: str) -> str:

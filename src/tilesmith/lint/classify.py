@@ -12,7 +12,7 @@ from tilesmith.lint.structure.host_code.torch_work import torch_work
 from tilesmith.lint.structure.host_loops.launch_loops import find_time_loops
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_complexity, kernel_type
 from tilesmith.lint.structure.kernel_kinds.two_kernel_normalization import normalizes_in_steps
-from tilesmith.lint.structure.launches.kernels_per_call import most_together
+from tilesmith.lint.structure.launches.kernels_per_call import max_kernels_on_one_path
 
 KERNEL_RANK = (
     "persistent_recurrent",
@@ -73,5 +73,5 @@ def _complexity(kind: str, kernels: tuple[JitFunction, ...], source: KernelSourc
     found = {kernel: kernel_complexity(kernel, source) for kernel in kernels}
     most = next((level for level in COMPLEXITY_RANK if level in found.values()), "low")
     medium = [kernel for kernel, level in found.items() if level == "medium"]
-    many = len(medium) >= MANY_KERNELS and most_together(medium, source) >= MANY_KERNELS
+    many = len(medium) >= MANY_KERNELS and max_kernels_on_one_path(medium, source) >= MANY_KERNELS
     return "high" if most == "medium" and many else most

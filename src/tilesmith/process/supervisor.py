@@ -52,7 +52,7 @@ def supervise(
         os.close(log_read)
         os.close(walls_read)
         control.close()
-        _become_child(log_write, walls_write, lambda: sandbox.enclose(limits, grants, namespaces), work)
+        _become_child(log_write, walls_write, lambda: sandbox.apply_sandbox(limits, grants, namespaces), work)
     os.close(log_write)
     os.close(walls_write)
     private.close()
@@ -67,7 +67,7 @@ def supervise(
 
 
 def _become_child(
-    log_fd: int, walls_fd: int, enclose: Callable[[], tuple[str, ...]], work: Callable[[], None]
+    log_fd: int, walls_fd: int, apply_sandbox: Callable[[], tuple[str, ...]], work: Callable[[], None]
 ) -> None:
     status = 1
     try:
@@ -79,7 +79,7 @@ def _become_child(
         os.dup2(log_fd, 2)
         os.close(log_fd)
         with open(walls_fd, "w") as report:
-            json.dump(enclose(), report)
+            json.dump(apply_sandbox(), report)
         work()
         status = 0
     except Exception:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilesmith.judge.decisions.forbidden_names import refuse_forbidden_names
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.lint import read_kernel
 from tilesmith.records import Verdict
 
@@ -21,7 +21,7 @@ from tilesmith.records import Verdict
     ],
 )
 def test_prying_is_cheating(text: str) -> None:
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         refuse_forbidden_names(read_kernel(text))
     assert caught.value.verdict is Verdict.CHEATING
     assert "line" in caught.value.reason

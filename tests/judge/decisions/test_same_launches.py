@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilesmith.judge.decisions.cheat_checks import refuse_different_launches
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint
 from tilesmith.records import Verdict
 
@@ -32,7 +32,7 @@ def launch(kernel: str = "k", grid: tuple[int, ...] = (4, 1, 1), **arguments: st
     ids=["kernel", "grid", "argument", "fewer", "more"],
 )
 def test_a_difference_is_named(compiled: FirstCall, named: str) -> None:
-    with pytest.raises(Failed, match=named) as caught:
+    with pytest.raises(GateFailed, match=named) as caught:
         refuse_different_launches(call(launch()), compiled)
     assert caught.value.verdict is Verdict.CHEATING
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tilesmith.config import TARGETS
-from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
+from tilesmith.judge.decisions.task_roofline import gpu_at_hand, roofline_on
 from tilesmith.process.protocol.reference import Environment
 from tilesmith.tasks.gpu_estimate import DriverProperties
 from tilesmith.tasks.gpus import REPRESENTATIVES
@@ -23,13 +23,13 @@ def environment(device: str, driver: DriverProperties | None = DRIVER) -> Enviro
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_has_a_floor(target: str) -> None:
-    floor = floor_on(COPY, REPRESENTATIVES[target])
+    floor = roofline_on(COPY, REPRESENTATIVES[target])
     assert floor is not None
     assert floor.floor_ms > 0
 
 
 def test_without_a_gpu_there_is_no_floor() -> None:
-    assert floor_on(COPY, None) is None
+    assert roofline_on(COPY, None) is None
 
 
 def test_the_gpu_at_hand_is_found_by_name_before_its_clocks_are_believed() -> None:
@@ -51,11 +51,11 @@ def test_nothing_is_made_up_without_clocks(driver: DriverProperties | None) -> N
 
 
 def test_a_copy_on_an_h200_takes_its_bytes_over_its_bandwidth() -> None:
-    floor = floor_on(COPY, REPRESENTATIVES["sm_90"])
+    floor = roofline_on(COPY, REPRESENTATIVES["sm_90"])
     assert floor is not None
     assert floor.floor_ms == pytest.approx(1.0)
     assert (floor.bound, floor.gpu, floor.bytes_moved) == ("memory", "H200", 4_800_000_000)
 
 
 def test_an_unknown_profile_has_no_floor() -> None:
-    assert floor_on(TaskProfile(reason="cannot count"), REPRESENTATIVES["sm_90"]) is None
+    assert roofline_on(TaskProfile(reason="cannot count"), REPRESENTATIVES["sm_90"]) is None

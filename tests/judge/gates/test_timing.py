@@ -12,9 +12,9 @@ import pytest
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.timing import TimingRounds
-from tilesmith.judge.sessions import Failed
-from tilesmith.process.protocol.candidate import RunThrough, TimeCalls, TimedCalls
+from tilesmith.process.protocol.candidate import RunManyCalls, TimeCalls, TimedCalls
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
 from tilesmith.process.protocol.reference import (
@@ -49,7 +49,7 @@ class Candidate(Contestant):
     kept_seeds: tuple[int, ...] = ()
 
     def ask(self, request: Any) -> Any:
-        if isinstance(request, RunThrough):
+        if isinstance(request, RunManyCalls):
             time.sleep((self.device_ms + self.hidden_ms) * request.calls / 1e3)
         if not isinstance(request, TimeCalls):
             return Done()
@@ -111,7 +111,7 @@ def test_a_candidate_twice_as_fast() -> None:
 
 
 def test_time_that_its_clock_does_not_show_is_cheating() -> None:
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         timing_rounds(Candidate(0.2, hidden_ms=2), Reference()).run("a GPU")
     assert caught.value.verdict is Verdict.CHEATING
 
@@ -128,7 +128,7 @@ def test_outputs_of_timed_calls_are_compared_and_nobody_knows_of_which() -> None
 def test_wrong_outputs_in_timed_calls_fail() -> None:
     made = timing_rounds(Candidate(0.2), Reference(relative=0.5))
     made.run("a GPU")
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         made.check_timed_outputs()
     assert caught.value.verdict is Verdict.WRONG_VALUES
 
@@ -141,7 +141,7 @@ def test_timed_calls_that_return_something_else_are_cheating() -> None:
             right = super().digests(seeds)
             return tuple(((0.0, 50.0),) if i % 3 == 0 else one for i, one in enumerate(right))
 
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         timing_rounds(Lazy(0.2), Reference()).run("a GPU")
     assert caught.value.verdict is Verdict.CHEATING
     assert "timed calls returned something else" in caught.value.reason
@@ -151,7 +151,7 @@ def test_work_that_goes_on_after_the_callers_stream_is_cheating() -> None:
     class Late(Candidate):
         late_ms = 0.5
 
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         timing_rounds(Late(0.2), Reference()).run("a GPU")
     assert "side stream" in caught.value.reason
 
@@ -160,7 +160,7 @@ def test_timed_calls_without_launches_are_cheating() -> None:
     class Idle(Candidate):
         launches_per_call = 0
 
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         timing_rounds(Idle(0.2), Reference()).run("a GPU")
     assert "some of them none at all" in caught.value.reason
 
@@ -177,6 +177,6 @@ def test_fewer_samples_than_calls_is_cheating() -> None:
         def samples(self, seeds: tuple[int, ...]) -> tuple[tuple[float, float], ...]:
             return super().samples(seeds)[:1]
 
-    with pytest.raises(Failed) as caught:
+    with pytest.raises(GateFailed) as caught:
         timing_rounds(Short(0.2), Reference()).run("a GPU")
     assert caught.value.verdict is Verdict.CHEATING

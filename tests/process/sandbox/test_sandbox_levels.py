@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilesmith.process.sandbox import WALLS, lacking, level
+from tilesmith.process.sandbox import WALLS, missing_walls, sandbox_level
 from tilesmith.process.sandbox.remedies import cures_for
 
 
@@ -22,13 +22,13 @@ from tilesmith.process.sandbox.remedies import cures_for
     ],
 )
 def test_level(walls: tuple[str, ...], expected: str) -> None:
-    assert level(walls) == expected
+    assert sandbox_level(walls) == expected
 
 
 @pytest.mark.parametrize("wall", WALLS)
 def test_without_any_one_wall_it_is_not_full(wall: str) -> None:
-    assert level(set(WALLS) - {wall}) != "full"
-    assert lacking(set(WALLS) - {wall}) == (wall,)
+    assert sandbox_level(set(WALLS) - {wall}) != "full"
+    assert missing_walls(set(WALLS) - {wall}) == (wall,)
 
 
 def test_every_missing_wall_has_a_cure_in_one_line() -> None:

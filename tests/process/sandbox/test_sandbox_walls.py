@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from sandboxed_script import Heard, perform
 
-from tilesmith.process.sandbox import landlock, level
+from tilesmith.process.sandbox import landlock, sandbox_level
 
 SECRET = "sk-canary-5a17ed"
 ATTEMPTS = """
@@ -175,7 +175,7 @@ def test_the_child_ends_well_and_says_which_walls_stand(outcome: Outcome) -> Non
     assert "limits" in outcome.heard.walls
     if outcome.bare:
         assert not {"processes", "ipc", "user"} & set(outcome.heard.walls)
-        assert level(outcome.heard.walls) != "full"
+        assert sandbox_level(outcome.heard.walls) != "full"
 
 
 @pytest.mark.parametrize("place", ["home", "temporary", "shared memory"])

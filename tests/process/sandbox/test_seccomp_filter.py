@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from tilesmith.process.sandbox.seccomp import Leeway, program
+from tilesmith.process.sandbox.seccomp import SeccompExceptions, program
 
 ALLOW, DENY = 0x7FFF0000, 0x00050000 | errno.EPERM
 ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
@@ -18,9 +18,11 @@ CALLS = {
 NEW_USER = 0x10000000
 
 
-def decide(machine: str, number: int, argument: int = 0, leeway: Leeway | None = None, arch: int = 0) -> int:
+def decide(
+    machine: str, number: int, argument: int = 0, allowed: SeccompExceptions | None = None, arch: int = 0
+) -> int:
     """A machine for classic BPF, as far as the filter uses it."""
-    code = program(machine, leeway or Leeway())
+    code = program(machine, allowed or SeccompExceptions())
     steps = [struct.unpack_from("=HBBI", code, at) for at in range(0, len(code), 8)]
     words = {0: number, 4: arch or ARCH[machine], 16: argument}
     at = value = 0
@@ -59,7 +61,7 @@ def test_only_local_sockets_can_be_made(machine: str) -> None:
 
 def test_no_socket_is_connected(machine: str) -> None:
     assert decide(machine, CALLS[machine]["connect"]) == 0x00050000 | errno.ECONNREFUSED
-    assert decide(machine, CALLS[machine]["connect"], leeway=Leeway(connecting=True)) == ALLOW
+    assert decide(machine, CALLS[machine]["connect"], allowed=SeccompExceptions(connecting=True)) == ALLOW
 
 
 def test_no_new_namespaces(machine: str) -> None:
@@ -72,9 +74,9 @@ def test_a_change_of_modes_is_only_pretended(machine: str) -> None:
 
 
 def test_a_tracing_tool_may_trace_and_nothing_else_more(machine: str) -> None:
-    assert decide(machine, CALLS[machine]["ptrace"], leeway=Leeway(tracing=True)) == ALLOW
-    assert decide(machine, CALLS[machine]["mount"], leeway=Leeway(tracing=True)) == DENY
-    assert decide(machine, CALLS[machine]["connect"], leeway=Leeway(tracing=True)) != ALLOW
+    assert decide(machine, CALLS[machine]["ptrace"], allowed=SeccompExceptions(tracing=True)) == ALLOW
+    assert decide(machine, CALLS[machine]["mount"], allowed=SeccompExceptions(tracing=True)) == DENY
+    assert decide(machine, CALLS[machine]["connect"], allowed=SeccompExceptions(tracing=True)) != ALLOW
 
 
 def test_other_ways_into_the_kernel_are_closed(machine: str) -> None:

@@ -25,7 +25,7 @@ from tilesmith.worker.tensors.exchange import (
     write_trusted,
 )
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
-from tilesmith.worker.truth.comparison import layout_problem
+from tilesmith.worker.truth.error_statistics import layout_problem
 
 Pair = namedtuple("Pair", "left right")
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from tilesmith.worker.truth.arg_reductions import ArgReductionLog
-from tilesmith.worker.truth.comparison import measure
+from tilesmith.worker.truth.error_statistics import measure
 
 TIED = torch.tensor([[1.0, 5.0, 5.0, 2.0], [7.0, 0.0, 7.0, 7.0], [3.0, 4.0, 1.0, 4.0]])
 

@@ -12,11 +12,11 @@ from tilesmith.process.protocol.comparison import CheatResult
 from tilesmith.tasks.draws import EXTRA_DRAWS
 from tilesmith.worker.task import load_task
 from tilesmith.worker.tensors.exchange import FlatOutputs
+from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NothingToShow
 from tilesmith.worker.truth.draws import draw_inputs
 from tilesmith.worker.truth.known_cheats import cheats_for, try_cheats
-from tilesmith.worker.truth.measurement import compare_with_answer
-from tilesmith.worker.truth.rounding import coarser, halved, to_bfloat16
+from tilesmith.worker.truth.rounding import coarser, round_to_half_width, to_bfloat16
 from tilesmith.worker.truth.variant import Variant
 
 X = "[torch.randn(16, 8)]"
@@ -179,7 +179,7 @@ def test_tensors_of_no_elements_and_scalars_do_no_harm(tmp_path: Path) -> None:
 )
 def test_rounding_keeps_the_type_and_that_many_digits(dtype: torch.dtype, digits: int) -> None:
     x = torch.linspace(1, 2, 1001, dtype=torch.float64).to(dtype)
-    rounded = halved(x)
+    rounded = round_to_half_width(x)
     assert rounded.dtype == dtype
     error = (rounded.double() - x.double()).abs().max()
     assert 2.0 ** -(digits + 2) < error <= 2.0**-digits
@@ -187,11 +187,11 @@ def test_rounding_keeps_the_type_and_that_many_digits(dtype: torch.dtype, digits
 
 def test_rounding_leaves_alone_what_it_does_not_apply_to() -> None:
     integers, half = torch.arange(3), torch.rand(3).half()
-    assert halved(integers) is integers
+    assert round_to_half_width(integers) is integers
     assert coarser(integers) is integers
     assert to_bfloat16(half) is half
     odd = torch.tensor([torch.inf, -torch.inf, 0.0]).bfloat16()
-    assert torch.equal(halved(odd), odd)
+    assert torch.equal(round_to_half_width(odd), odd)
 
 
 @pytest.mark.parametrize("kind", EXTRA_DRAWS)

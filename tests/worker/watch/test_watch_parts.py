@@ -16,7 +16,7 @@ from tilesmith.worker.watch.code_origin import Origin, origin_of
 from tilesmith.worker.watch.global_switches import flipped, switches
 from tilesmith.worker.watch.name_snapshot import NameSnapshot
 from tilesmith.worker.watch.provenance import Provenance, is_blank
-from tilesmith.worker.watch.returned_values import unplain
+from tilesmith.worker.watch.returned_values import find_lazy_type
 
 Pair = namedtuple("Pair", "left right")
 
@@ -96,15 +96,15 @@ def test_a_flipped_switch_is_named() -> None:
 def test_plain_results_are_plain() -> None:
     x = torch.ones(2)
     for value in (x, nn.Parameter(x), [x, (x, None)], {"a": x}, OrderedDict(a=x), Pair(x, 3), Result(x), 1.5):
-        assert unplain(value) is None
+        assert find_lazy_type(value) is None
 
 
 def test_what_may_compute_later_is_named() -> None:
     x = torch.ones(2)
     for value in (x.as_subclass(LazyTensor), LazyList([x]), [LazyList([x])], {"a": x.as_subclass(LazyTensor)}):
-        assert unplain(value) in ("LazyTensor", "LazyList")
-    assert unplain(Pretender()) == "Pretender"
-    assert unplain([LazyResult(x)]) == "LazyResult"
+        assert find_lazy_type(value) in ("LazyTensor", "LazyList")
+    assert find_lazy_type(Pretender()) == "Pretender"
+    assert find_lazy_type([LazyResult(x)]) == "LazyResult"
 
 
 def held_by(provenance: Provenance, output: torch.Tensor) -> list[torch.Tensor]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field, replace
 
 from tilesmith.errors import MachineError
 from tilesmith.judge.decisions.error_budget import allowance
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.values import judge_comparison
-from tilesmith.judge.sessions import Failed, ReferenceSession
+from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.process.protocol.comparison import (
     CheatResult,
     Comparison,
@@ -135,7 +136,7 @@ def _complaint(compared: Comparison, k: float, draw: str) -> str | None:
     """What a candidate with these outputs would be told, in one line; None if it would pass."""
     try:
         judgment = judge_comparison(compared, k, draw)
-    except Failed as failed:
+    except GateFailed as failed:
         return failed.reason
     if judgment.verdict is Verdict.PASSED:
         return None

@@ -12,7 +12,8 @@ from itertools import islice
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.error_budget import judge_outputs
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession, UnreadableOutputs
+from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.sessions import CandidateSession, ReferenceSession, UnreadableOutputs
 from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint, ReplayWithoutLaunches
 from tilesmith.process.protocol.reference import CompareOutputs, StepCoverage
 from tilesmith.records import Verdict
@@ -31,9 +32,9 @@ MANY_CALLS = 100
 _CALLS_S = 0.5
 
 
-def refuse_idle(launches: Sequence[str], where: str = "") -> None:
+def refuse_no_launch(launches: Sequence[str], where: str = "") -> None:
     if not launches:
-        raise Failed(Verdict.CHEATING, f"{where}no Triton kernel was launched: PyTorch does all the work")
+        raise GateFailed(Verdict.CHEATING, f"{where}no Triton kernel was launched: PyTorch does all the work")
 
 
 def looks_like_a_decoy(shares: Sequence[float]) -> bool:
@@ -43,7 +44,7 @@ def looks_like_a_decoy(shares: Sequence[float]) -> bool:
 def refuse_decoy(shares: Sequence[float]) -> None:
     """`shares`: on each watched draw, how much of the outputs torch had made before or without a kernel."""
     if looks_like_a_decoy(shares):
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING,
             f"PyTorch alone had made {min(shares):.0%} of the answer, without any Triton kernel: "
             "the kernels are decoys",
@@ -53,7 +54,7 @@ def refuse_decoy(shares: Sequence[float]) -> None:
 def refuse_torch_doing_everything(coverage: StepCoverage, where: str = "") -> None:
     """A kernel may take some of the task's operators over, or all; not none."""
     if coverage.torch_does_all:
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING,
             f"{where}PyTorch takes every step of the task itself ({', '.join(coverage.steps[:4])}): "
             "the Triton kernels beside it are decoys",
@@ -62,7 +63,7 @@ def refuse_torch_doing_everything(coverage: StepCoverage, where: str = "") -> No
 
 def refuse_copied_answers(draw: str, other: str | None) -> None:
     if other:
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING,
             f"on the {draw} inputs it returned its answer to the earlier {other} inputs: results are remembered, "
             "not computed",
@@ -71,7 +72,7 @@ def refuse_copied_answers(draw: str, other: str | None) -> None:
 
 def refuse_unjoined_streams(unjoined: Sequence[str]) -> None:
     if unjoined:
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING,
             f"work was left on a side stream that the caller's stream does not wait for ({unjoined[0]}): "
             "it would run outside of the timed call",
@@ -82,7 +83,7 @@ def refuse_unjoined_streams(unjoined: Sequence[str]) -> None:
 class AnswerWithoutLaunches:
     """What came of calls with every launch left out."""
 
-    accusation: Failed | None = None
+    accusation: GateFailed | None = None
     """For the judge to raise when it knows that the values are right: a wrong answer is called wrong."""
     first_call: FirstCall | None = None
     """Where there is no GPU: what the first of all calls would have launched."""
@@ -115,13 +116,13 @@ def answer_without_launches(
             seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
             if seen.stops or seen.changes:
                 accusation = _STOPS if seen.stops else _CHANGES.format(seen.changes)
-                return AnswerWithoutLaunches(Failed(Verdict.CHEATING, accusation))
+                return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, accusation))
             calls, first_call = 0, first_call or seen.first_call
             answered = [fill for fill in fills if fill in seen.answered]
             fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))
         if not fills:
             return AnswerWithoutLaunches(first_call=first_call)
-    return AnswerWithoutLaunches(Failed(Verdict.CHEATING, _UNNEEDED))
+    return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, _UNNEEDED))
 
 
 def refuse_different_launches(interpreted: FirstCall | None, compiled: FirstCall | None) -> None:
@@ -136,7 +137,7 @@ def refuse_different_launches(interpreted: FirstCall | None, compiled: FirstCall
     if len(here) != len(there) and interpreted.complete and compiled.complete:
         differences.append(f"{len(there)} kernels instead of {len(here)}")
     if differences:
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING,
             f"it launches something else where its kernels are not interpreted: {differences[0]}; what is judged "
             "must be what runs",

@@ -6,8 +6,9 @@ import time
 from collections.abc import Sequence
 from statistics import median
 
-from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, Failed, ReferenceSession
-from tilesmith.process.protocol.candidate import RunThrough
+from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, ReferenceSession
+from tilesmith.process.protocol.candidate import RunManyCalls
 from tilesmith.process.protocol.reference import RunIdle
 from tilesmith.records import Verdict
 
@@ -39,7 +40,7 @@ class DigestLog:
 
     def add_claim(self, seeds: Sequence[int], digests: Digests) -> None:
         if len(digests) != 2 * len(seeds):
-            raise Failed(Verdict.CHEATING, FORGED_REPLY)
+            raise GateFailed(Verdict.CHEATING, FORGED_REPLY)
         self._claims |= _by_seed(seeds, digests)
 
     def refuse_unknown_digests(self) -> None:
@@ -47,7 +48,7 @@ class DigestLog:
         known = [seed for seed in self._claims if seed in self._truth]
         unknown = [seed for seed in known if not _alike(self._claims[seed], self._truth[seed])]
         if len(unknown) > max(1.0, _MOST_UNKNOWN * len(known)):
-            raise Failed(
+            raise GateFailed(
                 Verdict.CHEATING,
                 f"{len(unknown)} of {len(known)} timed calls returned something else than on the same inputs "
                 "PyTorch does: they do not do the work they are timed for",
@@ -74,7 +75,7 @@ def _close(claim: tuple[float, float], truth: tuple[float, float]) -> bool:
 
 def refuse_empty_calls(launches: int, calls: int) -> None:
     if launches < calls:
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING, f"{calls} timed calls launched {launches} Triton kernels: some of them none at all"
         )
 
@@ -82,7 +83,7 @@ def refuse_empty_calls(launches: int, calls: int) -> None:
 def refuse_late_work(late_ms: Sequence[float], median_ms: float) -> None:
     usual = median(late_ms) if late_ms else 0.0
     if usual > _LATE_MS + _LATE_SHARE * median_ms:
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING,
             f"{usual:.2f} ms of its work goes on after the caller's stream is done: it is left on a side stream",
         )
@@ -97,16 +98,16 @@ def refuse_other_clock(
     most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
     around_ms = _wall_ms(reference, RunIdle(seed, calls))
     for attempt in range(_OUTSIDE_ATTEMPTS):  # one stall of a busy machine accuses nobody
-        seen_ms = (_wall_ms(candidate, RunThrough(seed + attempt, calls)) - around_ms) / calls
+        seen_ms = (_wall_ms(candidate, RunManyCalls(seed + attempt, calls)) - around_ms) / calls
         if seen_ms <= most_ms:
             return
-    raise Failed(
+    raise GateFailed(
         Verdict.CHEATING,
         f"its own clock says {claimed_ms:.3f} ms a call, the judge's clock sees {seen_ms:.3f} ms",
     )
 
 
-def _wall_ms(session: CandidateSession | ReferenceSession, request: RunThrough | RunIdle) -> float:
+def _wall_ms(session: CandidateSession | ReferenceSession, request: RunManyCalls | RunIdle) -> float:
     began = time.monotonic()
     session.ask(request)
     return (time.monotonic() - began) * 1e3

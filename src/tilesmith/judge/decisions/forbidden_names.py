@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.lint import KernelSource
 from tilesmith.records import Verdict
 
@@ -31,7 +31,7 @@ def refuse_forbidden_names(source: KernelSource) -> None:
     for node in source.syntax.nodes:
         name = _named(node)
         if name in _FORBIDDEN:
-            raise Failed(
+            raise GateFailed(
                 Verdict.CHEATING,
                 f"line {getattr(node, 'lineno', '?')}: it reaches into the code that judges it ({name})",
             )

@@ -18,7 +18,7 @@ def gpu_at_hand(environment: Environment) -> Gpu | None:
     return estimate_gpu(driver)
 
 
-def floor_on(profile: TaskProfile, gpu: Gpu | None) -> Roofline | None:
+def roofline_on(profile: TaskProfile, gpu: Gpu | None) -> Roofline | None:
     found = compute_roofline(profile, gpu) if gpu is not None else None
     if gpu is None or found is None:
         return None

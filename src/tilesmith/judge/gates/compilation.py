@@ -8,8 +8,9 @@ from threading import Thread
 
 from tilesmith.errors import MachineError
 from tilesmith.judge.decisions.cheat_checks import FIRST_FILL
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.reference.references import LARGE_BYTES
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import CandidateSession, ReferenceSession
 from tilesmith.process.fork_server_client import Spawn
 from tilesmith.process.protocol.candidate import (
     CompileLaunches,
@@ -35,7 +36,7 @@ class Compilation:
     launches: int | None = None
     programs: int | None = None
     note: str | None = None
-    failure: Failed | None = None
+    failure: GateFailed | None = None
     kernels: frozenset[str] | None = None
     """Those launched at the task's exact shape; null where only a smaller one could be recorded."""
     torch_steps: tuple[TorchStep, ...] = ()
@@ -81,7 +82,7 @@ class CompilationJob:
             first_call = self._first_call(compiler)
             recorded, exact = self._record(compiler)
             resources = compiler.ask(CompileLaunches()).resources
-        except Failed as failed:
+        except GateFailed as failed:
             if failed.verdict in (Verdict.COMPILE_ERROR, Verdict.CHEATING):
                 return Compilation(failure=failed)
             late = f"not within {self._timeout_s:.0f} s; raise --timeout"
@@ -119,7 +120,7 @@ class CompilationJob:
                 recorded = compiler.ask(RecordExactLaunches(blueprint))
                 if recorded.launches:
                     return recorded, True
-            except Failed as failed:
+            except GateFailed as failed:
                 if failed.verdict in (Verdict.COMPILE_ERROR, Verdict.CHEATING):
                     raise
             else:

@@ -13,15 +13,15 @@ from tilesmith.judge.decisions.cheat_checks import (
     AnswerWithoutLaunches,
     answer_without_launches,
     refuse_different_launches,
-    refuse_idle,
+    refuse_no_launch,
     refuse_torch_doing_everything,
 )
-from tilesmith.judge.examination import Examination, Findings
+from tilesmith.judge.examination import CheckFindings, Examination
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import Compilation
 from tilesmith.judge.gates.gate import Gate, always, has_failed
 from tilesmith.judge.gates.other_shapes import EXACT_ONLY, check_other_shapes
 from tilesmith.judge.gates.shared import refuse_needless_kernels
-from tilesmith.judge.sessions import Failed
 from tilesmith.process.protocol.reference import CheckExactSteps
 from tilesmith.records import Verdict
 from tilesmith.tasks.draws import DRAWS, FEW_DRAWS, REPLAY_DRAWS
@@ -40,48 +40,48 @@ _SHAPE_RELATED = (
 )
 
 
-def load_kernel(exam: Examination) -> Findings:
+def load_kernel(exam: Examination) -> CheckFindings:
     exam.candidate.ask(exam.load)
     exam.values.construct("shrunk")
     return exam.findings
 
 
-def replay_without_launches(exam: Examination) -> Findings:
+def replay_without_launches(exam: Examination) -> CheckFindings:
     """Asked before the kernel has a past to remember."""
     return replace(exam.findings, replayed=_replayed(exam, "shrunk"))
 
 
-def check_values(exam: Examination) -> Findings:
+def check_values(exam: Examination) -> CheckFindings:
     report = exam.values.check("shrunk", _INTERPRET_S, exam.with_extra(DRAWS), watched=True)
     found = replace(exam.findings, errors=report.errors, launches=len(report.launches), kernels=report.launches)
     return found.noting(*report.notes)
 
 
-def check_few_values(exam: Examination) -> Findings:
+def check_few_values(exam: Examination) -> CheckFindings:
     report = exam.values.check("shrunk", _INTERPRET_S, FEW_DRAWS)
     return replace(exam.findings, errors=report.errors, launches=len(report.launches)).noting(*report.notes)
 
 
-def check_schedules(exam: Examination) -> Findings:
+def check_schedules(exam: Examination) -> CheckFindings:
     exam.values.check_again("shrunk")
     return exam.findings
 
 
-def take_compilation(exam: Examination) -> Findings:
+def take_compilation(exam: Examination) -> CheckFindings:
     compiled = _compilation(exam)
     launches = compiled.launches if compiled.launches is not None else exam.findings.launches
     found = replace(exam.findings, resources=compiled.resources, launches=launches)
     return found.noting(compiled.note) if compiled.note else found
 
 
-def refuse_compile_failure(exam: Examination) -> Findings:
+def refuse_compile_failure(exam: Examination) -> CheckFindings:
     failure = _compilation(exam).failure
     if failure is not None:
         raise failure
     return exam.findings
 
 
-def try_own_shape(exam: Examination) -> Findings:
+def try_own_shape(exam: Examination) -> CheckFindings:
     """A kernel may be written for the task's exact sizes: try those, or smaller ones that divide alike."""
     failure, compiled, values = exam.findings.failure, _compilation(exam), exam.values
     assert failure is not None
@@ -98,8 +98,8 @@ def try_own_shape(exam: Examination) -> Findings:
             accusation = _replayed(exam, variant).accusation
             if accusation is not None:
                 raise accusation
-        except (Failed, MachineError) as error:
-            if isinstance(error, Failed) and error.verdict is Verdict.CHEATING:
+        except (GateFailed, MachineError) as error:
+            if isinstance(error, GateFailed) and error.verdict is Verdict.CHEATING:
                 raise
             raise _unless_compiled(failure, compiled) from None
     shapes = exam.reference.shapes["exact"] if variant == "exact" else exam.reference.aligned()
@@ -107,12 +107,12 @@ def try_own_shape(exam: Examination) -> Findings:
     return found.knowing(shapes=shapes).noting(f"fails on other shapes: {failure.verdict}: {failure.reason}")
 
 
-def compare_launches(exam: Examination) -> Findings:
+def compare_launches(exam: Examination) -> CheckFindings:
     refuse_different_launches(exam.findings.replayed.first_call, _compilation(exam).first_call)
     return exam.findings
 
 
-def check_longer_shapes(exam: Examination) -> Findings:
+def check_longer_shapes(exam: Examination) -> CheckFindings:
     """Small shapes fit one block: a second one, and a grid of several programs, must be right too."""
     found, plans = exam.findings, exam.reference.plans
     for name in (name for name in plans if name.startswith("long")):
@@ -123,24 +123,24 @@ def check_longer_shapes(exam: Examination) -> Findings:
                 exam.values.check(name, 0.0, draws=("own",))
         except MachineError:
             found = found.noting(f"{where}: too slow for the interpreter")
-        except Failed as failed:
+        except GateFailed as failed:
             if failed.verdict is Verdict.TIMEOUT:
                 return replace(found.noting(f"{where}: too slow for the interpreter"), is_slow=True)
             if failed.verdict is not Verdict.COMPILE_ERROR:  # the compiler took it at the exact shape
-                raise Failed(failed.verdict, f"{where}: {failed.reason}", failed.errors) from None
+                raise GateFailed(failed.verdict, f"{where}: {failed.reason}", failed.errors) from None
             found = found.noting(f"{where}: {failed.reason}")
     return found
 
 
-def check_ragged_shapes(exam: Examination) -> Findings:
+def check_ragged_shapes(exam: Examination) -> CheckFindings:
     return exam.findings if exam.findings.is_slow else check_other_shapes(exam, _INTERPRET_S / 4)
 
 
-def cover_kernels(exam: Examination) -> Findings:
+def cover_kernels(exam: Examination) -> CheckFindings:
     """The kernels of the task's own shape are the ones that count: all of them must have been seen at work."""
     compiled, values = _compilation(exam), exam.values
     if compiled.kernels is not None:
-        refuse_idle(tuple(compiled.kernels), _AT_OWN_SHAPE)
+        refuse_no_launch(tuple(compiled.kernels), _AT_OWN_SHAPE)
         coverage = exam.reference.ask(CheckExactSteps(compiled.torch_steps))
         refuse_torch_doing_everything(coverage, _AT_OWN_SHAPE)
     missing = (compiled.kernels or frozenset()) - values.kernels
@@ -187,7 +187,7 @@ def _compilation(exam: Examination) -> Compilation:
     return exam.compilation.result()
 
 
-def _unless_compiled(failure: Failed, compiled: Compilation) -> Exception:
+def _unless_compiled(failure: GateFailed, compiled: Compilation) -> Exception:
     """What the real compiler accepts at the exact shape is no compile error: then the small shape is to blame."""
     if failure.verdict is not Verdict.COMPILE_ERROR or not compiled.resources:
         return failure

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from tilesmith.judge.examination import Examination, Findings
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.examination import CheckFindings, Examination
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.records import GateTiming, Verdict
 
 Progress = Callable[[str], None]
@@ -30,10 +30,10 @@ def always(exam: Examination) -> bool:
 
 @dataclass(frozen=True)
 class Gate:
-    """One question to a kernel: takes the examination so far, returns what is known after it, or raises Failed."""
+    """One question to a kernel: takes the examination so far and returns what is known after it, or raises."""
 
     name: str
-    ask: Callable[[Examination], Findings]
+    ask: Callable[[Examination], CheckFindings]
     when: Callable[[Examination], bool] = is_right_so_far
     excusable: bool = False
     """A failure waits for the gates that follow: the small shape may be to blame, and not the kernel."""
@@ -65,7 +65,7 @@ class GateClock:
         try:
             yield
             outcome = "passed"
-        except Failed as failed:
+        except GateFailed as failed:
             outcome = str(failed.verdict)
             raise
         finally:
@@ -87,8 +87,8 @@ class GateClock:
 class Conclusion(NamedTuple):
     """How a table of gates ended: all that was found, and the failure that ended it, if one did."""
 
-    findings: Findings
-    failure: Failed | None
+    findings: CheckFindings
+    failure: GateFailed | None
 
 
 def go_through(gates: Sequence[Gate], exam: Examination, clock: GateClock) -> Conclusion:
@@ -99,7 +99,7 @@ def go_through(gates: Sequence[Gate], exam: Examination, clock: GateClock) -> Co
         try:
             with clock.gate(gate.name):
                 found = gate.ask(exam)
-        except Failed as failed:
+        except GateFailed as failed:
             if not gate.excusable or failed.verdict is Verdict.CHEATING:
                 return Conclusion(exam.findings, failed)
             found = replace(exam.findings, failure=failed)

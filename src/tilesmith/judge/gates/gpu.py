@@ -11,14 +11,15 @@ from tilesmith.judge.decisions.cheat_checks import (
     refuse_unjoined_streams,
 )
 from tilesmith.judge.decisions.task_roofline import gpu_at_hand
-from tilesmith.judge.examination import Examination, Findings
+from tilesmith.judge.examination import CheckFindings, Examination
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.gate import Gate
 from tilesmith.judge.gates.other_shapes import check_other_shapes
 from tilesmith.judge.gates.sanitizer import sanitize
 from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.judge.gates.timing import TimingRounds
 from tilesmith.judge.reference.references import is_large
-from tilesmith.judge.sessions import CandidateSession, Failed
+from tilesmith.judge.sessions import CandidateSession
 from tilesmith.process import folders
 from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels
 from tilesmith.process.protocol.reference import MeasureMinimumTraffic
@@ -30,7 +31,7 @@ _BELIEVABLE = 0.7
 """A median below this share of the memory-bound floor is not believed."""
 
 
-def compile_ahead(exam: Examination) -> Findings:
+def compile_ahead(exam: Examination) -> CheckFindings:
     """Compile in a throwaway child, without the lock, and hand its cache over: launches are left out there, so
     whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run.
 
@@ -44,8 +45,8 @@ def compile_ahead(exam: Examination) -> Findings:
         ahead.ask(CompileAhead("exact", _own_inputs(exam)))
         draws = exam.with_extra(FEW_DRAWS)
         replayed = answer_without_launches(ahead, exam.reference, exam.config, "exact", draws, exam.lock.shared)
-    except (Failed, MachineError) as error:
-        if isinstance(error, Failed) and error.verdict is Verdict.CHEATING:
+    except (GateFailed, MachineError) as error:
+        if isinstance(error, GateFailed) and error.verdict is Verdict.CHEATING:
             replayed = AnswerWithoutLaunches(error)
     finally:
         ahead.end()
@@ -54,24 +55,24 @@ def compile_ahead(exam: Examination) -> Findings:
     return replace(exam.findings, replayed=replayed)
 
 
-def load_kernel(exam: Examination) -> Findings:
+def load_kernel(exam: Examination) -> CheckFindings:
     exam.candidate.ask(exam.load)
     exam.values.construct("exact")
     return exam.findings
 
 
-def check_values(exam: Examination) -> Findings:
+def check_values(exam: Examination) -> CheckFindings:
     large = is_large(exam.reference)
     draws = exam.with_extra(FEW_DRAWS if large else DRAWS)
     report = exam.values.check("exact", _VALUES_S, draws, watched=not large)
     return replace(exam.findings, errors=report.errors, kernels=report.launches).noting(*report.notes)
 
 
-def check_again(exam: Examination) -> Findings:
+def check_again(exam: Examination) -> CheckFindings:
     return replace(exam.findings, launches=len(exam.values.check_again("exact")))
 
 
-def inspect_kernels(exam: Examination) -> Findings:
+def inspect_kernels(exam: Examination) -> CheckFindings:
     with exam.lock.shared():
         seen = exam.candidate.ask(InspectKernels("exact", _own_inputs(exam)))
     return replace(
@@ -82,12 +83,12 @@ def inspect_kernels(exam: Examination) -> Findings:
     )
 
 
-def refuse_side_streams(exam: Examination) -> Findings:
+def refuse_side_streams(exam: Examination) -> CheckFindings:
     refuse_unjoined_streams(exam.findings.unjoined)
     return exam.findings
 
 
-def time_kernel(exam: Examination) -> Findings:
+def time_kernel(exam: Examination) -> CheckFindings:
     rounds = TimingRounds(exam.candidate, exam.reference, exam.config)
     rounds.build_baselines()
     with exam.lock.shared():
@@ -100,7 +101,7 @@ def time_kernel(exam: Examination) -> Findings:
     return replace(exam.findings, timing=timing).noting(*timing.notes)
 
 
-def check_ragged_shapes(exam: Examination) -> Findings:
+def check_ragged_shapes(exam: Examination) -> CheckFindings:
     return check_other_shapes(exam, _VALUES_S, watched=is_large(exam.reference))
 
 
@@ -133,7 +134,7 @@ def _refuse_impossible(exam: Examination, median_ms: float) -> None:
     moved = exam.reference.ask(MeasureMinimumTraffic()).bytes - (environment.l2_bytes or 0)
     floor_ms = moved / (gpu.memory_gb_per_s * 1e9) * 1e3
     if median_ms < _BELIEVABLE * floor_ms:
-        raise Failed(
+        raise GateFailed(
             Verdict.CHEATING,
             f"{median_ms:.4f} ms is faster than {gpu.name} can move the {moved / 1e6:.0f} MB this task must move "
             f"({floor_ms:.4f} ms): the work is not done, or not inside the timed call",

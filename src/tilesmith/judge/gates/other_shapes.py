@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilesmith.errors import MachineError
-from tilesmith.judge.examination import Examination, Findings
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.examination import CheckFindings, Examination
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.records import Verdict
 
 GENERAL = "general"
 EXACT_ONLY = "exact shape only"
 
 
-def check_other_shapes(exam: Examination, budget_s: float, watched: bool = False) -> Findings:
+def check_other_shapes(exam: Examination, budget_s: float, watched: bool = False) -> CheckFindings:
     """Recorded; a failure only when asked for, or when it is cheating. Null where there is no other shape."""
     others = [name for name in exam.reference.plans if name.startswith("odd")]
     if not others:
@@ -24,7 +24,7 @@ def check_other_shapes(exam: Examination, budget_s: float, watched: bool = False
             exam.values.check(name, budget_s, watched=watched)
     except MachineError as error:
         return exam.findings.noting(f"other shapes were not checked: {error}")
-    except Failed as failed:
+    except GateFailed as failed:
         if exam.config.require_general or failed.verdict is Verdict.CHEATING:
             raise
         found = replace(exam.findings, generality=EXACT_ONLY)

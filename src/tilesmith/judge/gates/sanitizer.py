@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 
-from tilesmith.judge.examination import Examination, Findings
-from tilesmith.judge.sessions import Failed
+from tilesmith.judge.examination import CheckFindings, Examination
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.process.fork_server_client import ChildGone
 from tilesmith.process.protocol.codec import Malformed, RequestFailed
 from tilesmith.process.protocol.machine import SanitizeKernel, SanitizerReport
@@ -15,14 +15,14 @@ TOOLS = {"memcheck": Verdict.UNSAFE_MEMORY, "racecheck": Verdict.NONDETERMINISTI
 _TOOL_S = 180.0
 
 
-def sanitize(exam: Examination) -> Findings:
+def sanitize(exam: Examination) -> CheckFindings:
     found = exam.findings
     if shutil.which("compute-sanitizer") is None:
         return found.noting("not sanitized: compute-sanitizer is not installed here")
     for tool, verdict in TOOLS.items():
         seen = _run(exam, tool)
         if seen.errors:
-            raise Failed(verdict, f"compute-sanitizer {tool}: {seen.errors} errors: {seen.report}")
+            raise GateFailed(verdict, f"compute-sanitizer {tool}: {seen.errors} errors: {seen.report}")
         if seen.errors is None:
             found = found.noting(f"not sanitized: {seen.report}")
     return found

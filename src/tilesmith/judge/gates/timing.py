@@ -20,8 +20,9 @@ from tilesmith.judge.decisions.clock_checks import (
     refuse_other_clock,
 )
 from tilesmith.judge.decisions.statistics import quantiles, speedup
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.values import judge_comparison
-from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, ReferenceSession
 from tilesmith.process.protocol.candidate import PrepareTiming, TimeCalls, WriteTimedOutput
 from tilesmith.process.protocol.reference import BuildBaseline, CompareTimedOutputs, TimeBaseline
 from tilesmith.records import Speedup, Timing, Verdict
@@ -115,7 +116,7 @@ class TimingRounds:
             compared = self._reference.ask(CompareTimedOutputs(kept.seed, kept.output))
             judgment = judge_comparison(compared, self._config.k, "timed")
             if judgment.verdict is not Verdict.PASSED:
-                raise Failed(judgment.verdict, judgment.message, judgment.errors)
+                raise GateFailed(judgment.verdict, judgment.message, judgment.errors)
 
     def _keep(self) -> None:
         """The one call of the last turn whose outputs were kept."""
@@ -163,7 +164,7 @@ class TimingRounds:
         kept = self._chance.randrange(2 * len(seeds))
         calls = self._candidate.ask(TimeCalls(seeds, kept))
         if len(calls.samples) != len(seeds):
-            raise Failed(Verdict.CHEATING, FORGED_REPLY)
+            raise GateFailed(Verdict.CHEATING, FORGED_REPLY)
         self._kept_seed = seeds[kept // 2] + (1 if kept % 2 == 0 else 0)
         refuse_empty_calls(calls.launches, 2 * len(seeds))
         self._late_ms += calls.late_ms

@@ -12,12 +12,13 @@ from tilesmith.judge.decisions.cheat_checks import (
     looks_like_a_decoy,
     refuse_copied_answers,
     refuse_decoy,
-    refuse_idle,
+    refuse_no_launch,
     refuse_torch_doing_everything,
     refuse_unjoined_streams,
 )
 from tilesmith.judge.decisions.error_budget import Judgment, judge_outputs
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession, UnreadableOutputs
+from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.sessions import CandidateSession, ReferenceSession, UnreadableOutputs
 from tilesmith.process.protocol.candidate import ConstructModel, ForwardReport, InspectKernels, RunForward
 from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.process.protocol.reference import CompareOutputs, CompareRuns, MeasureTorchShare, TorchStep
@@ -111,7 +112,7 @@ class Values:
             watching = watched and draw in WATCHED_DRAWS
             run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             if launches:
-                refuse_idle(run.report.launches, f"on the {draw} inputs, unlike on others, ")
+                refuse_no_launch(run.report.launches, f"on the {draw} inputs, unlike on others, ")
             kept = kept or _heavy_steps(run.report.torch_steps)
             if run.torch_output:
                 shares.append(self._torch_share(variant, draw, run))
@@ -142,7 +143,7 @@ class Values:
             if self._reference.inputs(variant, CORNERS_DRAW) is not None:
                 self._judged_run(variant, CORNERS_DRAW, in_place=True)
             launches = self._run(variant, "own").report.launches
-        refuse_idle(launches, "on inputs that it has seen before, ")
+        refuse_no_launch(launches, "on inputs that it has seen before, ")
         return launches
 
     def _check_schedules(self, variant: str) -> tuple[str, ...]:
@@ -219,39 +220,41 @@ class Values:
 
     def _refuse_side_effects(self, report: ForwardReport) -> None:
         if report.damage:
-            raise Failed(Verdict.UNSAFE_MEMORY, f"{report.damage}: mask the store or fix its offsets")
+            raise GateFailed(Verdict.UNSAFE_MEMORY, f"{report.damage}: mask the store or fix its offsets")
         if report.changed_inputs:
             which = ", ".join(f"input {i}" for i in report.changed_inputs)
-            raise Failed(Verdict.WRONG_VALUES, f"forward changed {which} in place; write to a tensor of its own")
+            raise GateFailed(
+                Verdict.WRONG_VALUES, f"forward changed {which} in place; write to a tensor of its own"
+            )
         elsewhere = [d for d in report.devices if d != self._device]
         if elsewhere:
-            raise Failed(Verdict.WRONG_SHAPE, f"an output is on {elsewhere[0]}, expected {self._device}")
+            raise GateFailed(Verdict.WRONG_SHAPE, f"an output is on {elsewhere[0]}, expected {self._device}")
 
-    def _explained(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> Failed:
+    def _explained(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> GateFailed:
         """A wrong result has three possible natures: it is wrong, it is random, or it depends on foreign memory."""
         if not self._explains:
-            return Failed(judgment.verdict, judgment.message, judgment.errors)
+            return GateFailed(judgment.verdict, judgment.message, judgment.errors)
         try:
             return self._looked_into(variant, draw, judgment, when, choice)
-        except Failed as failed:
+        except GateFailed as failed:
             cheated = failed.verdict is Verdict.CHEATING
-            return failed if cheated else Failed(judgment.verdict, judgment.message, judgment.errors)
+            return failed if cheated else GateFailed(judgment.verdict, judgment.message, judgment.errors)
 
-    def _looked_into(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> Failed:
+    def _looked_into(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> GateFailed:
         runs = [self._run(variant, draw, schedule, choice).output for schedule in (0, 3)]
         if not self._agree(*runs):
             self._refuse_stray_streams(variant, draw)
             cause = "two runs on the same inputs disagree: a race, or random numbers without the given seed"
-            return Failed(Verdict.NONDETERMINISTIC, f"{cause}; {judgment.message}", judgment.errors)
+            return GateFailed(Verdict.NONDETERMINISTIC, f"{cause}; {judgment.message}", judgment.errors)
         if self._device == "cuda":
             other = self._run(variant, draw, choice=choice, pads="zero").output
             if not self._agree(runs[0], other):
                 cause = "the result depends on memory outside its tensors (a load without a mask?)"
-                return Failed(Verdict.UNSAFE_MEMORY, f"{cause}; {judgment.message}", judgment.errors)
+                return GateFailed(Verdict.UNSAFE_MEMORY, f"{cause}; {judgment.message}", judgment.errors)
         reason = f"{when}, {judgment.message}" if when else judgment.message
         if self._stale:
             reason += f"\n{self._stale[0]}, made in the constructor: it does not follow when weights are loaded"
-        return Failed(judgment.verdict, reason, judgment.errors)
+        return GateFailed(judgment.verdict, reason, judgment.errors)
 
     def _refuse_stray_streams(self, variant: str, draw: str) -> None:
         """The usual reason why results are not there yet, on a GPU."""
@@ -279,5 +282,5 @@ def _heavy_steps(steps: tuple[TorchStep, ...]) -> tuple[str, ...]:
 def judge_comparison(compared: Comparison, k: float, draw: str) -> Judgment:
     """What the reference's comparison of one file of outputs means."""
     if compared.layout_problem is not None:
-        raise Failed(Verdict.WRONG_SHAPE, compared.layout_problem)
+        raise GateFailed(Verdict.WRONG_SHAPE, compared.layout_problem)
     return judge_outputs(compared.outputs, k, draw)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
+from tilesmith.judge.machine.child_limits import candidate_limits, reference_limits
 from tilesmith.judge.machine.devices import gpu_present
-from tilesmith.judge.machine.limits import candidate_limits, reference_limits
 from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient, scrubbed_environment
 from tilesmith.process.protocol.codec import Malformed, RequestFailed, decode
 from tilesmith.process.protocol.machine import (
@@ -27,7 +27,7 @@ from tilesmith.process.protocol.machine import (
     ListTargets,
 )
 from tilesmith.process.protocol.reference import Environment
-from tilesmith.process.sandbox import level
+from tilesmith.process.sandbox import sandbox_level
 from tilesmith.process.sandbox.remedies import cures_for
 
 _PACKAGES = ("torch", "triton", "numpy", "greenlet", "ml_dtypes")
@@ -78,7 +78,7 @@ def diagnose(llm_keys: tuple[str, ...] = ()) -> Diagnosis:
         compilers={name: shutil.which(name) for name in ("cc", "gcc", "nvcc", "compute-sanitizer", "ncu")},
         targets=probed.targets,
         sandbox=probed.walls,
-        sandbox_level=level(probed.walls),
+        sandbox_level=sandbox_level(probed.walls),
         sandbox_missing=cures_for(probed.walls),
         llm_keys=llm_keys,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from tilesmith.config import CheckConfig
-from tilesmith.judge.decisions.task_roofline import floor_on, gpu_at_hand
+from tilesmith.judge.decisions.task_roofline import gpu_at_hand, roofline_on
 from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.process.protocol.reference import TraceTask
 from tilesmith.records import GpuPeaks, Graph, Survey, from_json
@@ -26,7 +26,7 @@ def survey_of(task: TaskSource, reference: ReferenceSession, device: str, config
         device=device,
         profile=reference.profile,
         gpu=from_json(GpuPeaks, asdict(gpu)) if gpu is not None else None,
-        roofline=floor_on(reference.profile, gpu),
+        roofline=roofline_on(reference.profile, gpu),
         graph=from_json(Graph, traced.graph) if traced.graph is not None else None,
         environment=environment,
     )

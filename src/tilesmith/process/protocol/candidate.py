@@ -173,7 +173,7 @@ class WriteTimedOutput(Request[Done]):
 
 
 @dataclass(frozen=True)
-class RunThrough(Request[Done]):
+class RunManyCalls(Request[Done]):
     """Make many calls in a row, for a clock in another process."""
 
     seed: int

@@ -1,6 +1,6 @@
 """Records to JSON and back, across the border between processes: what does not fit its type is not believed.
 
-A request is a frozen record whose base names the record that answers it: `class WriteInputs(Request[Usable])`.
+A request is a frozen record whose base names the record that answers it: `class WriteInputs(Request[FileWritten])`.
 A candidate's process could forge any reply, so `decode` checks every field, and refuses fields that are too many.
 """
 

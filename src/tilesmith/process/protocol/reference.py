@@ -90,7 +90,7 @@ class AlignShape(Request[AlignedShape]):
 
 
 @dataclass(frozen=True)
-class Usable:
+class FileWritten:
     """Whether the file that was asked for could be made."""
 
     usable: bool
@@ -105,14 +105,14 @@ class WriteConstruction(Request[Done]):
 
 
 @dataclass(frozen=True)
-class WriteBlueprint(Request[Usable]):
+class WriteBlueprint(Request[FileWritten]):
     """Write the exact shapes without any data."""
 
     path: str
 
 
 @dataclass(frozen=True)
-class WriteInputs(Request[Usable]):
+class WriteInputs(Request[FileWritten]):
     """Write the inputs of one draw, unless the reference itself cannot take them."""
 
     variant: str

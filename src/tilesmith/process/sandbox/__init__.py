@@ -7,15 +7,15 @@ own two folders and reads only those, the system's programs and libraries, its i
 
 Does not cover: it shares the GPU, its driver and the kernel with everybody else, and a hole in any of them is a
 hole here. It may read installed software, and learn whether a file exists. Each wall is left out where the kernel
-has none of its kind; the child says which stand, and `level` says what that amounts to.
+has none of its kind; the child says which stand, and `sandbox_level` says what that amounts to.
 """
 
 from __future__ import annotations
 
-from tilesmith.process.sandbox.enclosure import enclose
+from tilesmith.process.sandbox.enclosure import apply_sandbox
 from tilesmith.process.sandbox.grants import NO_GRANTS, Grants, system_paths
-from tilesmith.process.sandbox.levels import WALLS, lacking, level
-from tilesmith.process.sandbox.limits import Limits, confine
+from tilesmith.process.sandbox.levels import WALLS, missing_walls, sandbox_level
+from tilesmith.process.sandbox.limits import Limits, apply_limits
 from tilesmith.process.sandbox.namespaces import adopt_orphans, die_with_parent, isolate
 
 __all__ = [
@@ -24,11 +24,11 @@ __all__ = [
     "Grants",
     "Limits",
     "adopt_orphans",
-    "confine",
+    "apply_limits",
+    "apply_sandbox",
     "die_with_parent",
-    "enclose",
     "isolate",
-    "lacking",
-    "level",
+    "missing_walls",
+    "sandbox_level",
     "system_paths",
 ]

@@ -47,7 +47,7 @@ def version() -> int:
     return max(0, libc.syscall(_CREATE_RULESET, None, 0, _ASK_VERSION))
 
 
-def fence_in(grants: Grants) -> bool:
+def apply_landlock(grants: Grants) -> bool:
     """From here on only what is granted; whether that holds without a gap."""
     spoken = version()
     if spoken < _LEAST_USABLE:

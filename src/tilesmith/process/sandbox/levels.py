@@ -15,14 +15,14 @@ WALLS = {
 """What each wall means. `user`, a user namespace, is a means and not a wall."""
 
 
-def level(walls: Iterable[str]) -> str:
+def sandbox_level(walls: Iterable[str]) -> str:
     """full when every wall stands, limits only when none but the limits does, else partial."""
-    missing = lacking(walls)
+    missing = missing_walls(walls)
     if not missing:
         return "full"
     return "limits only" if set(WALLS) - set(missing) <= {"limits"} else "partial"
 
 
-def lacking(walls: Iterable[str]) -> tuple[str, ...]:
+def missing_walls(walls: Iterable[str]) -> tuple[str, ...]:
     standing = set(walls)
     return tuple(name for name in WALLS if name not in standing)

@@ -33,7 +33,7 @@ class Limits:
         return self.file_bytes if self.disk_bytes is None else self.disk_bytes
 
 
-def confine(limits: Limits) -> bool:
+def apply_limits(limits: Limits) -> bool:
     """Limit the current process and all it starts; whether every limit stands."""
     unprivileged = libc.prctl(libc.PR_SET_NO_NEW_PRIVS, 1)
     stripped = _keep_file_capabilities_only()

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterable
 from pathlib import Path
 
-from tilesmith.process.sandbox import lacking
+from tilesmith.process.sandbox import missing_walls
 from tilesmith.process.sandbox.landlock import version as landlock_version
 
 _SWITCHES = {
@@ -23,7 +23,7 @@ _CONTAINER_MARKS = ("/.dockerenv", "/run/.containerenv")
 
 def cures_for(walls: Iterable[str]) -> dict[str, str]:
     """Every missing wall with one line on what to do about it."""
-    return {wall: _CURES.get(wall, _namespaces)() for wall in lacking(walls)}
+    return {wall: _CURES.get(wall, _namespaces)() for wall in missing_walls(walls)}
 
 
 def _limits() -> str:

@@ -35,7 +35,7 @@ _PRETEND = _ERRNO
 
 
 @dataclass(frozen=True)
-class Leeway:
+class SeccompExceptions:
     """What a child that runs a watching tool may do all the same."""
 
     tracing: bool = False
@@ -47,7 +47,7 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
-def install(leeway: Leeway) -> bool:
+def install(leeway: SeccompExceptions) -> bool:
     """Filter every system call from here on, in all descendants too; whether the kernel took it."""
     machine = platform.machine()
     if machine not in _AUDIT_ARCH:
@@ -57,7 +57,7 @@ def install(leeway: Leeway) -> bool:
     return libc.prctl(libc.PR_SET_SECCOMP, _MODE_FILTER, ctypes.c_void_p(ctypes.addressof(loaded)))
 
 
-def program(machine: str, leeway: Leeway) -> bytes:
+def program(machine: str, leeway: SeccompExceptions) -> bytes:
     """Classic BPF. Each block falls through to the next unless it is about the system call at hand."""
     refused = [*syscalls.FORBIDDEN.values()]
     refused += [] if leeway.tracing else [*syscalls.LOOKS_INTO_PROCESSES.values()]

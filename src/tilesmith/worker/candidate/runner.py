@@ -24,7 +24,7 @@ from tilesmith.worker.tensors import exchange
 from tilesmith.worker.truth.model_state import Transfer, fill
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
-from tilesmith.worker.watch.returned_values import unplain
+from tilesmith.worker.watch.returned_values import find_lazy_type
 from tilesmith.worker.watch.watch import Watch, report_and_exit
 
 
@@ -89,7 +89,7 @@ def as_returned(outputs: Any) -> Any:
 
 
 def refuse_lazy(outputs: Any) -> None:
-    lazy = unplain(outputs)
+    lazy = find_lazy_type(outputs)
     if lazy is not None:
         raise CheatingDetected(
             f"forward returned a {lazy}, which may compute its values later; return plain tensors"

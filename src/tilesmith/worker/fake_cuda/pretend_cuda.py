@@ -34,8 +34,8 @@ from tilesmith.worker.compat.torch_names import (
     run_backward,
 )
 from tilesmith.worker.fake_cuda.graphs import NotOnThisMachine, abandon_capture
+from tilesmith.worker.fake_cuda.stream_work import record_on_stream
 from tilesmith.worker.fake_cuda.torch_cuda import cuda_api, other_stream_and_graph_names
-from tilesmith.worker.fake_cuda.torch_work import noted
 
 __all__ = ["NotOnThisMachine", "pretend_cuda"]
 
@@ -82,7 +82,11 @@ class _CudaMode(TorchFunctionMode):
     ) -> Any:
         answer = self._answers.get(func)
         kwargs = dict(kwargs or {})
-        return answer(*args, **kwargs) if answer is not None else noted(self._translated_call, func, args, kwargs)
+        return (
+            answer(*args, **kwargs)
+            if answer is not None
+            else record_on_stream(self._translated_call, func, args, kwargs)
+        )
 
     def _translated_call(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         args = tuple(_positional(arg) for arg in args)

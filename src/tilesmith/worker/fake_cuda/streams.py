@@ -188,7 +188,7 @@ def unjoined() -> list[str]:
 
 
 def on_side_stream() -> bool:
-    """Only there does work need to be noted: the caller always waits for its own stream."""
+    """Only there does work need to be record_on_stream: the caller always waits for its own stream."""
     return _state.current.stream_id != _DEFAULT
 
 

@@ -142,8 +142,8 @@ class CandidateRole:
         self._timed.write_kept(request.output)
         return Done()
 
-    def run_through(self, request: protocol.RunThrough) -> Done:
-        self._timed.run_through(request.seed, request.calls)
+    def run_many_calls(self, request: protocol.RunManyCalls) -> Done:
+        self._timed.run_many_calls(request.seed, request.calls)
         return Done()
 
     def _read(self, path: str) -> list[Any]:

@@ -35,12 +35,13 @@ from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
 from tilesmith.worker.timing.baselines import Baselines
 from tilesmith.worker.timing.timing_inputs import TimingInputs
-from tilesmith.worker.truth.comparison import same_to_rounding
-from tilesmith.worker.truth.copied_answers import find_copied_draw, measure_torch_share
+from tilesmith.worker.truth.answer_comparison import compare_with_answer
+from tilesmith.worker.truth.copied_answers import find_copied_draw
+from tilesmith.worker.truth.error_statistics import same_to_rounding
 from tilesmith.worker.truth.known_cheats import cheats_for, try_cheats
-from tilesmith.worker.truth.measurement import compare_with_answer
 from tilesmith.worker.truth.minimum_traffic import necessary_bytes
 from tilesmith.worker.truth.precision import set_precision
+from tilesmith.worker.truth.torch_share import measure_torch_share
 from tilesmith.worker.truth.variant import Variant, input_shapes, shapes_of
 
 
@@ -100,21 +101,21 @@ class ReferenceRole:
         exchange.write_trusted(request.path, chosen.construction() | {"sizes": sizes})
         return Done()
 
-    def write_blueprint(self, request: protocol.WriteBlueprint) -> protocol.Usable:
+    def write_blueprint(self, request: protocol.WriteBlueprint) -> protocol.FileWritten:
         """The exact shapes as meta tensors, without allocating them."""
         inputs = input_shapes(self._loaded)
         if inputs is None:
-            return protocol.Usable(False)
+            return protocol.FileWritten(False)
         plan = {"seed": self._task.seed, "args": self._loaded.init_args, "kwargs": self._loaded.init_kwargs}
         exchange.write_trusted(request.path, plan | {"inputs": inputs})
-        return protocol.Usable(True)
+        return protocol.FileWritten(True)
 
-    def write_inputs(self, request: protocol.WriteInputs) -> protocol.Usable:
+    def write_inputs(self, request: protocol.WriteInputs) -> protocol.FileWritten:
         chosen = self._variant(request.variant)
         if not chosen.is_usable(request.draw):
-            return protocol.Usable(False)
+            return protocol.FileWritten(False)
         exchange.write_inputs(request.path, chosen.inputs(request.draw))
-        return protocol.Usable(True)
+        return protocol.FileWritten(True)
 
     def compare_outputs(self, request: protocol.CompareOutputs) -> Comparison:
         chosen = self._variant(request.variant)

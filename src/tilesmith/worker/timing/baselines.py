@@ -42,7 +42,7 @@ class Baselines:
 
     def idle(self, seed: int, calls: int) -> None:
         """All that surrounds that many calls, without them."""
-        self._stopwatch.run_through(None, seed, calls)
+        self._stopwatch.run_many_calls(None, seed, calls)
 
     def _eager(self) -> Callable[[list[Any]], Any]:
         self._warm_up(self._model)

@@ -70,7 +70,7 @@ class Stopwatch:
             self._note(turn, result, kept)
         return turn
 
-    def run_through(self, call: Call | None, seed: int, calls: int) -> None:
+    def run_many_calls(self, call: Call | None, seed: int, calls: int) -> None:
         """Many calls in a row with new inputs, for a clock outside of this process; None varies the inputs only."""
         for i in range(calls):
             self._inputs.vary(seed + i)

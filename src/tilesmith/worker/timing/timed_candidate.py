@@ -37,9 +37,9 @@ class TimedCandidate:
         """What one of the last timed calls returned; nobody knew then that it would be asked for."""
         exchange.write_outputs(output, self._kept)
 
-    def run_through(self, seed: int, calls: int) -> None:
+    def run_many_calls(self, seed: int, calls: int) -> None:
         with self._runner.candidate_code(), torch.no_grad():
-            self._stopwatch.run_through(self._call, seed, calls)
+            self._stopwatch.run_many_calls(self._call, seed, calls)
 
     def _call(self, inputs: list[Any]) -> Any:
         return self._model(*inputs)

@@ -14,9 +14,9 @@ import torch
 
 from tilesmith.process.protocol.comparison import CheatResult
 from tilesmith.worker.tensors.exchange import FlatOutputs, map_tensors, tensors_in
+from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.cheat_context import CheatContext, Inapplicable, NothingToShow
-from tilesmith.worker.truth.measurement import compare_with_answer
-from tilesmith.worker.truth.rounding import coarser, halved, to_bfloat16
+from tilesmith.worker.truth.rounding import coarser, round_to_half_width, to_bfloat16
 from tilesmith.worker.truth.variant import Variant
 
 _MOST_ECHOES = 4
@@ -167,7 +167,7 @@ _CHEATS = (
     Cheat("initial parameters", _with_initial_parameters, "parameters"),
     Cheat("parameters all zero", lambda s: s.rerun(state=s.state_changed(torch.zeros_like)), "parameters"),
     Cheat("parameters all one", lambda s: s.rerun(state=s.state_changed(torch.ones_like)), "parameters"),
-    Cheat("output rounded to half precision", lambda s: s.outputs_changed(halved), "rounding"),
+    Cheat("output rounded to half precision", lambda s: s.outputs_changed(round_to_half_width), "rounding"),
     Cheat("output rounded to bfloat16", lambda s: s.outputs_changed(to_bfloat16), "rounding"),
     Cheat("computed from rounded numbers", _computed_coarsely, "rounding"),
 )

@@ -13,7 +13,7 @@ def to_bfloat16(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.bfloat16().to(tensor.dtype) if tensor.dtype == torch.float32 else tensor
 
 
-def halved(tensor: torch.Tensor) -> torch.Tensor:
+def round_to_half_width(tensor: torch.Tensor) -> torch.Tensor:
     """In half the bits; sixteen-bit types keep their exponents and lose the digits an eight-bit type has not."""
     if tensor.dtype in _NARROWER:
         return tensor.to(_NARROWER[tensor.dtype]).to(tensor.dtype)
@@ -22,7 +22,7 @@ def halved(tensor: torch.Tensor) -> torch.Tensor:
 
 def coarser(tensor: torch.Tensor) -> torch.Tensor:
     """What a kernel that computes in the next cheaper type sees of its operands."""
-    return to_bfloat16(tensor) if tensor.dtype == torch.float32 else halved(tensor)
+    return to_bfloat16(tensor) if tensor.dtype == torch.float32 else round_to_half_width(tensor)
 
 
 def _to_digits(tensor: torch.Tensor, digits: int) -> torch.Tensor:

@@ -18,8 +18,8 @@ from tilesmith.worker.task import LoadedTask, build_model, seed_everything
 from tilesmith.worker.task.torch_steps import Step, TorchStepLog
 from tilesmith.worker.tensors.exchange import FlatOutputs, flatten, map_tensors, tensors_in
 from tilesmith.worker.truth.arg_reductions import ArgReductionLog
-from tilesmith.worker.truth.comparison import measure, same_to_rounding
 from tilesmith.worker.truth.draws import draw_inputs
+from tilesmith.worker.truth.error_statistics import measure, same_to_rounding
 from tilesmith.worker.truth.model_state import State, clone_state, fill, match, perturbed, state_of
 from tilesmith.worker.truth.precision import Tf32Emulation
 from tilesmith.worker.truth.widening import FloatWidening, widen_attributes, widened

@@ -12,7 +12,7 @@ _TENSORS = (torch.Tensor, torch.nn.Parameter)
 _CONTAINERS = (list, tuple, dict, OrderedDict)
 
 
-def unplain(value: Any) -> str | None:
+def find_lazy_type(value: Any) -> str | None:
     """The type of something that could compute its values when somebody looks, or None."""
     kind = type(value)  # isinstance asks __class__, which an object may lie about
     if kind in _TENSORS or value is None or kind in (bool, int, float, str):
@@ -43,4 +43,4 @@ def _claims_to_hold_tensors(value: Any) -> bool:
 
 
 def _first(values: Any) -> str | None:
-    return next((found for found in map(unplain, values) if found is not None), None)
+    return next((found for found in map(find_lazy_type, values) if found is not None), None)

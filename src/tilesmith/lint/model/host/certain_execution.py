@@ -9,7 +9,13 @@ import ast
 from collections import defaultdict
 from collections.abc import Mapping
 
-from tilesmith.lint.model.host.certain_parts import certain_parts, leaves, outcome, runs_as_written, swallows
+from tilesmith.lint.model.host.certain_parts import (
+    certain_parts,
+    leaves,
+    may_suppress_exceptions,
+    outcome,
+    runs_as_written,
+)
 from tilesmith.lint.model.host.reachability import FUNCTIONS, is_main_guard
 from tilesmith.lint.model.syntax.names import Names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
@@ -107,7 +113,7 @@ class _CertainWalk:
                 return sure or not leaves(statement, LEAVES)
             case ast.With() | ast.AsyncWith():
                 self.expressions([item.context_expr for item in statement.items])
-                if any(swallows(item.context_expr) for item in statement.items):
+                if any(may_suppress_exceptions(item.context_expr) for item in statement.items):
                     return not leaves(statement, LEAVES)
                 return self.block(statement.body)
             case ast.Assert():

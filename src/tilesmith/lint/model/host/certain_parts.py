@@ -25,7 +25,7 @@ def runs_as_written(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     return all(_tail(decorator) in HARMLESS or _path(decorator) == "torch.fx.wrap" for decorator in called)
 
 
-def swallows(context: ast.expr) -> bool:
+def may_suppress_exceptions(context: ast.expr) -> bool:
     """`with suppress(Exception):`, or a context manager that may do the same."""
     return isinstance(context, ast.Call) and _tail(context.func) in ("suppress", "raises", "ExitStack")
 

@@ -66,7 +66,7 @@ def _wrong_call(call: ast.Call, function: JitFunction) -> Iterator[str]:
 
 
 def _is_plain(source: KernelSource, function: JitFunction) -> bool:
-    """Under Triton's own decorators only, so that nobody else fills in or swallows arguments."""
+    """Under Triton's own decorators only, so that nobody else fills in or may_suppress_exceptions arguments."""
     decorators = [d.func if isinstance(d, ast.Call) else d for d in function.node.decorator_list]
     scope = source.names.scope_of[function.node]
     once = len(scope.bindings.get(function.name, ())) == 1

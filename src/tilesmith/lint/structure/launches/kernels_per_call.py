@@ -13,7 +13,7 @@ LEAVES = (ast.Return, ast.Raise)
 Names = frozenset[str]
 
 
-def most_together(kernels: Sequence[JitFunction], source: KernelSource) -> int:
+def max_kernels_on_one_path(kernels: Sequence[JitFunction], source: KernelSource) -> int:
     """The largest number of these kernels on one path; what no path leads to counts as well."""
     wanted = frozenset(kernel.name for kernel in kernels)
     paths = _LaunchPaths(source, wanted)

@@ -67,7 +67,7 @@ def _axis(value: ast.AST, flow: Flow, queries: frozenset[ast.Call], depth: int) 
     return None
 
 
-def walks_on(function: JitFunction, source: KernelSource) -> bool:
+def loops_by_program_id(function: JitFunction, source: KernelSource) -> bool:
     """Some loop of the kernel, or of what it calls, starts, ends or steps by the program's number."""
     for part in source.with_callees(function):
         queries = {call.node for call in part.calls_of("program_id", "num_programs")}

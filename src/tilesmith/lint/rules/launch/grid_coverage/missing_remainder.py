@@ -9,7 +9,7 @@ from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.model.source_cache import cached_per_source
 from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel, is_cdiv
-from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, walks_on
+from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, loops_by_program_id
 from tilesmith.records import Finding
 
 
@@ -49,7 +49,7 @@ def _floor_divisions(value: ast.expr, started: StartedKernel, depth: int = 8) ->
 def _is_tile(parameter: str, started: StartedKernel) -> bool:
     """The kernel makes blocks of this size and does not walk on to further ones."""
     sizes = {name for size in arange_sizes(started.kernel) for name in started.source.syntax.names(size)}
-    return parameter in sizes and not walks_on(started.kernel, started.source)
+    return parameter in sizes and not loops_by_program_id(started.kernel, started.source)
 
 
 def _leaves_nothing(division: ast.BinOp, tile: str, started: StartedKernel) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers
 from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel, is_cdiv
-from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, scaled_numbers, walks_on
+from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, loops_by_program_id, scaled_numbers
 from tilesmith.lint.vocabulary import STORES
 from tilesmith.records import Finding
 
@@ -89,4 +89,4 @@ def _number(value: ast.expr | None) -> int | None:
 def _handles_several(pair: tuple[int, int], started: StartedKernel) -> bool:
     """A loop with stores inside, or one that steps by the program's number, goes through several tiles."""
     stores_in_loop = any(call.operation in STORES for loop in started.kernel.loops for call in loop.calls)
-    return (pair[0] % pair[1] == 0 and stores_in_loop) or walks_on(started.kernel, started.source)
+    return (pair[0] % pair[1] == 0 and stores_in_loop) or loops_by_program_id(started.kernel, started.source)

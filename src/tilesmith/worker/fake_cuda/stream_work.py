@@ -34,7 +34,7 @@ _WORK_WITHOUT_RESULT = {"__setitem__", "backward", "_foreach_add_", "_foreach_mu
 _NO_WORK_IN_PLACE = {"requires_grad_", "detach_", "share_memory_", "retain_grad", "rename_"}
 
 
-def noted(call: Call, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def record_on_stream(call: Call, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Make the call, and enter what it does to the current stream where that is not the default one."""
     if not streams.on_side_stream():
         return call(func, args, kwargs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from tilesmith.config import CheckConfig
-from tilesmith.judge.machine.limits import candidate_limits, reference_limits
+from tilesmith.judge.machine.child_limits import candidate_limits, reference_limits
 
 MACHINE = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.worker.tensors.exchange import FlatOutputs
-from tilesmith.worker.truth.comparison import layout_problem, measure, without_truth
+from tilesmith.worker.truth.error_statistics import layout_problem, measure, without_truth
 from tilesmith.worker.truth.variant import Answer, Variant
 
 

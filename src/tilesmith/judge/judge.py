@@ -20,24 +20,25 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.candidate_source import CandidateSource, read_candidate, refuse_certain_faults
 from tilesmith.judge.certificates.certification import certificate_of
-from tilesmith.judge.examination import Examination, Findings, begin, summarize
+from tilesmith.judge.examination import CheckFindings, Examination, begin, summarize
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import CompilationJob
 from tilesmith.judge.gates.cpu import CONFIRMATION_GATES, CPU_GATES
 from tilesmith.judge.gates.gate import Conclusion, GateClock, Progress, go_through
 from tilesmith.judge.gates.gpu import GPU_GATES
 from tilesmith.judge.gates.values import Values
+from tilesmith.judge.machine.child_limits import candidate_limits, reference_limits, roomy_folder
 from tilesmith.judge.machine.devices import choose_device, require_interpreter
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.machine.kernel_imports import grants_for
-from tilesmith.judge.machine.limits import candidate_limits, reference_limits, roomy_folder
 from tilesmith.judge.reference.references import References, is_large
 from tilesmith.judge.reference.survey import survey_of
-from tilesmith.judge.sessions import CandidateSession, Failed, ReferenceSession
+from tilesmith.judge.sessions import CandidateSession, ReferenceSession
 from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
 from tilesmith.process.protocol.candidate import LoadKernel
 from tilesmith.process.protocol.reference import DescribeTask, MakeVariants, OpenTask, ReleaseMemory
-from tilesmith.process.sandbox import NO_GRANTS, Grants, lacking
+from tilesmith.process.sandbox import NO_GRANTS, Grants, missing_walls
 from tilesmith.records import Certificate, Evaluation, Survey, Verdict
 from tilesmith.tasks.source import TaskSource, read_task
 
@@ -70,13 +71,13 @@ class Judge:
     def check(self, task: Path, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
         """One verdict. Raises TilesmithError only for what is not the kernel's fault."""
         source, clock = read_task(task), GateClock(progress)
-        found = Findings().knowing(precision=self.config.precision, k=self.config.k, seed=self.config.seed)
+        found = CheckFindings().knowing(precision=self.config.precision, k=self.config.k, seed=self.config.seed)
         try:
             with clock.gate("read"):
                 read = read_candidate(kernel, source)
                 found = found.reading(read.report)
                 refuse_certain_faults(read)
-        except Failed as failed:
+        except GateFailed as failed:
             return found.evaluation(failed.verdict, failed.reason, clock.timings)
         with clock.waiting("reference"), self._references.of(source) as reference:
             with clock.gate("certificate"):
@@ -94,7 +95,9 @@ class Judge:
         """Without a GPU: the values of a kernel that passed, by fresh processes under the seed of `config`."""
         source, clock = read_task(task), GateClock(progress)
         read = read_candidate(kernel, source)
-        found = Findings().knowing(precision=config.precision, k=config.k, seed=config.seed).reading(read.report)
+        found = (
+            CheckFindings().knowing(precision=config.precision, k=config.k, seed=config.seed).reading(read.report)
+        )
         folder = self._exchange / f"confirmation-{config.seed}"
         with clock.waiting("reference"), contextlib.closing(self._open(source, folder, config.seed)) as reference:
             reference.move_parameters(strongly=False)
@@ -111,7 +114,7 @@ class Judge:
         kernel: CandidateSource,
         reference: ReferenceSession,
         clock: GateClock,
-        found: Findings,
+        found: CheckFindings,
     ) -> Conclusion:
         """On a GPU, out of memory is retried once with the reference's memory given back: only then is it the
         candidate's fault."""
@@ -134,7 +137,7 @@ class Judge:
         task: TaskSource,
         kernel: CandidateSource,
         reference: ReferenceSession,
-        findings: Findings,
+        findings: CheckFindings,
         confirmation: CheckConfig | None = None,
     ) -> Iterator[Examination]:
         """A kernel in its own processes, which end with it. A confirmation compiles nothing."""
@@ -206,7 +209,7 @@ class Judge:
 
     def _walled(self, child: Child) -> Child:
         """Before any candidate code runs in it: are there as many walls as are insisted on?"""
-        missing = lacking(child.walls)
+        missing = missing_walls(child.walls)
         if self.config.require_sandbox and missing:
             child.close()
             raise MachineError(

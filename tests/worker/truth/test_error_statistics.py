@@ -11,7 +11,7 @@ from tilesmith.judge.decisions.error_budget import judge_outputs
 from tilesmith.process.protocol.comparison import WorstElement
 from tilesmith.records import Verdict
 from tilesmith.worker.tensors.exchange import flatten
-from tilesmith.worker.truth.comparison import layout_problem, measure, same_to_rounding, without_truth
+from tilesmith.worker.truth.error_statistics import layout_problem, measure, same_to_rounding, without_truth
 
 INF, NAN = math.inf, math.nan
 

@@ -1,0 +1,13 @@
+"""How a gate says no."""
+
+from __future__ import annotations
+
+from tilesmith.records import OutputErrors, Verdict
+
+
+class GateFailed(Exception):
+    """A gate said no: unwinds the check and carries what to record."""
+
+    def __init__(self, verdict: Verdict, reason: str, errors: OutputErrors | None = None) -> None:
+        super().__init__(reason)
+        self.verdict, self.reason, self.errors = verdict, reason, errors
