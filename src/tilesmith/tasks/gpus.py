@@ -129,7 +129,7 @@ def _gpu(
         memory_bytes=memory.gib * GIB,
         driver_name=names[1],
         released=released,
-        source="vendor's data sheet",
+        source="published specifications",
     )
 
 
