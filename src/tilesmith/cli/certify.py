@@ -44,7 +44,9 @@ def certify(
     task: Path = typer.Argument(help="Python file with Model, get_inputs and get_init_inputs."),
     device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
     precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
-    k: float = typer.Option(_DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own."),
+    k: float | None = typer.Option(
+        _DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own; 2, or 4 where that is TF32's."
+    ),
     seed: int = typer.Option(_DEFAULTS.seed, help="Seed of weights and inputs."),
     refresh: bool = typer.Option(False, "--refresh", help="Try the cheats again even if the outcome is known."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),

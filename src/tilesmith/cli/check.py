@@ -34,7 +34,9 @@ def check(
     device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
     target: str = typer.Option(_DEFAULTS.target, help="GPU to compile for when there is none here."),
     precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
-    k: float = typer.Option(_DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own."),
+    k: float | None = typer.Option(
+        _DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own; 2, or 4 where that is TF32's."
+    ),
     seed: int = typer.Option(_DEFAULTS.seed, help="Seed of weights, inputs and schedules."),
     timeout_s: float = typer.Option(_DEFAULTS.timeout_s, "--timeout", help="Seconds one step may take."),
     timing: bool = typer.Option(_DEFAULTS.timing, help="Measure speed (GPU only)."),

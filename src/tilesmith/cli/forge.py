@@ -99,7 +99,9 @@ def forge(
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda.", rich_help_panel=_JUDGE),
     target: str = typer.Option(_CHECK.target, help="GPU to compile for without one.", rich_help_panel=_JUDGE),
     precision: str = typer.Option(_CHECK.precision, help="default, ieee or tf32.", rich_help_panel=_JUDGE),
-    k: float = typer.Option(_CHECK.k, help="Allowed error as a multiple of PyTorch's.", rich_help_panel=_JUDGE),
+    k: float | None = typer.Option(
+        _CHECK.k, help="Allowed error as a multiple of PyTorch's; 2, or 4 in TF32.", rich_help_panel=_JUDGE
+    ),
     seed: int = typer.Option(_CHECK.seed, help="Seed of weights and inputs.", rich_help_panel=_JUDGE),
     timeout: float = typer.Option(_CHECK.timeout_s, help="Seconds one step may take.", rich_help_panel=_JUDGE),
     timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds.", rich_help_panel=_JUDGE),

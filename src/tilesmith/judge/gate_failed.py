@@ -11,3 +11,8 @@ class GateFailed(Exception):
     def __init__(self, verdict: Verdict, reason: str, errors: OutputErrors | None = None) -> None:
         super().__init__(reason)
         self.verdict, self.reason, self.errors = verdict, reason, errors
+
+    @property
+    def is_conclusive(self) -> bool:
+        """Nothing that is found later changes it: neither another shape nor what the compiler says."""
+        return self.verdict in (Verdict.CHEATING, Verdict.UNSUPPORTED)

@@ -20,6 +20,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.candidate_source import CandidateSource, read_candidate, refuse_certain_faults
 from tilesmith.judge.certificates.certification import certificate_of
+from tilesmith.judge.decisions.tf32 import default_factor, tf32_advice
 from tilesmith.judge.examination import CheckFindings, Examination, begin, summarize
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import CompilationJob
@@ -82,12 +83,17 @@ class Judge:
         with clock.waiting("reference"), self._references.of(source) as reference:
             with clock.gate("certificate"):
                 certificate = certificate_of(source, reference, self.config, self.device)
-            found = replace(found, certificate=certificate).knowing(**reference.facts).noting(*certificate.notes)
+            found = (
+                replace(found, certificate=certificate)
+                .knowing(**reference.facts, k=reference.k)
+                .noting(*certificate.notes)
+            )
             found, failure = self._go_through_gates(source, read, reference, clock, found)
         if failure is None:
             return found.evaluation(Verdict.PASSED, summarize(found, self.device), clock.timings)
         found = replace(found, errors=failure.errors or found.errors)
-        return found.evaluation(failure.verdict, failure.reason, clock.timings)
+        advice = tf32_advice(failure.verdict, found.lint, reference.profile, self.config.precision)
+        return found.evaluation(failure.verdict, f"{failure.reason}{advice}", clock.timings)
 
     def confirm_values(
         self, task: Path, kernel: Path, config: CheckConfig, progress: Progress = lambda _: None
@@ -101,7 +107,7 @@ class Judge:
         folder = self._exchange / f"confirmation-{config.seed}"
         with clock.waiting("reference"), contextlib.closing(self._open(source, folder, config.seed)) as reference:
             reference.move_parameters(strongly=False)
-            found = found.knowing(**reference.facts)
+            found = found.knowing(**reference.facts, k=reference.k)
             with self._examination(source, read, reference, found, config) as exam:
                 found, failure = go_through(CONFIRMATION_GATES, exam, clock)
         if failure is None:
@@ -234,6 +240,7 @@ class Judge:
             variants = session.set_up(MakeVariants(odd=1))
             session.plans, session.shapes = variants.plans, variants.shapes
             session.profile = session.ask(DescribeTask())
+            session.k = self.config.k or default_factor(session.profile, self.config.precision)
         except BaseException:
             session.close()
             raise

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError, NotJudgedHere, TaskError
+from tilesmith.judge.decisions.tf32 import USUAL_FACTOR
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.process.fork_server_client import Child, ChildGone
 from tilesmith.process.protocol.codec import Malformed, R, Request, RequestFailed, RequestFailure
@@ -61,6 +62,8 @@ class ReferenceSession:
         self.plans: dict[str, str] = {}
         self.shapes: dict[str, str] = {}
         self.profile = TaskProfile()
+        self.k = USUAL_FACTOR
+        """How many times PyTorch's own error is allowed on this task."""
         self.certificate: Certificate | None = None
         self.certifying = threading.Lock()
         """Held by whoever makes the certificate: checks of one task wait for it instead of making their own."""

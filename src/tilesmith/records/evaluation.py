@@ -29,6 +29,8 @@ class Verdict(StrEnum):
     CRASHED = "crashed"
     OUT_OF_MEMORY = "out_of_memory"
     CHEATING = "cheating"
+    UNSUPPORTED = "unsupported"
+    """Honest code that is not Triton's: C++ extensions, torch.compile."""
 
 
 class Severity(StrEnum):

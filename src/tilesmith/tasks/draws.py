@@ -9,7 +9,7 @@ EXTRA_DRAWS = ("tiny", "offset", "spread", "peaked", "heavy")
 CORNERS_DRAW = "corners"
 """The task's own inputs at both ends of every tensor, and others between: who remembers answers by a few elements
 takes them for the same."""
-ALL_DRAWS = (*DRAWS, *EXTRA_DRAWS, CORNERS_DRAW)
+ALL_DRAWS = DRAWS + EXTRA_DRAWS
 
 FEW_DRAWS = ("own", "wild")
 """For tasks so large that every draw takes seconds; their smaller shapes see all of them."""

@@ -72,13 +72,17 @@ def test_what_a_failing_machine_left_untried_is_not_kept(own_cache: Path) -> Non
 @pytest.mark.parametrize("change", [{"k": 3.0}, {"precision": "ieee"}, {"seed": 1}])
 def test_another_budget_is_another_certificate(change: dict[str, Any]) -> None:
     task = parse_task(Path("task.py"), "class Model: pass\ndef get_inputs(): return []\n")
-    reference = SimpleNamespace(
-        environment=Environment("0", "3", "2", "3", "CPU"), profile=TaskProfile(bytes_moved=3), plans={}
-    )
-    usual, other = (
-        certificate_key(task, reference, config, "cpu")  # type: ignore[arg-type]
-        for config in (CheckConfig(), CheckConfig(**change))
-    )
-    assert usual != other
-    assert certificate_key(task, reference, CheckConfig(timeout_s=3), "cpu") == usual  # type: ignore[arg-type]
-    assert certificate_key(task, reference, CheckConfig(), "cuda") != usual  # type: ignore[arg-type]
+
+    def key(config: CheckConfig, device: str = "cpu") -> str:
+        reference = SimpleNamespace(
+            environment=Environment("0", "3", "2", "3", "CPU"),
+            profile=TaskProfile(bytes_moved=3),
+            plans={},
+            k=config.k or 2.0,
+        )
+        return certificate_key(task, reference, config, device)  # type: ignore[arg-type]
+
+    usual = key(CheckConfig())
+    assert key(CheckConfig(**change)) != usual
+    assert key(CheckConfig(timeout_s=3)) == usual
+    assert key(CheckConfig(), "cuda") != usual

@@ -24,6 +24,8 @@ EMPTY_TASK = parse_task(Path("task.py"), "class Model: pass\ndef get_inputs(): r
 class Reference:
     """Stands in for a reference: says of every cheat what it was told, fails on the one called 'poison'."""
 
+    k = 2.0
+
     def __init__(self, kinds: dict[str, str], result: CheatResult, moved: int = 0) -> None:
         self.kinds, self.result, self.restarts = kinds, result, 0
         self.profile, self.plans = TaskProfile(bytes_moved=moved), {"shrunk": "as is"}

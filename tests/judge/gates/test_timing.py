@@ -64,6 +64,8 @@ class Candidate(Contestant):
 
 
 class Reference:
+    k = 2.0
+
     def __init__(self, relative: float = 1e-7, refuses: str | None = None) -> None:
         self.eager = Contestant(0.4)
         self.relative, self.refuses = relative, refuses

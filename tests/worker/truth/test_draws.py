@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from tilesmith.tasks.draws import DRAWS
+from tilesmith.tasks.draws import CORNERS_DRAW, DRAWS
 from tilesmith.worker.truth.draws import draw_inputs
 
 VARIED = [draw for draw in DRAWS if not draw.startswith("own")]
@@ -102,3 +102,14 @@ def test_nested_inputs_are_varied_inside(kind):
     assert isinstance(drawn[2], Pair)
     assert drawn[2].right == 3
     assert drawn[3:] == [2.5, None]
+
+
+def test_inputs_with_equal_corners_differ_between_them() -> None:
+    def make() -> list[torch.Tensor]:
+        return [torch.randn(32, 40), torch.arange(8)]
+
+    own, corners = draw_inputs(make, "own", 3), draw_inputs(make, CORNERS_DRAW, 3)
+    assert torch.equal(own[0].flatten()[:64], corners[0].flatten()[:64])
+    assert torch.equal(own[0].flatten()[-64:], corners[0].flatten()[-64:])
+    assert bool((own[0].flatten()[64:-64] != corners[0].flatten()[64:-64]).all())
+    assert torch.equal(own[1], corners[1])

@@ -34,7 +34,7 @@ def certificate_key(task: TaskSource, reference: ReferenceSession, config: Check
         "plans": reference.plans,
         "device": [device, environment.device],
         "versions": [environment.tilesmith, environment.torch],
-        "config": [config.k, config.precision, config.seed],
+        "config": [reference.k, config.precision, config.seed],
     }
     return hashlib.sha256(json.dumps(depends_on, sort_keys=True, default=str).encode()).hexdigest()[:24]
 

@@ -43,7 +43,7 @@ def _certify(task: str, key: str, reference: ReferenceSession, config: CheckConf
 
     def certify(strongly: bool) -> tuple[Certificate, bool]:
         reference.move_parameters(strongly)
-        cheats = CheatTrials(reference, config.k, shape, strongly)
+        cheats = CheatTrials(reference, reference.k, shape, strongly)
         cheats.try_on(draws)
         extra = cheats.try_on(tuple(d for d in ALL_DRAWS if d not in draws), spares_allowed=True)
         cheats.try_on(extra)  # a lower precision that was allowed so far must hold on these, too

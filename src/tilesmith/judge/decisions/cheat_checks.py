@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 
-from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.error_budget import judge_outputs
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.sessions import CandidateSession, ReferenceSession, UnreadableOutputs
@@ -92,7 +91,6 @@ class AnswerWithoutLaunches:
 def answer_without_launches(
     candidate: CandidateSession,
     reference: ReferenceSession,
-    config: CheckConfig,
     variant: str,
     draws: Sequence[str],
     gpu: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -119,7 +117,7 @@ def answer_without_launches(
                 return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, accusation))
             calls, first_call = 0, first_call or seen.first_call
             answered = [fill for fill in fills if fill in seen.answered]
-            fills = tuple(f for f in answered if _is_right(reference, config, variant, draw, outputs[f]))
+            fills = tuple(f for f in answered if _is_right(reference, variant, draw, outputs[f]))
         if not fills:
             return AnswerWithoutLaunches(first_call=first_call)
     return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, _UNNEEDED))
@@ -156,11 +154,11 @@ def _between(here: LaunchFingerprint, there: LaunchFingerprint) -> Iterator[str]
                 yield f"{here.kernel} with {name} = {there.arguments[name]} instead of {here.arguments[name]}"
 
 
-def _is_right(reference: ReferenceSession, config: CheckConfig, variant: str, draw: str, output: str) -> bool:
+def _is_right(reference: ReferenceSession, variant: str, draw: str, output: str) -> bool:
     try:
         compared = reference.ask(CompareOutputs(variant, draw, output))
     except UnreadableOutputs:
         return False
     if compared.layout_problem is not None:
         return False
-    return judge_outputs(compared.outputs, config.k, draw).verdict is Verdict.PASSED
+    return judge_outputs(compared.outputs, reference.k, draw).verdict is Verdict.PASSED

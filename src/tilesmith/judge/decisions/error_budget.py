@@ -78,14 +78,17 @@ def _problem(stats: OutputStatistics, k: float) -> tuple[Verdict, str] | None:
 
 def _numbers(stats: FloatStatistics, norm: float, peak: float) -> str:
     if stats.relative > norm:
-        return (
-            f"relative error {stats.relative:.2g} against float64; PyTorch has "
-            f"{stats.eager_relative:.2g}, allowed is {norm:.2g}"
+        what, error, eager, allowed = (
+            "relative error {} against float64",
+            stats.relative,
+            stats.eager_relative,
+            norm,
         )
-    return (
-        f"largest error is {stats.max_relative:.2g} of the largest value; PyTorch has "
-        f"{stats.eager_max_relative:.2g}, allowed is {peak:.2g}"
-    )
+    else:
+        what, error = "largest error is {} of the largest value", stats.max_relative
+        eager, allowed = stats.eager_max_relative, peak
+    less = f" ({error / eager:.2g} times less)" if eager > 0 else ""
+    return f"{what.format(f'{error:.2g}')}; PyTorch has {eager:.2g}{less}, allowed is {allowed:.2g}"
 
 
 def _errors(stats: OutputStatistics) -> OutputErrors:

@@ -83,7 +83,7 @@ class CompilationJob:
             recorded, exact = self._record(compiler)
             resources = compiler.ask(CompileLaunches()).resources
         except GateFailed as failed:
-            if failed.verdict in (Verdict.COMPILE_ERROR, Verdict.CHEATING):
+            if failed.is_conclusive or failed.verdict is Verdict.COMPILE_ERROR:
                 return Compilation(failure=failed)
             late = f"not within {self._timeout_s:.0f} s; raise --timeout"
             why = late if failed.verdict is Verdict.TIMEOUT else failed.reason
@@ -121,7 +121,7 @@ class CompilationJob:
                 if recorded.launches:
                     return recorded, True
             except GateFailed as failed:
-                if failed.verdict in (Verdict.COMPILE_ERROR, Verdict.CHEATING):
+                if failed.is_conclusive or failed.verdict is Verdict.COMPILE_ERROR:
                     raise
             else:
                 if (self._reference.profile.bytes_moved or _UNKNOWN_BYTES) <= LARGE_BYTES:

@@ -99,7 +99,7 @@ def try_own_shape(exam: Examination) -> CheckFindings:
             if accusation is not None:
                 raise accusation
         except (GateFailed, MachineError) as error:
-            if isinstance(error, GateFailed) and error.verdict is Verdict.CHEATING:
+            if isinstance(error, GateFailed) and error.is_conclusive:
                 raise
             raise _unless_compiled(failure, compiled) from None
     shapes = exam.reference.shapes["exact"] if variant == "exact" else exam.reference.aligned()
@@ -179,7 +179,7 @@ CONFIRMATION_GATES = (Gate("load", load_kernel), Gate("values", check_few_values
 
 def _replayed(exam: Examination, variant: str) -> AnswerWithoutLaunches:
     draws = exam.with_extra(REPLAY_DRAWS)
-    return answer_without_launches(exam.candidate, exam.reference, exam.config, variant, draws, calls=MANY_CALLS)
+    return answer_without_launches(exam.candidate, exam.reference, variant, draws, calls=MANY_CALLS)
 
 
 def _compilation(exam: Examination) -> Compilation:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.records import GateTiming, Verdict
+from tilesmith.records import GateTiming
 
 Progress = Callable[[str], None]
 
@@ -100,7 +100,7 @@ def go_through(gates: Sequence[Gate], exam: Examination, clock: GateClock) -> Co
             with clock.gate(gate.name):
                 found = gate.ask(exam)
         except GateFailed as failed:
-            if not gate.excusable or failed.verdict is Verdict.CHEATING:
+            if not gate.excusable or failed.is_conclusive:
                 return Conclusion(exam.findings, failed)
             found = replace(exam.findings, failure=failed)
         exam = replace(exam, findings=found)

@@ -44,9 +44,9 @@ def compile_ahead(exam: Examination) -> CheckFindings:
         ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
         ahead.ask(CompileAhead("exact", _own_inputs(exam)))
         draws = exam.with_extra(FEW_DRAWS)
-        replayed = answer_without_launches(ahead, exam.reference, exam.config, "exact", draws, exam.lock.shared)
+        replayed = answer_without_launches(ahead, exam.reference, "exact", draws, exam.lock.shared)
     except (GateFailed, MachineError) as error:
-        if isinstance(error, GateFailed) and error.verdict is Verdict.CHEATING:
+        if isinstance(error, GateFailed) and error.is_conclusive:
             replayed = AnswerWithoutLaunches(error)
     finally:
         ahead.end()

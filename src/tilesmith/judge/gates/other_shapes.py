@@ -7,7 +7,6 @@ from dataclasses import replace
 from tilesmith.errors import MachineError
 from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.records import Verdict
 
 GENERAL = "general"
 EXACT_ONLY = "exact shape only"
@@ -25,7 +24,7 @@ def check_other_shapes(exam: Examination, budget_s: float, watched: bool = False
     except MachineError as error:
         return exam.findings.noting(f"other shapes were not checked: {error}")
     except GateFailed as failed:
-        if exam.config.require_general or failed.verdict is Verdict.CHEATING:
+        if exam.config.require_general or failed.is_conclusive:
             raise
         found = replace(exam.findings, generality=EXACT_ONLY)
         return found.noting(f"on other shapes: {failed.verdict}: {failed.reason}")

@@ -114,7 +114,7 @@ class TimingRounds:
         """What timed calls returned must be as right as what a checked call returned."""
         for kept in self._kept:
             compared = self._reference.ask(CompareTimedOutputs(kept.seed, kept.output))
-            judgment = judge_comparison(compared, self._config.k, "timed")
+            judgment = judge_comparison(compared, self._reference.k, "timed")
             if judgment.verdict is not Verdict.PASSED:
                 raise GateFailed(judgment.verdict, judgment.message, judgment.errors)
 

@@ -174,7 +174,7 @@ class Values:
         with self._gpu():
             compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
         self._truth_note = compared.truth_note
-        judgment = judge_comparison(compared, self._config.k, draw)
+        judgment = judge_comparison(compared, self._reference.k, draw)
         if judgment.verdict is not Verdict.PASSED:
             refuse_copied_answers(draw, compared.copied_from)
             raise self._explained(variant, draw, judgment, when, choice)
@@ -237,8 +237,9 @@ class Values:
         try:
             return self._looked_into(variant, draw, judgment, when, choice)
         except GateFailed as failed:
-            cheated = failed.verdict is Verdict.CHEATING
-            return failed if cheated else GateFailed(judgment.verdict, judgment.message, judgment.errors)
+            return (
+                failed if failed.is_conclusive else GateFailed(judgment.verdict, judgment.message, judgment.errors)
+            )
 
     def _looked_into(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> GateFailed:
         runs = [self._run(variant, draw, schedule, choice).output for schedule in (0, 3)]

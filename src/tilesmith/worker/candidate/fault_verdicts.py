@@ -23,7 +23,7 @@ _BAD_ADDRESS = ("illegal memory access", "misaligned address", "invalid address 
 def explain_fault(error: BaseException, path: str) -> RequestFailure:
     """A verdict and a message, unless it is this machine that cannot."""
     if isinstance(error, CheatingDetected):
-        return RequestFailure("kernel", str(error)[:_MOST_CHARACTERS], Verdict.CHEATING)
+        return RequestFailure("kernel", str(error)[:_MOST_CHARACTERS], error.verdict)
     for cause in _causes(error):
         if isinstance(cause, NoRoom):
             return RequestFailure("machine", str(cause))

@@ -44,7 +44,7 @@ class Runner:
         self.device, self.target = kernel.device, kernel.target
         self.engine: LaunchEngine = GpuEngine() if self.device == "cuda" else _interpreter(self.target)
         self._watch = Watch(
-            AllowedPaths.around(kernel.path, kernel.task), lambda reason: report_and_exit(channel, reason)
+            AllowedPaths.around(kernel.path, kernel.task), lambda detected: report_and_exit(channel, detected)
         )
 
     @contextmanager

@@ -57,7 +57,7 @@ class CompilerRole:
         self.path, self._target = request.path, request.target
         self._launches: list[RecordedLaunch] = []
         paths = AllowedPaths.around(request.path, request.task)
-        self._watch = Watch(paths, lambda reason: report_and_exit(self._channel, reason))
+        self._watch = Watch(paths, lambda detected: report_and_exit(self._channel, detected))
         with recording(target=self._target), pretend_cuda(), self._watch.over_candidate_code():
             self._class = execute(request.path, request.text)
         return Done()

@@ -18,9 +18,9 @@ from typing import Any
 
 from tilesmith.worker.watch import audit_events as events
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
+from tilesmith.worker.watch.cheating_detected import CheatingDetected, Report, UnsupportedCode
 from tilesmith.worker.watch.code_origin import Origin, frames, library_of, origin_of, responsible
 
-Report = Callable[[str], None]
 Stack = list[FrameType]
 Arguments = tuple[Any, ...]
 
@@ -43,6 +43,7 @@ _QUIET_FILES = ("/platform.py", "/importlib/metadata/__init__.py", "/linecache.p
 _REFLECTING_FILES = ("inspect.py", "_pytree.py", "module.py")
 """Through them a candidate asks as if it asked itself: they hand frames on, or call what they are given."""
 _REFLECTING_FUNCTIONS = ("walk_tb", "walk_stack")
+_EXTENSION = "it builds a C++ extension: only Triton kernels are judged here"
 _state = threading.local()
 
 
@@ -58,7 +59,8 @@ def install_hook(paths: AllowedPaths, report: Report) -> None:
             stack = list(frames(1))
             reason = check(event, arguments, stack, paths)
             if reason is not None:
-                report(_located(reason, stack))
+                kind = UnsupportedCode if reason == _EXTENSION else CheatingDetected
+                report(kind(_located(reason, stack)))
         finally:
             _state.busy = False
 
@@ -100,7 +102,7 @@ def _plainly_forbidden(event: str, arguments: Arguments, stack: Stack, _: Allowe
 def _process(event: str, arguments: Arguments, stack: Stack, paths: AllowedPaths) -> str | None:
     """Triton starts a compiler; a C++ extension does too, and is not Triton."""
     if any("cpp_extension" in frame.f_code.co_filename for frame in stack):
-        return "it builds a C++ extension: only Triton kernels are judged here"
+        return _EXTENSION
     return _plainly_forbidden(event, arguments, stack, paths)
 
 

@@ -15,9 +15,8 @@ import torch
 
 from tilesmith.worker.compat.patches import Replacement, replaced
 from tilesmith.worker.compat.torch_names import COMPILE_KERNEL
+from tilesmith.worker.watch.cheating_detected import CheatingDetected, Report, UnsupportedCode
 from tilesmith.worker.watch.code_origin import Origin, frames, origin_of, responsible
-
-Report = Callable[[str], None]
 
 _COMPILER = "it lets {name} write the kernels: Triton kernels of its own are asked for"
 _THREAD = "it starts a thread ({name}): what runs beside forward is not seen by its clock"
@@ -70,7 +69,7 @@ def _refusing(original: Callable[..., Any], meaning: str, report: Report) -> Cal
         stack = list(frames(1))
         frame = stack[0] if name_of(original) in _DESCRIPTOR_FUNCTIONS else responsible(stack)
         if frame is not None and origin_of(frame.f_code.co_filename) is Origin.CANDIDATE:
-            report(f"line {frame.f_lineno}: {meaning}")
+            report(CheatingDetected(f"line {frame.f_lineno}: {meaning}"))
         return original(*args, **kwargs)
 
     guard.__name__ = name_of(original)  # and no __wrapped__: it would lead past the guard
@@ -82,7 +81,7 @@ def _refusing_what_it_makes(original: Callable[..., Any], meaning: str, report: 
 
     def refused(*_: Any, **__: Any) -> None:
         frame = responsible(list(frames(1)))
-        report(f"line {frame.f_lineno}: {meaning}" if frame is not None else meaning)
+        report(UnsupportedCode(f"line {frame.f_lineno}: {meaning}" if frame is not None else meaning))
 
     def guard(function: Any = None, *args: Any, **kwargs: Any) -> Any:
         frame = responsible(list(frames(1)))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
 from tilesmith.process.protocol.codec import Malformed, decode, encode
-from tilesmith.worker.watch.cheating_detected import CheatingDetected
+from tilesmith.records import Verdict
+from tilesmith.worker.watch.cheating_detected import CheatingDetected, UnsupportedCode
 
 T = TypeVar("T")
 _LIMIT_S = 20.0
@@ -27,6 +28,7 @@ class _LastMessage:
 
     result: Any = None
     cheating: str | None = None
+    verdict: Verdict | None = None
 
 
 def run_in_fork(kind: type[T], work: Callable[[], T]) -> T | None:
@@ -46,8 +48,9 @@ def run_in_fork(kind: type[T], work: Callable[[], T]) -> T | None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
+    unsupported = message.verdict is Verdict.UNSUPPORTED
     if message.cheating is not None:
-        raise CheatingDetected(message.cheating)
+        raise UnsupportedCode(message.cheating) if unsupported else CheatingDetected(message.cheating)
     try:
         return None if message.result is None else decode(kind, message.result)
     except Malformed:
@@ -58,9 +61,9 @@ def is_copy() -> bool:
     return _to_original is not None
 
 
-def report_cheating(reason: str) -> NoReturn:
+def report_cheating(detected: CheatingDetected) -> NoReturn:
     """The last words of a copy in which cheating was detected."""
-    _say_and_exit(_LastMessage(cheating=reason))
+    _say_and_exit(_LastMessage(None, str(detected), detected.verdict))
 
 
 def _work_and_exit(work: Callable[[], Any], write_end: int) -> NoReturn:
@@ -70,7 +73,7 @@ def _work_and_exit(work: Callable[[], Any], write_end: int) -> NoReturn:
     try:
         message = _LastMessage(result=encode(work()))
     except CheatingDetected as detected:
-        message = _LastMessage(cheating=str(detected))
+        message = _LastMessage(None, str(detected), detected.verdict)
     except BaseException:  # the copy ends here, whatever happened in it
         pass
     _say_and_exit(message)

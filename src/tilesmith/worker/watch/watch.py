@@ -6,16 +6,15 @@ import gc
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from tilesmith.process.channel import Channel
 from tilesmith.process.protocol.codec import RequestFailure, encode
-from tilesmith.records import Verdict
 from tilesmith.worker.watch import audit_hook, blocked_functions, forked_copy, name_snapshot
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
-from tilesmith.worker.watch.cheating_detected import CheatingDetected
+from tilesmith.worker.watch.cheating_detected import CheatingDetected, Report
 from tilesmith.worker.watch.code_origin import claim_for_candidate
 from tilesmith.worker.watch.global_switches import flipped, switches
 from tilesmith.worker.watch.name_snapshot import Changes
@@ -23,18 +22,18 @@ from tilesmith.worker.watch.name_snapshot import Changes
 _OWN_MODULES = "tilesmith."
 
 
-def report_and_exit(channel: Channel, reason: str) -> NoReturn:
+def report_and_exit(channel: Channel, detected: CheatingDetected) -> NoReturn:
     """The last this process says; nothing that runs after it can take it back."""
     if forked_copy.is_copy():
-        forked_copy.report_cheating(reason)
-    channel.answer({"failure": encode(RequestFailure("kernel", reason, Verdict.CHEATING))})
+        forked_copy.report_cheating(detected)
+    channel.answer({"failure": encode(RequestFailure("kernel", str(detected), detected.verdict))})
     os._exit(0)
 
 
 class Watch:
     """One per process that runs a candidate. Made after our own replacements are installed, before its code is."""
 
-    def __init__(self, paths: AllowedPaths, report: Callable[[str], None]) -> None:
+    def __init__(self, paths: AllowedPaths, report: Report) -> None:
         """`report` tells the parent and ends the process."""
         self._report = report
         self._snapshot = name_snapshot.snapshot_of_process()
