@@ -140,9 +140,9 @@ class Values:
         else:
             self._pads = "large"
             self._judged_run(variant, "own", when="on a repeated call")
+            launches = self._run(variant, "own").report.launches
             if self._reference.inputs(variant, CORNERS_DRAW) is not None:
                 self._judged_run(variant, CORNERS_DRAW, in_place=True)
-            launches = self._run(variant, "own").report.launches
         refuse_no_launch(launches, "on inputs that it has seen before, ")
         return launches
 
@@ -250,6 +250,7 @@ class Values:
         if self._device == "cuda":
             other = self._run(variant, draw, choice=choice, pads="zero").output
             if not self._agree(runs[0], other):
+                self._refuse_stray_streams(variant, draw)
                 cause = "the result depends on memory outside its tensors (a load without a mask?)"
                 return GateFailed(Verdict.UNSAFE_MEMORY, f"{cause}; {judgment.message}", judgment.errors)
         reason = f"{when}, {judgment.message}" if when else judgment.message
