@@ -16,7 +16,23 @@ CONFIRMED = ("gru_rescued_by_analysis", "stage_makes_it_worse")
 """Scripts run to their very end; the others leave the confirmation out, to save time."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+LEFT_TO_TEST_ALL = {
+    "batch_only_grid_sent_back",
+    "gru_rescued_by_analysis",
+    "h_prev_indexing_repaired",
+    "low_takes_every_stage",
+    "medium_with_care",
+    "persistent_stages_skipped",
+    "prose_then_kernel",
+    "truncated_then_brief",
+    "vgg_bad_and_good_seed",
+}
+"""Each takes a path of the loop that `test_loop.py` takes with kernels that carry their verdicts."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow_suite) if n in LEFT_TO_TEST_ALL else n for n in NAMES]
+)
 def test_scripted_run(tmp_path: Path, name: str) -> None:
     run = run_script(name, tmp_path, () if name in CONFIRMED else ("--no-confirm",))
     assert run.code == (1 if name == "nothing_passes" else 0), run.stderr

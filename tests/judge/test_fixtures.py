@@ -31,4 +31,6 @@ def test_there_are_enough_of_them_and_each_is_bad_in_its_own_way() -> None:
     bad = [fixture for fixture in ON_CPU if fixture.verdict != "passed"]
     assert len(good) >= 15
     assert len(bad) >= 30
-    assert {fixture.verdict for fixture in ON_CPU} == set(Verdict)
+    assert {fixture.verdict for fixture in ON_CPU} == set(Verdict) - {
+        Verdict.UNSUPPORTED
+    }  # its fixtures lie among the cheats
