@@ -141,8 +141,9 @@ def cover_kernels(exam: Examination) -> CheckFindings:
     compiled, values = _compilation(exam), exam.values
     if compiled.kernels is not None:
         refuse_no_launch(tuple(compiled.kernels), _AT_OWN_SHAPE)
-        coverage = exam.reference.ask(CheckExactSteps(compiled.torch_steps))
-        refuse_torch_doing_everything(coverage, _AT_OWN_SHAPE)
+        if compiled.torch_steps:
+            coverage = exam.reference.ask(CheckExactSteps(compiled.torch_steps))
+            refuse_torch_doing_everything(coverage, _AT_OWN_SHAPE)
     missing = (compiled.kernels or frozenset()) - values.kernels
     variant = _closer_shape(exam) if missing else None
     if variant is not None:

@@ -61,6 +61,7 @@ class ReferenceRole:
         self._texts = {"exact": request.text}
         self._variants: dict[str, Variant] = {}
         self._baselines: Baselines | None = None
+        self._exact_steps: list[Step] | None = None
         self._strong_parameters = False
         self._loaded = load_task(request.path, request.text)
         return describe_environment(request.device)
@@ -143,8 +144,10 @@ class ReferenceRole:
         return protocol.TorchShare(share, _coverage(request.steps, chosen.steps()))
 
     def check_exact_steps(self, request: protocol.CheckExactSteps) -> protocol.StepCoverage:
-        """The exact task is gone through without its memory."""
-        return _coverage(request.steps, steps_on_fakes(self._task.path, self._task.text))
+        """The exact task is gone through without its memory, once."""
+        if self._exact_steps is None:
+            self._exact_steps = steps_on_fakes(self._task.path, self._task.text)
+        return _coverage(request.steps, self._exact_steps)
 
     def move_parameters(self, request: protocol.MoveParameters) -> Done:
         self._strong_parameters = request.strongly
