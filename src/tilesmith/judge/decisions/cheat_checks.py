@@ -102,13 +102,13 @@ def answer_without_launches(
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
     Raises where the code is caught at something that only a cheat does.
     """
-    wanted = dict.fromkeys((*draws, *DRAWS))
-    usable = {draw: path for draw in wanted if (path := reference.inputs(variant, draw)) is not None}
+    wanted = ((draw, reference.inputs(variant, draw)) for draw in dict.fromkeys((*draws, *DRAWS)))
+    usable = dict(islice(((draw, path) for draw, path in wanted if path), max(_LEAST_DRAWS, len(draws))))
     if len(usable) < _LEAST_DRAWS:
         return AnswerWithoutLaunches()
     fills = _FILLS
     first_call: FirstCall | None = None
-    for draw, inputs in islice(usable.items(), max(_LEAST_DRAWS, len(draws))):
+    for draw, inputs in usable.items():
         outputs = {fill: candidate.output_file() for fill in fills}
         with gpu():
             seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
