@@ -26,10 +26,8 @@ class FakeJudge:
         ASKED.append(("check", self.config.seed))
         return Evaluation(Verdict.PASSED, "in full", "gemm")
 
-    def confirm_values(
-        self, task: Path, kernel: Path, config: CheckConfig, progress: Callable[[str], None]
-    ) -> Evaluation:
-        ASKED.append(("confirm_values", config.seed))
+    def confirm_values(self, task: Path, kernel: Path, seed: int, progress: Callable[[str], None]) -> Evaluation:
+        ASKED.append(("confirm_values", seed))
         return Evaluation(self.values, "values", "gemm")
 
     def close(self) -> None:

@@ -22,7 +22,7 @@ from tilesmith.judge import Judge
 with Judge(CheckConfig(device="cpu")) as judge:
     judge.check(Path(sys.argv[1]), Path(sys.argv[2]))
 """
-NURSERY = """\
+FORK_SERVER = """\
 import os, sys
 from pathlib import Path
 from tilesmith.process.fork_server_client import ChildGone, ForkServerClient
@@ -84,7 +84,7 @@ def wait_for(condition, within_s: float) -> bool:
     return bool(condition())
 
 
-@pytest.mark.parametrize("script", [JUDGE, NURSERY], ids=["judge", "fork_server without walls"])
+@pytest.mark.parametrize("script", [JUDGE, FORK_SERVER], ids=["judge", "fork_server without walls"])
 def test_nothing_survives(tmp_path: Path, fixtures: Path, script: str) -> None:
     kernel = tmp_path / "hangs.py"
     kernel.write_text(HANG)

@@ -34,7 +34,7 @@ class JudgeEvaluator:
         sanitize = self._config.sanitize or self._sanitizes_winner
         config = replace(self._config, seed=self._config.seed + CONFIRMATION_SEED_OFFSET, sanitize=sanitize)
         if choose_device(self._config.device) == "cpu":
-            evaluation = self._open().confirm_values(self._task, kernel, config, progress)
+            evaluation = self._open().confirm_values(self._task, kernel, config.seed, progress)
             if evaluation.passed:
                 return evaluation
         self.close()  # its reference would hold memory the fresh one needs

@@ -20,7 +20,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.candidate_source import CandidateSource, read_candidate, refuse_certain_faults
 from tilesmith.judge.certificates.certification import certificate_of
-from tilesmith.judge.decisions.tf32 import default_factor, tf32_advice
+from tilesmith.judge.decisions.tf32 import USUAL_FACTOR, default_factor, tf32_advice
 from tilesmith.judge.examination import CheckFindings, Examination, begin, summarize
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import CompilationJob
@@ -72,7 +72,7 @@ class Judge:
     def check(self, task: Path, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
         """One verdict. Raises TilesmithError only for what is not the kernel's fault."""
         source, clock = read_task(task), GateClock(progress)
-        found = CheckFindings().knowing(precision=self.config.precision, k=self.config.k, seed=self.config.seed)
+        found = self._known_before(self.config.seed)
         try:
             with clock.gate("read"):
                 read = read_candidate(kernel, source)
@@ -83,36 +83,45 @@ class Judge:
         with clock.waiting("reference"), self._references.of(source) as reference:
             with clock.gate("certificate"):
                 certificate = certificate_of(source, reference, self.config, self.device)
-            found = (
-                replace(found, certificate=certificate)
-                .knowing(**reference.facts, k=reference.k)
-                .noting(*certificate.notes)
-            )
-            found, failure = self._go_through_gates(source, read, reference, clock, found)
+            found = replace(found, certificate=certificate).noting(*certificate.notes)
+            found = found.knowing(**reference.facts, k=reference.k)
+            conclusion = self._go_through_gates(source, read, reference, clock, found)
+        return self._evaluation(conclusion, reference, clock)
+
+    def confirm_values(
+        self, task: Path, kernel: Path, seed: int, progress: Progress = lambda _: None
+    ) -> Evaluation:
+        """Without a GPU: the values of a kernel that passed, by fresh processes under another seed."""
+        source, clock = read_task(task), GateClock(progress)
+        found = self._known_before(seed)
+        try:
+            read = read_candidate(kernel, source)
+        except GateFailed as failed:
+            return found.evaluation(failed.verdict, failed.reason, clock.timings)
+        with self._references.of(source) as usual:
+            strongly = usual.certificate is not None and usual.certificate.strong_parameters
+        folder = Path(tempfile.mkdtemp(prefix="confirmation-", dir=self._exchange))
+        with clock.waiting("reference"), contextlib.closing(self._open(source, folder, seed)) as reference:
+            reference.move_parameters(strongly)
+            found = found.reading(read.report).knowing(**reference.facts, k=reference.k)
+            with self._examination(source, read, reference, found, compiles=False) as exam:
+                conclusion = go_through(CONFIRMATION_GATES, exam, clock)
+        return self._evaluation(conclusion, reference, clock, f"right under seed {seed} too")
+
+    def _known_before(self, seed: int) -> CheckFindings:
+        k = self.config.k or USUAL_FACTOR
+        return CheckFindings().knowing(precision=self.config.precision, k=k, seed=seed)
+
+    def _evaluation(
+        self, conclusion: Conclusion, reference: ReferenceSession, clock: GateClock, reason: str = ""
+    ) -> Evaluation:
+        """`reason`: what is said of a kernel that passed, in place of the usual summary."""
+        found, failure = conclusion
         if failure is None:
-            return found.evaluation(Verdict.PASSED, summarize(found, self.device), clock.timings)
+            return found.evaluation(Verdict.PASSED, reason or summarize(found, self.device), clock.timings)
         found = replace(found, errors=failure.errors or found.errors)
         advice = tf32_advice(failure.verdict, found.lint, reference.profile, self.config.precision)
         return found.evaluation(failure.verdict, f"{failure.reason}{advice}", clock.timings)
-
-    def confirm_values(
-        self, task: Path, kernel: Path, config: CheckConfig, progress: Progress = lambda _: None
-    ) -> Evaluation:
-        """Without a GPU: the values of a kernel that passed, by fresh processes under the seed of `config`."""
-        source, clock = read_task(task), GateClock(progress)
-        read = read_candidate(kernel, source)
-        found = (
-            CheckFindings().knowing(precision=config.precision, k=config.k, seed=config.seed).reading(read.report)
-        )
-        folder = self._exchange / f"confirmation-{config.seed}"
-        with clock.waiting("reference"), contextlib.closing(self._open(source, folder, config.seed)) as reference:
-            reference.move_parameters(strongly=False)
-            found = found.knowing(**reference.facts, k=reference.k)
-            with self._examination(source, read, reference, found, config) as exam:
-                found, failure = go_through(CONFIRMATION_GATES, exam, clock)
-        if failure is None:
-            return found.evaluation(Verdict.PASSED, f"right under seed {config.seed} too", clock.timings)
-        return found.evaluation(failure.verdict, failure.reason, clock.timings)
 
     def _go_through_gates(
         self,
@@ -144,10 +153,10 @@ class Judge:
         kernel: CandidateSource,
         reference: ReferenceSession,
         findings: CheckFindings,
-        confirmation: CheckConfig | None = None,
+        compiles: bool = True,
     ) -> Iterator[Examination]:
-        """A kernel in its own processes, which end with it. A confirmation compiles nothing."""
-        config, device, lock = confirmation or self.config, self.device, GpuLock()
+        """A kernel in its own processes, which end with it."""
+        config, device, lock = self.config, self.device, GpuLock()
         spawn = self._spawn_for(kernel, reference)
         load = LoadKernel(
             path=str(kernel.path.resolve()),
@@ -158,8 +167,7 @@ class Judge:
             task=str(task.path.resolve()),
         )
         flavor = "interpret" if device == "cpu" else "native"
-        compiles = device == "cpu" and confirmation is None
-        job = CompilationJob(load, reference, spawn, config.timeout_s) if compiles else None
+        job = CompilationJob(load, reference, spawn, config.timeout_s) if compiles and device == "cpu" else None
         try:
             candidate = CandidateSession(spawn(flavor, "candidate"), config.timeout_s)
             try:

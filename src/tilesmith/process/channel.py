@@ -6,7 +6,6 @@ send a reply the parent does not believe.
 
 from __future__ import annotations
 
-import json
 import secrets
 import select
 import socket
@@ -14,11 +13,11 @@ import struct
 import time
 from typing import Any
 
+from tilesmith.process.plain_json import from_text, to_text
+
 MAX_FRAME_BYTES = 16 * 2**20
 _HEADER = struct.Struct("!I")
 _WORD = "word"
-_ENCODER, _DECODER = json.JSONEncoder(), json.JSONDecoder()
-"""Our own: whoever changes those of the json module does not reach them."""
 
 
 class ChannelClosed(Exception):
@@ -69,7 +68,7 @@ class Channel:
         self._sock.close()
 
     def send(self, message: dict[str, Any]) -> None:
-        payload = _ENCODER.encode(message).encode()
+        payload = to_text(message).encode()
         try:
             self._sock.sendall(_HEADER.pack(len(payload)) + payload)
         except OSError as error:
@@ -81,7 +80,7 @@ class Channel:
         if length > MAX_FRAME_BYTES:
             raise BadFrame(f"a message of {length} bytes")
         try:
-            message = _DECODER.decode(self._read(length, deadline).decode())
+            message = from_text(self._read(length, deadline).decode())
         except (ValueError, RecursionError) as error:
             raise BadFrame(str(error)) from None
         if not isinstance(message, dict):

@@ -179,12 +179,13 @@ class ForkServerClient:
         child = self.spawn("probe", limits)
         try:
             child.ask(WarmCache(), _START_S)
-        except (ChildGone, RequestFailed) as failed:
+            cache = child.folder / "triton"
+            if cache.exists():
+                shutil.copytree(cache, self._stubs)
+        except (ChildGone, RequestFailed, Malformed) as failed:
             raise MachineError(f"the GPU cannot be used ({failed}): run `tilesmith doctor`") from None
-        cache = child.folder / "triton"
-        if cache.exists():
-            shutil.copytree(cache, self._stubs)
-        child.close()
+        finally:
+            child.close()
 
     def close(self) -> None:
         if not self._ready:

@@ -73,6 +73,7 @@ SPOILED = [
     ("inspect", "triton_time_share", 1.5),
     ("inspect", "triton_time_share", math.nan),
     ("record", "programs", 10**400),
+    ("inspect", "triton_time_share", 10**400),
     ("time", "samples", [[0.1]]),
     ("time", "samples", [[math.inf, 0.1]]),
     ("time", "samples", [[-1.0, 0.1]]),

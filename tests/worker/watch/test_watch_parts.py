@@ -6,13 +6,15 @@ import os
 import time
 from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
 from tilesmith.worker.timing.digests import digest_of
-from tilesmith.worker.watch.code_origin import Origin, origin_of
+from tilesmith.worker.watch import code_origin
+from tilesmith.worker.watch.code_origin import Origin, library_of, origin_of
 from tilesmith.worker.watch.global_switches import flipped, switches
 from tilesmith.worker.watch.name_snapshot import NameSnapshot
 from tilesmith.worker.watch.provenance import Provenance, is_blank
@@ -212,3 +214,20 @@ def test_whose_code_a_file_is() -> None:
     assert origin_of(os.__file__) is Origin.PYTHON
     assert origin_of("<frozen importlib._bootstrap>") is Origin.NOBODY
     assert origin_of("/somewhere/kernel.py") is Origin.CANDIDATE
+
+
+def test_the_innermost_folder_says_whose_a_file_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    library, inside = tmp_path / "libraries", tmp_path / "libraries" / "kernels"
+    inside.mkdir(parents=True)
+    monkeypatch.setattr(code_origin, "_IMPORT_PATH", (f"{library}/",))
+    monkeypatch.setattr(code_origin, "_candidate_folders", [])
+    origin_of.cache_clear()
+    assert origin_of(str(library / "package.py")) is Origin.LIBRARY
+    assert library_of(str(library / "package" / "part.py")) == "package"
+    assert origin_of(str(tmp_path / "stranger.py")) is Origin.CANDIDATE
+    code_origin.claim_for_candidate(str(inside))
+    assert origin_of(str(inside / "kernel.py")) is Origin.CANDIDATE
+    assert origin_of(str(library / "package.py")) is Origin.LIBRARY
+    code_origin.claim_for_candidate(str(tmp_path))
+    assert origin_of(str(library / "package.py")) is Origin.LIBRARY, "a library deeper than the kernel's folder"
+    origin_of.cache_clear()

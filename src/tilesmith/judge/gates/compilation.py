@@ -121,7 +121,7 @@ class CompilationJob:
                 if recorded.launches:
                     return recorded, True
             except GateFailed as failed:
-                if failed.is_conclusive or failed.verdict is Verdict.COMPILE_ERROR:
+                if self._canceled or failed.is_conclusive or failed.verdict is Verdict.COMPILE_ERROR:
                     raise
             else:
                 if (self._reference.profile.bytes_moved or _UNKNOWN_BYTES) <= LARGE_BYTES:

@@ -19,7 +19,7 @@ from tilesmith.judge.decisions.cheat_checks import (
 from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import Compilation
-from tilesmith.judge.gates.gate import Gate, always, has_failed
+from tilesmith.judge.gates.gate import Gate, always, has_failed, is_right_so_far
 from tilesmith.judge.gates.other_shapes import EXACT_ONLY, check_other_shapes
 from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.process.protocol.reference import CheckExactSteps
@@ -133,7 +133,11 @@ def check_longer_shapes(exam: Examination) -> CheckFindings:
 
 
 def check_ragged_shapes(exam: Examination) -> CheckFindings:
-    return exam.findings if exam.findings.is_slow else check_other_shapes(exam, _INTERPRET_S / 4)
+    return check_other_shapes(exam, _INTERPRET_S / 4)
+
+
+def is_fast_enough(exam: Examination) -> bool:
+    return is_right_so_far(exam) and not exam.findings.is_slow
 
 
 def cover_kernels(exam: Examination) -> CheckFindings:
@@ -170,10 +174,10 @@ CPU_GATES = (
     Gate("own shape", try_own_shape, when=has_failed),
     Gate("same launches", compare_launches, when=always),
     Gate("longer shapes", check_longer_shapes),
-    Gate("other shapes", check_ragged_shapes),
+    Gate("other shapes", check_ragged_shapes, when=is_fast_enough),
     Gate("every kernel", cover_kernels),
 )
-"""After `load`, the compiler's child works beside these gates until `compile` waits for it."""
+"""The compiler's child works beside these gates until `compile` waits for it."""
 CONFIRMATION_GATES = (Gate("load", load_kernel), Gate("values", check_few_values))
 """For a kernel that has passed all gates, under a seed that it has not seen."""
 

@@ -1,7 +1,7 @@
 """Timing in rounds: candidate and every baseline take turns, so that a drifting clock hits them alike.
 
 The candidate and the baselines live in different processes; turns are handed out here, one at a time, under the
-GPU lock. The stopwatch runs in the child, and `judge/timekeeping.py` checks that it can be believed.
+GPU lock. The stopwatch runs in the child, and `judge/decisions/clock_checks.py` checks that it can be believed.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class RequestFailed(Exception):
     """Raised in the parent where a child answered with a failure."""
 
     def __init__(self, failure: RequestFailure) -> None:
-        super().__init__(failure.message)
+        super().__init__((failure.message.strip().splitlines() or ["no message"])[-1][:300])
         self.failure = failure
 
 
@@ -100,7 +100,10 @@ def _plain(kind: type, data: Any) -> Any:
     if issubclass(kind, Enum) and isinstance(data, str) and data in {one.value for one in kind}:
         return kind(data)
     if kind is float and isinstance(data, int | float) and not isinstance(data, bool):
-        return float(data)
+        try:
+            return float(data)
+        except OverflowError:
+            raise Malformed("expected a float") from None
     if type(data) is kind:
         return data
     raise Malformed(f"expected {kind.__name__}")

@@ -48,7 +48,8 @@ class GpuEngine:
             except Exception as error:
                 error.__dict__.setdefault("tilesmith_launched", kernel)
                 raise
-            self.observer.after_launch((*args, *kwargs.values()))
+            finally:
+                self.observer.after_launch((*args, *kwargs.values()))
             if not kwargs.get("warmup") and not self._muted:
                 self.names.append(kernel.fn.__name__)
                 if compiled is not None:
@@ -67,9 +68,10 @@ class GpuEngine:
                 self.names.append(_name(compiled))
                 self._compiled[id(compiled)] = compiled
                 self.observer.before_launch((*args, *kwargs.values()))
-                result = None if self._muted else launch(*args, **kwargs)
-                self.observer.after_launch((*args, *kwargs.values()))
-                return result
+                try:
+                    return None if self._muted else launch(*args, **kwargs)
+                finally:
+                    self.observer.after_launch((*args, *kwargs.values()))
 
             return run
 

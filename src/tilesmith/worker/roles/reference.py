@@ -136,8 +136,8 @@ class ReferenceRole:
 
     def measure_torch_share(self, request: protocol.MeasureTorchShare) -> protocol.TorchShare:
         held = self._take_outputs(request.path)
-        positions = [int(one) for one in held.layout] if isinstance(held.layout, list) else []
-        if len(positions) != len(held.tensors):
+        positions = held.layout if isinstance(held.layout, list) else []
+        if len(positions) != len(held.tensors) or not all(type(one) is int for one in positions):
             raise BadTensorFile("the positions do not fit the tensors")
         chosen = self._variant(request.variant)
         share = measure_torch_share(chosen, request.draw, held.tensors, positions)

@@ -6,13 +6,14 @@ Nothing in it can be executed, and a tensor of gigabytes is copied once on each 
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 import struct
 from typing import Any
 
 import torch
+
+from tilesmith.process.plain_json import from_text, to_text
 
 _LENGTH = struct.Struct("<Q")
 _MOST_HEADER_BYTES = 1 << 24
@@ -34,7 +35,7 @@ def write_tensors(path: str, tensors: list[torch.Tensor], note: Any = None) -> N
     for tensor in dense:
         entries.append({"dtype": _name(tensor.dtype), "shape": list(tensor.shape), "offset": end})
         end = _aligned(end + tensor.numel() * tensor.element_size())
-    header = json.dumps({"tensors": entries, "note": note}).encode()
+    header = to_text({"tensors": entries, "note": note}).encode()
     start = _aligned(_LENGTH.size + len(header))
     with open(path, "wb") as file:
         file.write(_LENGTH.pack(len(header)) + header)
@@ -69,7 +70,7 @@ def _read_header(path: str) -> tuple[dict[str, Any], int, int]:
         (length,) = _LENGTH.unpack(file.read(_LENGTH.size).ljust(_LENGTH.size, b"\xff"))
         if length > min(_MOST_HEADER_BYTES, size):
             raise ValueError("not a tensor file")
-        return json.loads(file.read(length)), _aligned(_LENGTH.size + length), size
+        return from_text(file.read(length).decode()), _aligned(_LENGTH.size + length), size
 
 
 def _checked_place(mapped: torch.Tensor, start: int, entry: dict[str, Any]) -> torch.Tensor:

@@ -13,8 +13,9 @@ from types import FrameType
 _PACKAGE_ROOT = os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..")) + os.sep
 _STDLIB = tuple({os.path.realpath(sysconfig.get_path(name)) + os.sep for name in ("stdlib", "platstdlib")})
 _SITE = ("site-packages", "dist-packages")
-_IMPORT_PATH = tuple(os.path.realpath(entry) + os.sep for entry in sys.path if entry and os.path.isdir(entry))
-"""As it was before any candidate: what the user put on PYTHONPATH is a library, wherever it lies."""
+_IMPORT_PATH = tuple(os.path.realpath(entry) + os.sep for entry in sys.path[1:] if os.path.isdir(entry))
+"""As it was before any candidate, without the folder this process was started in: what the user put on PYTHONPATH
+is a library, wherever it lies."""
 _candidate_folders: list[str] = []
 """Where the kernel and its neighbors lie."""
 
@@ -30,18 +31,18 @@ class Origin(Enum):
 
 @lru_cache(maxsize=4096)
 def origin_of(filename: str) -> Origin:
-    """What lies beside the kernel, or was not there before it came, belongs to the candidate."""
+    """The innermost known folder around a file says whose it is; a file in none of them is the candidate's."""
     if filename.startswith("<"):
         return Origin.NOBODY
     path = os.path.realpath(filename)
-    if path.startswith(_PACKAGE_ROOT):
-        return Origin.OURS
-    if any(f"{os.sep}{folder}{os.sep}" in path for folder in _SITE):
-        return Origin.LIBRARY
-    if path.startswith(_STDLIB):
-        return Origin.PYTHON
-    root, own = _innermost(path, _IMPORT_PATH), _innermost(path, _candidate_folders)
-    return Origin.LIBRARY if len(root) > len(own) else Origin.CANDIDATE
+    known = [
+        (_innermost(path, _candidate_folders), Origin.CANDIDATE),
+        (_innermost(path, (_PACKAGE_ROOT,)), Origin.OURS),
+        (_site_folder(path), Origin.LIBRARY),
+        (_innermost(path, _STDLIB), Origin.PYTHON),
+        (_innermost(path, _IMPORT_PATH), Origin.LIBRARY),
+    ]
+    return max(known, key=lambda one: len(one[0]))[1]
 
 
 def claim_for_candidate(folder: str) -> None:
@@ -52,12 +53,16 @@ def claim_for_candidate(folder: str) -> None:
 
 def library_of(filename: str) -> str:
     """The package a library's file belongs to: `torch`, `triton`."""
-    for folder in _SITE:
-        _, found, rest = filename.partition(f"{os.sep}{folder}{os.sep}")
-        if found:
-            return rest.split(os.sep)[0].removesuffix(".py")
-    root = _innermost(filename, _IMPORT_PATH)
+    root = _site_folder(filename) or _innermost(filename, _IMPORT_PATH)
     return filename.removeprefix(root).split(os.sep)[0].removesuffix(".py") if root else ""
+
+
+def _site_folder(path: str) -> str:
+    for folder in _SITE:
+        before, found, _ = path.rpartition(f"{os.sep}{folder}{os.sep}")
+        if found:
+            return before + found
+    return ""
 
 
 def _innermost(path: str, folders: Sequence[str]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import select
 import signal
@@ -12,19 +11,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NoReturn, TypeVar
 
+from tilesmith.process.plain_json import from_text, to_text
 from tilesmith.process.protocol.codec import Malformed, decode, encode
 from tilesmith.records import Verdict
 from tilesmith.worker.watch.cheating_detected import CheatingDetected, UnsupportedCode
 
 T = TypeVar("T")
 _LIMIT_S = 20.0
+_FORGED = "a copy of the candidate's process answered in place of the judge's code"
 _to_original: int | None = None
 """In a copy: the pipe through which it speaks."""
 
 
 @dataclass(frozen=True)
 class _LastMessage:
-    """All that a copy says; both are null when it did not come to its end."""
+    """All that a copy says; all fields are null when it did not come to its end."""
 
     result: Any = None
     cheating: str | None = None
@@ -54,7 +55,7 @@ def run_in_fork(kind: type[T], work: Callable[[], T]) -> T | None:
     try:
         return None if message.result is None else decode(kind, message.result)
     except Malformed:
-        return None
+        raise CheatingDetected(_FORGED) from None
 
 
 def is_copy() -> bool:
@@ -82,7 +83,7 @@ def _work_and_exit(work: Callable[[], Any], write_end: int) -> NoReturn:
 def _say_and_exit(message: _LastMessage) -> NoReturn:
     assert _to_original is not None
     with contextlib.suppress(BaseException):
-        remaining = json.dumps(encode(message)).encode()
+        remaining = to_text(encode(message)).encode()
         while remaining:
             remaining = remaining[os.write(_to_original, remaining) :]
     os._exit(0)
@@ -95,7 +96,9 @@ def _received(read_end: int, deadline: float) -> _LastMessage:
         if not part:
             break
         parts.append(part)
-    try:
-        return decode(_LastMessage, json.loads(b"".join(parts)))
-    except (ValueError, Malformed):
+    if not parts:
         return _LastMessage()
+    try:
+        return decode(_LastMessage, from_text(b"".join(parts).decode()))
+    except (ValueError, RecursionError, Malformed):
+        return _LastMessage(None, _FORGED, Verdict.CHEATING)

@@ -84,11 +84,11 @@ class Provenance(TorchDispatchMode):
     @contextmanager
     def paused(self) -> Iterator[None]:
         """What torch does meanwhile is our own doing."""
-        self._paused = True
+        before, self._paused = self._paused, True
         try:
             yield
         finally:
-            self._paused = False
+            self._paused = before
 
     def note_fresh(self, tensor: torch.Tensor) -> None:
         self._unwritten.add(_memory(tensor))

@@ -39,7 +39,8 @@ class Watch:
         self._snapshot = name_snapshot.snapshot_of_process()
         self._threads = set(sys._current_frames())
         self._handlers = _handlers()
-        claim_for_candidate(paths.kernel_folder)
+        for folder in (paths.kernel_folder, paths.own_folder):
+            claim_for_candidate(folder)
         audit_hook.install_hook(paths, report)
 
     @contextmanager

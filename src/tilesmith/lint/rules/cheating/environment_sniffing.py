@@ -11,7 +11,7 @@ from tilesmith.lint.structure.host_code.deciding_values import DecidingValues
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
-PRYING = words(
+ENVIRONMENT_READERS = words(
     """
     sys._getframe sys._current_frames inspect.stack inspect.currentframe inspect.getouterframes inspect.trace
     traceback.extract_stack traceback.format_stack traceback.walk_stack gc.get_objects gc.get_referrers
@@ -38,7 +38,7 @@ def environment_sniffing(source: KernelSource) -> Iterator[Finding]:
     for node, name in _questions(source):
         if not source.runs(node):
             continue
-        if name in PRYING:
+        if name in ENVIRONMENT_READERS:
             found.setdefault(node.lineno, CALLER)
         elif node.lineno not in found and decisions.depend_on(node):
             found[node.lineno] = DECIDES.format(name)
@@ -49,7 +49,7 @@ def environment_sniffing(source: KernelSource) -> Iterator[Finding]:
 def _questions(source: KernelSource) -> Iterator[tuple[ast.expr, str]]:
     """Every place that asks, with what it asks; the outermost name of a chain only."""
     for node, dotted in source.names.dotted.items():
-        if dotted not in PRYING and (dotted not in SURROUNDINGS or _writes(node, source)):
+        if dotted not in ENVIRONMENT_READERS and (dotted not in SURROUNDINGS or _writes(node, source)):
             continue
         if isinstance(node, ast.expr) and not isinstance(source.syntax.parents[node], ast.Attribute):
             yield node, dotted
