@@ -175,7 +175,8 @@ class ReferenceSession:
             "memory": "ran out of memory",
             "signal:9": "was killed (out of memory?)",
         }.get(gone.how, f"ended ({gone.how})")
-        cure = _last_words(gone.log) or ": make the task smaller or free memory"
+        usual = "make the task smaller" if gone.how == "timeout" else "make the task smaller or free memory"
+        cure = _last_words(gone.log) or f": {usual}"
         return f"the reference of {self._task_name} {how} during {request}{cure}"
 
 

@@ -15,9 +15,12 @@ def count_inputs(task: TaskSource) -> int | None:
 
 
 def count_init_arguments(task: TaskSource) -> int | None:
-    """Arguments of the constructor; a list or a dict among them may stand for several, so that is None."""
+    """Arguments of the constructor; None where they cannot be counted.
+
+    A list or a dict among them may stand for several; where the function is missing, only Model tells.
+    """
     if task.init_name is None:
-        return 0
+        return None
     return count_returned(task.text, task.init_name, plain=True)
 
 

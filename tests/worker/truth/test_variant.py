@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from pathlib import Path
 
 import pytest
 import torch
@@ -164,3 +165,13 @@ def test_tensors_kept_as_plain_attributes_do_not_narrow_the_truth(tmp_path):
     answer = made.answer("own")
     assert answer.truth_is == "float64 on cpu"
     assert answer.truth.tensors[0].dtype == torch.float64
+
+
+def test_a_task_that_is_random_in_every_mode_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "task.py"
+    path.write_text(
+        "import torch\nimport torch.nn as nn\nclass Model(nn.Module):\n    def forward(self, x):\n"
+        "        return x + torch.rand_like(x)\ndef get_inputs():\n    return [torch.randn(16, 8)]\n"
+    )
+    with pytest.raises(TaskError, match="another seed, in eval mode too"):
+        Variant(load_task(path), "cpu", "default", 0)

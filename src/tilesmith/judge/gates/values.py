@@ -213,6 +213,7 @@ class Values:
 
     def _torch_share(self, variant: str, draw: str, run: CheckedRun) -> float:
         assert run.torch_output is not None
+        refuse_no_launch(run.report.launches)
         with self._gpu():
             seen = self._reference.ask(MeasureTorchShare(variant, draw, run.torch_output, run.report.torch_steps))
         refuse_torch_doing_everything(seen.coverage)

@@ -177,6 +177,11 @@ class Variant:
             return False
         if self._is_random():
             self.model.eval()
+            if self._is_random():
+                raise TaskError(
+                    f"{self.loaded.path}: Model gives other results under another seed, in eval mode too: nothing "
+                    "can be compared with them; leave the random part out, or pass it as an input"
+                )
         return bool(self.model.training)
 
     def _is_random(self) -> bool:
