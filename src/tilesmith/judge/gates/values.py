@@ -243,15 +243,14 @@ class Values:
             )
 
     def _looked_into(self, variant: str, draw: str, judgment: Judgment, when: str, choice: int) -> GateFailed:
+        self._refuse_stray_streams(variant, draw)
         runs = [self._run(variant, draw, schedule, choice).output for schedule in (0, 3)]
         if not self._agree(*runs):
-            self._refuse_stray_streams(variant, draw)
             cause = "two runs on the same inputs disagree: a race, or random numbers without the given seed"
             return GateFailed(Verdict.NONDETERMINISTIC, f"{cause}; {judgment.message}", judgment.errors)
         if self._device == "cuda":
             other = self._run(variant, draw, choice=choice, pads="zero").output
             if not self._agree(runs[0], other):
-                self._refuse_stray_streams(variant, draw)
                 cause = "the result depends on memory outside its tensors (a load without a mask?)"
                 return GateFailed(Verdict.UNSAFE_MEMORY, f"{cause}; {judgment.message}", judgment.errors)
         reason = f"{when}, {judgment.message}" if when else judgment.message
