@@ -48,3 +48,9 @@ def test_text_that_no_terminal_takes_is_cleaned() -> None:
     failed = asked(RequestFailed(RequestFailure("kernel", "\ud800" + "x" * 10_000, "runtime_error")))
     failed.reason.encode()
     assert len(failed.reason) <= 2000
+
+
+def test_whatever_a_reason_quotes_can_be_printed() -> None:
+    failed = GateFailed(Verdict.CHEATING, "work was left on \udcff" + "x" * 10_000)
+    failed.reason.encode()
+    assert len(failed.reason) <= 4000
