@@ -7,10 +7,10 @@ from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge.candidate_source import CandidateSource
-from tilesmith.judge.decisions.cheat_checks import AnswerWithoutLaunches
 from tilesmith.judge.decisions.task_roofline import gpu_at_hand, roofline_on
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import CompilationJob
+from tilesmith.judge.gates.replay import AnswerWithoutLaunches
 from tilesmith.judge.gates.values import Values
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.sessions import CandidateSession, ReferenceSession

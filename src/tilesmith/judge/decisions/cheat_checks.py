@@ -5,30 +5,16 @@ Each function looks at one observation and raises, or lets pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Iterator, Sequence
 
-from tilesmith.judge.decisions.error_budget import judge_outputs
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.judge.sessions import CandidateSession, ReferenceSession, UnreadableOutputs
-from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint, ReplayWithoutLaunches
-from tilesmith.process.protocol.reference import CompareOutputs, StepCoverage
+from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint
+from tilesmith.process.protocol.reference import StepCoverage
 from tilesmith.records import Verdict
-from tilesmith.tasks.draws import DRAWS
 
-_LEAST_DRAWS = 2
+LEAST_DRAWS = 2
 """On a single draw an honest epilogue may have nothing to do."""
-FIRST_FILL = "0"
-_FILLS: tuple[str, ...] = (FIRST_FILL, "1")
-"""A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
-_STOPS = "after some calls it launches no Triton kernel any more: calls are counted, or results remembered"
-_CHANGES = "later calls launch {}: calls are counted, or results remembered"
-_UNNEEDED = "its answer is right even when its Triton kernels do nothing: something else computes it"
 _DECOY_SHARE = 0.9
-MANY_CALLS = 100
-_CALLS_S = 0.5
 
 
 def refuse_no_launch(launches: Sequence[str], where: str = "") -> None:
@@ -37,7 +23,7 @@ def refuse_no_launch(launches: Sequence[str], where: str = "") -> None:
 
 
 def looks_like_a_decoy(shares: Sequence[float]) -> bool:
-    return len(shares) >= _LEAST_DRAWS and min(shares) >= _DECOY_SHARE
+    return len(shares) >= LEAST_DRAWS and min(shares) >= _DECOY_SHARE
 
 
 def refuse_decoy(shares: Sequence[float]) -> None:
@@ -78,51 +64,6 @@ def refuse_unjoined_streams(unjoined: Sequence[str]) -> None:
         )
 
 
-@dataclass(frozen=True)
-class AnswerWithoutLaunches:
-    """What came of calls with every launch left out."""
-
-    accusation: GateFailed | None = None
-    """For the judge to raise when it knows that the values are right: a wrong answer is called wrong."""
-    first_call: FirstCall | None = None
-    """Where there is no GPU: what the first of all calls would have launched."""
-
-
-def answer_without_launches(
-    candidate: CandidateSession,
-    reference: ReferenceSession,
-    variant: str,
-    draws: Sequence[str],
-    gpu: Callable[[], AbstractContextManager[None]] = nullcontext,
-    calls: int = 0,
-) -> AnswerWithoutLaunches:
-    """Forward with every launch left out, in memory full of zeros and of ones: the answer must be wrong.
-
-    A right answer must be so on all the draws, because an epilogue may have nothing to do on one of them. `calls`
-    is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
-    Raises where the code is caught at something that only a cheat does.
-    """
-    wanted = ((draw, reference.inputs(variant, draw)) for draw in dict.fromkeys((*draws, *DRAWS)))
-    usable = dict(islice(((draw, path) for draw, path in wanted if path), max(_LEAST_DRAWS, len(draws))))
-    if len(usable) < _LEAST_DRAWS:
-        return AnswerWithoutLaunches()
-    fills = _FILLS
-    first_call: FirstCall | None = None
-    for draw, inputs in usable.items():
-        outputs = {fill: candidate.output_file() for fill in fills}
-        with gpu():
-            seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
-            if seen.stops or seen.changes:
-                accusation = _STOPS if seen.stops else _CHANGES.format(seen.changes)
-                return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, accusation))
-            calls, first_call = 0, first_call or seen.first_call
-            answered = [fill for fill in fills if fill in seen.answered]
-            fills = tuple(f for f in answered if _is_right(reference, variant, draw, outputs[f]))
-        if not fills:
-            return AnswerWithoutLaunches(first_call=first_call)
-    return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, _UNNEEDED))
-
-
 def refuse_different_launches(interpreted: FirstCall | None, compiled: FirstCall | None) -> None:
     """The same call with and without the interpreter, on the same inputs and without results of any kernel.
 
@@ -152,13 +93,3 @@ def _between(here: LaunchFingerprint, there: LaunchFingerprint) -> Iterator[str]
         for name in here.arguments.keys() & there.arguments.keys():
             if here.arguments[name] != there.arguments[name]:
                 yield f"{here.kernel} with {name} = {there.arguments[name]} instead of {here.arguments[name]}"
-
-
-def _is_right(reference: ReferenceSession, variant: str, draw: str, output: str) -> bool:
-    try:
-        compared = reference.ask(CompareOutputs(variant, draw, output))
-    except UnreadableOutputs:
-        return False
-    if compared.layout_problem is not None:
-        return False
-    return judge_outputs(compared.outputs, reference.k, draw).verdict is Verdict.PASSED

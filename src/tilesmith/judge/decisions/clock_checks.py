@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from statistics import median
 
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, ReferenceSession
-from tilesmith.process.protocol.candidate import RunManyCalls
-from tilesmith.process.protocol.reference import RunIdle
+from tilesmith.judge.sessions import FORGED_REPLY
 from tilesmith.records import Verdict
 
 _TOLERANCE = 0.03
@@ -17,11 +14,6 @@ _TOLERANCE = 0.03
 _MOST_UNKNOWN = 0.04
 _LATE_SHARE = 0.2
 _LATE_MS = 0.05
-_OUTSIDE_MS = 60.0
-_OUTSIDE_CALLS = (8, 400)
-_OUTSIDE_FACTOR = 1.5
-_OUTSIDE_SLACK_MS = 0.1
-_OUTSIDE_ATTEMPTS = 3
 
 CallDigests = tuple[tuple[float, float], ...]
 """Of each output of one call: a projection and the norm."""
@@ -87,27 +79,3 @@ def refuse_late_work(late_ms: Sequence[float], median_ms: float) -> None:
             Verdict.CHEATING,
             f"{usual:.2f} ms of its work goes on after the caller's stream is done: it is left on a side stream",
         )
-
-
-def refuse_other_clock(
-    candidate: CandidateSession, reference: ReferenceSession, claimed_ms: float, seed: int
-) -> None:
-    """Many calls in a row, timed from this process: a stopwatch that was tampered with does not fit."""
-    fewest, most = _OUTSIDE_CALLS
-    calls = max(fewest, min(most, int(_OUTSIDE_MS / max(claimed_ms, 0.01))))
-    most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
-    around_ms = _wall_ms(reference, RunIdle(seed, calls))
-    for attempt in range(_OUTSIDE_ATTEMPTS):  # one stall of a busy machine accuses nobody
-        seen_ms = (_wall_ms(candidate, RunManyCalls(seed + attempt, calls)) - around_ms) / calls
-        if seen_ms <= most_ms:
-            return
-    raise GateFailed(
-        Verdict.CHEATING,
-        f"its own clock says {claimed_ms:.3f} ms a call, the judge's clock sees {seen_ms:.3f} ms",
-    )
-
-
-def _wall_ms(session: CandidateSession | ReferenceSession, request: RunManyCalls | RunIdle) -> float:
-    began = time.monotonic()
-    session.ask(request)
-    return (time.monotonic() - began) * 1e3

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from threading import Thread
 
 from tilesmith.errors import MachineError
-from tilesmith.judge.decisions.cheat_checks import FIRST_FILL
 from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.gates.replay import FIRST_FILL
 from tilesmith.judge.reference.references import LARGE_BYTES
 from tilesmith.judge.sessions import CandidateSession, ReferenceSession
 from tilesmith.process.fork_server_client import Spawn

@@ -9,9 +9,6 @@ from dataclasses import replace
 
 from tilesmith.errors import MachineError, NotJudgedHere
 from tilesmith.judge.decisions.cheat_checks import (
-    MANY_CALLS,
-    AnswerWithoutLaunches,
-    answer_without_launches,
     refuse_different_launches,
     refuse_no_launch,
     refuse_torch_doing_everything,
@@ -21,6 +18,7 @@ from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import Compilation
 from tilesmith.judge.gates.gate import Gate, always, has_failed, is_right_so_far
 from tilesmith.judge.gates.other_shapes import EXACT_ONLY, check_other_shapes
+from tilesmith.judge.gates.replay import MANY_CALLS, AnswerWithoutLaunches, answer_without_launches
 from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.process.protocol.reference import CheckExactSteps
 from tilesmith.records import Verdict

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilesmith.errors import MachineError
-from tilesmith.judge.decisions.cheat_checks import (
-    AnswerWithoutLaunches,
-    answer_without_launches,
-    refuse_unjoined_streams,
-)
+from tilesmith.judge.decisions.cheat_checks import refuse_unjoined_streams
 from tilesmith.judge.decisions.task_roofline import gpu_at_hand
 from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.gate import Gate
 from tilesmith.judge.gates.other_shapes import check_other_shapes
+from tilesmith.judge.gates.replay import AnswerWithoutLaunches, answer_without_launches
 from tilesmith.judge.gates.sanitizer import sanitize
 from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.judge.gates.timing import TimingRounds

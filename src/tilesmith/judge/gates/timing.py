@@ -17,14 +17,13 @@ from tilesmith.judge.decisions.clock_checks import (
     DigestLog,
     refuse_empty_calls,
     refuse_late_work,
-    refuse_other_clock,
 )
 from tilesmith.judge.decisions.statistics import quantiles, speedup
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.values import judge_comparison
 from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, ReferenceSession
-from tilesmith.process.protocol.candidate import PrepareTiming, TimeCalls, WriteTimedOutput
-from tilesmith.process.protocol.reference import BuildBaseline, CompareTimedOutputs, TimeBaseline
+from tilesmith.process.protocol.candidate import PrepareTiming, RunManyCalls, TimeCalls, WriteTimedOutput
+from tilesmith.process.protocol.reference import BuildBaseline, CompareTimedOutputs, RunIdle, TimeBaseline
 from tilesmith.records import Speedup, Timing, Verdict
 
 BASELINES = ("eager", "graph", "compile")
@@ -33,6 +32,11 @@ _MOST_ROUNDS = 60
 _TIGHT = 0.03
 """Stop when every interval is narrower than this share of its speedup."""
 _COMPILE_S = 240.0
+_OUTSIDE_MS = 60.0
+_OUTSIDE_CALLS = (8, 400)
+_OUTSIDE_FACTOR = 1.5
+_OUTSIDE_SLACK_MS = 0.1
+_OUTSIDE_ATTEMPTS = 3
 
 
 Samples = tuple[tuple[float, float], ...]
@@ -193,3 +197,27 @@ class TimingRounds:
 
 def _flat(rounds: list[list[float]]) -> list[float]:
     return [sample for samples in rounds for sample in samples]
+
+
+def refuse_other_clock(
+    candidate: CandidateSession, reference: ReferenceSession, claimed_ms: float, seed: int
+) -> None:
+    """Many calls in a row, timed from this process: a stopwatch that was tampered with does not fit."""
+    fewest, most = _OUTSIDE_CALLS
+    calls = max(fewest, min(most, int(_OUTSIDE_MS / max(claimed_ms, 0.01))))
+    most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
+    around_ms = _wall_ms(reference, RunIdle(seed, calls))
+    for attempt in range(_OUTSIDE_ATTEMPTS):  # one stall of a busy machine accuses nobody
+        seen_ms = (_wall_ms(candidate, RunManyCalls(seed + attempt, calls)) - around_ms) / calls
+        if seen_ms <= most_ms:
+            return
+    raise GateFailed(
+        Verdict.CHEATING,
+        f"its own clock says {claimed_ms:.3f} ms a call, the judge's clock sees {seen_ms:.3f} ms",
+    )
+
+
+def _wall_ms(session: CandidateSession | ReferenceSession, request: RunManyCalls | RunIdle) -> float:
+    began = time.monotonic()
+    session.ask(request)
+    return (time.monotonic() - began) * 1e3
