@@ -1,0 +1,24 @@
+"""A running sum goes along rows and reads and writes 4 GB each."""
+
+import torch
+import torch.nn as nn
+
+ROWS = 32768
+COLS = 30720
+
+
+class Model(nn.Module):
+    def __init__(self, dim):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, x):
+        return torch.cumsum(x, dim=self.dim)
+
+
+def get_inputs():
+    return [torch.rand(ROWS, COLS)]
+
+
+def get_init_inputs():
+    return [1]

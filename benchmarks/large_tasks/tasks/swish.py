@@ -1,0 +1,23 @@
+"""Swish reads 6.4 GB and writes 6.4 GB."""
+
+import torch
+import torch.nn as nn
+
+ROWS = 4096
+COLS = 393216
+
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        return x * torch.sigmoid(x)
+
+
+def get_inputs():
+    return [torch.rand(ROWS, COLS)]
+
+
+def get_init_inputs():
+    return []
