@@ -29,7 +29,7 @@ class CheckConfig:
     """The longest any single step of a candidate may take before it is killed."""
     timing: bool = True
     """Measure speed where there is a GPU."""
-    timing_s: float = 4.0
+    timing_s: float = 2.0
     """How long the timing rounds may take, unless the confidence interval is tight before."""
     require_general: bool = False
     """Fail a candidate that is right only for the task's exact shapes."""

@@ -4,7 +4,8 @@
     ├── TaskError                the task file, its inputs or its reference is at fault
     ├── UsageError               an option or argument makes no sense
     ├── MachineError             this machine (GPU, memory, sandbox, missing package) is at fault
-    │   └── NotJudgedHere        this kernel cannot be judged on this machine, whatever it is worth
+    │   ├── NotJudgedHere        this kernel cannot be judged on this machine, whatever it is worth
+    │   └── OutOfGpuMemory       the reference did not fit beside what else is on the GPU
     ├── AuthorError              the author of kernels cannot answer: no network, no key, provider down
     └── RunError                 a run folder cannot be read, written or resumed
 
@@ -32,6 +33,10 @@ class MachineError(TilesmithError):
 
 class NotJudgedHere(MachineError):
     """The machine cannot judge this one kernel, though it can judge others."""
+
+
+class OutOfGpuMemory(MachineError):
+    """The GPU has too little memory for the task, or had when others used it too."""
 
 
 class AuthorError(TilesmithError):

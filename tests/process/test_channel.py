@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tilesmith.process.channel import MAX_FRAME_BYTES, BadFrame, Channel, ChannelClosed, ChannelTimeout
+from tilesmith.process.descriptor import Descriptor
 
 Ends = tuple[Channel, socket.socket]
 
@@ -131,3 +134,30 @@ def test_the_other_side_is_gone(ends: Ends, sent: bytes) -> None:
         ours.receive(5)
     with pytest.raises(ChannelClosed):
         ours.send({"anyone": "there?"})
+
+
+def test_open_files_travel_beside_a_message(ends: Ends, tmp_path: Path) -> None:
+    here, theirs = ends
+    (tmp_path / "note").write_text("found it")
+    here.send({"files": [Descriptor(os.open(tmp_path / "note", os.O_RDONLY))], "descriptor": 3})
+    message = Channel(theirs).receive(5)
+    (found,) = message["files"]
+    with open(os.dup(found.number)) as file:
+        assert (file.read(), message["descriptor"]) == ("found it", 3)
+
+
+def test_a_position_without_a_file_stays_what_it_is(ends: Ends) -> None:
+    here, theirs = ends
+    theirs.sendall(framed(b'{"memory": {"descriptor": 0}}'))
+    assert here.receive(5) == {"memory": {"descriptor": 0}}
+
+
+def test_files_that_nobody_asked_for_are_closed(ends: Ends, tmp_path: Path) -> None:
+    here, theirs = ends
+    held = set(os.listdir("/proc/self/fd"))
+    with open(tmp_path / "note", "w") as note:
+        content = framed(b'{"a": 1}')
+        socket.send_fds(theirs, [content[:4]], [note.fileno()] * 40)
+        socket.send_fds(theirs, [content[4:]], [note.fileno()])
+    assert here.receive(5) == {"a": 1}
+    assert set(os.listdir("/proc/self/fd")) == held

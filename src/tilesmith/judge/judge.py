@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tilesmith.config import CheckConfig
-from tilesmith.errors import MachineError
+from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.candidate_source import CandidateSource, read_candidate, refuse_certain_faults
 from tilesmith.judge.certificates.certification import certificate_of
 from tilesmith.judge.decisions.tf32 import USUAL_FACTOR, default_factor, tf32_advice
@@ -31,6 +31,7 @@ from tilesmith.judge.gates.values import Values
 from tilesmith.judge.machine.child_limits import candidate_limits, reference_limits, roomy_folder
 from tilesmith.judge.machine.devices import choose_device, require_interpreter
 from tilesmith.judge.machine.gpu_lock import GpuLock
+from tilesmith.judge.machine.gpu_memory_room import memory_need
 from tilesmith.judge.machine.kernel_imports import grants_for
 from tilesmith.judge.reference.references import References, is_large
 from tilesmith.judge.reference.survey import survey_of
@@ -38,7 +39,7 @@ from tilesmith.judge.sessions import CandidateSession, ReferenceSession
 from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
 from tilesmith.process.protocol.candidate import LoadKernel
-from tilesmith.process.protocol.reference import DescribeTask, MakeVariants, OpenTask, ReleaseMemory
+from tilesmith.process.protocol.reference import DescribeTask, MakeVariants, OpenTask
 from tilesmith.process.sandbox import NO_GRANTS, Grants, missing_walls
 from tilesmith.records import Certificate, Evaluation, Survey, Verdict
 from tilesmith.tasks.source import TaskSource, read_task
@@ -81,12 +82,35 @@ class Judge:
         except GateFailed as failed:
             return found.evaluation(failed.verdict, failed.reason, clock.timings)
         with clock.waiting("reference"), self._references.of(source) as reference:
-            with clock.gate("certificate"):
-                certificate = certificate_of(source, reference, self.config, self.device)
-            found = replace(found, certificate=certificate).noting(*certificate.notes)
-            found = found.knowing(**reference.facts, k=reference.k)
-            conclusion = self._go_through_gates(source, read, reference, clock, found)
+            conclusion = self._conclude(source, read, reference, clock, found)
         return self._evaluation(conclusion, reference, clock)
+
+    def _conclude(
+        self,
+        source: TaskSource,
+        read: CandidateSource,
+        reference: ReferenceSession,
+        clock: GateClock,
+        found: CheckFindings,
+    ) -> Conclusion:
+        """Where memory runs out, the kernel gets the GPU for itself: only then is it the candidate's fault."""
+        gates = CPU_GATES if self.device == "cpu" else GPU_GATES
+        for alone in (False, True):
+            with self._references.room_for(reference, alone) as frugal:
+                try:
+                    with clock.gate("certificate"):
+                        certificate = certificate_of(source, reference, self.config, self.device)
+                    known = replace(found, certificate=certificate).noting(*certificate.notes)
+                    known = known.knowing(**reference.facts, k=reference.k)
+                    with self._examination(source, read, reference, known, frugal=frugal) as exam:
+                        conclusion = go_through(gates, exam, clock)
+                except OutOfGpuMemory:
+                    if frugal:
+                        raise
+                    continue
+            if frugal or not _ran_out_of_memory(conclusion, self.device):
+                return conclusion
+        raise AssertionError("whoever is alone is frugal")
 
     def confirm_values(
         self, task: Path, kernel: Path, seed: int, progress: Progress = lambda _: None
@@ -123,29 +147,6 @@ class Judge:
         advice = tf32_advice(failure.verdict, found.lint, reference.profile, self.config.precision)
         return found.evaluation(failure.verdict, f"{failure.reason}{advice}", clock.timings)
 
-    def _go_through_gates(
-        self,
-        task: TaskSource,
-        kernel: CandidateSource,
-        reference: ReferenceSession,
-        clock: GateClock,
-        found: CheckFindings,
-    ) -> Conclusion:
-        """On a GPU, out of memory is retried once with the reference's memory given back: only then is it the
-        candidate's fault."""
-        gates = CPU_GATES if self.device == "cpu" else GPU_GATES
-        with self._examination(task, kernel, reference, found) as exam:
-            conclusion = go_through(gates, exam, clock)
-        if (
-            self.device == "cpu"
-            or conclusion.failure is None
-            or conclusion.failure.verdict is not Verdict.OUT_OF_MEMORY
-        ):
-            return conclusion
-        reference.ask(ReleaseMemory())
-        with self._examination(task, kernel, reference, found) as exam:
-            return go_through(gates, exam, clock)
-
     @contextlib.contextmanager
     def _examination(
         self,
@@ -154,6 +155,7 @@ class Judge:
         reference: ReferenceSession,
         findings: CheckFindings,
         compiles: bool = True,
+        frugal: bool = False,
     ) -> Iterator[Examination]:
         """A kernel in its own processes, which end with it."""
         config, device, lock = self.config, self.device, GpuLock()
@@ -174,7 +176,9 @@ class Judge:
                 findings = begin(findings, reference, config, device).knowing(**candidate.sandbox)
                 explains = device == "cpu" or not is_large(reference)
                 gpu = lock.shared if device == "cuda" else contextlib.nullcontext
-                values = Values(candidate, reference, config, device, gpu, explains)
+                values = Values(candidate, reference, config, device, gpu, explains and not frugal, frugal)
+                if frugal:
+                    findings = findings.noting(_cut(reference))
                 yield Examination(
                     config, device, task, kernel, load, reference, spawn, candidate, values, lock, findings, job
                 )
@@ -193,7 +197,7 @@ class Judge:
     def certify(self, task: Path | TaskSource, renew: bool = False) -> Certificate:
         """Which known cheats this judge can tell from the truth on a task; `renew` tries them again."""
         source = read_task(task) if isinstance(task, Path) else task
-        with self._references.of(source) as reference:
+        with self._references.of(source) as reference, self._references.room_for(reference):
             return certificate_of(source, reference, self.config, self.device, renew)
 
     def close(self) -> None:
@@ -253,3 +257,16 @@ class Judge:
             session.close()
             raise
         return session
+
+
+def _ran_out_of_memory(conclusion: Conclusion, device: str) -> bool:
+    failure = conclusion.failure
+    return device == "cuda" and failure is not None and failure.verdict is Verdict.OUT_OF_MEMORY
+
+
+def _cut(reference: ReferenceSession) -> str:
+    """What a check does without when the task hardly fits on the GPU."""
+    return (
+        f"this task needs about {memory_need(reference.profile) / 1e9:.0f} GB to be judged in full, more than is "
+        "free here: no pads around its tensors, and memory is given back after every step"
+    )

@@ -15,7 +15,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tilesmith.errors import MachineError, NotJudgedHere, TaskError
+from tilesmith.errors import MachineError, NotJudgedHere, OutOfGpuMemory, TaskError
 from tilesmith.judge.decisions.tf32 import USUAL_FACTOR
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.process.fork_server_client import Child, ChildGone
@@ -23,11 +23,14 @@ from tilesmith.process.protocol.codec import Malformed, R, Request, RequestFaile
 from tilesmith.process.protocol.reference import (
     AlignShape,
     Environment,
+    InputsWritten,
     MoveParameters,
+    ShareInputs,
     WriteBlueprint,
     WriteConstruction,
     WriteInputs,
 )
+from tilesmith.process.protocol.tensors import TensorFile
 from tilesmith.process.sandbox import sandbox_level
 from tilesmith.records import Certificate, Verdict
 from tilesmith.tasks.roofline import TaskProfile
@@ -54,6 +57,8 @@ class ReferenceSession:
         self._child = start()
         self._lock = threading.RLock()
         self._files: dict[tuple[str, str], str | None] = {}
+        self._draws: dict[tuple[str, str], InputsWritten] = {}
+        """What was written of the inputs of each variant and draw."""
         self._setup: list[Request[Any]] = []
         self._aligned: list[str | None] = []
         self.broken = False
@@ -97,6 +102,8 @@ class ReferenceSession:
             return TaskError(failure.message)
         if failure.kind == "unreadable":
             return UnreadableOutputs(failure.message)
+        if failure.kind == "memory":
+            return OutOfGpuMemory(failure.message)
         if failure.kind == "internal":
             last = (failure.message.strip().splitlines() or ["no message"])[-1][:300]
             return MachineError(f"the reference of {self._task_name} failed during {request}: {last}")
@@ -129,17 +136,38 @@ class ReferenceSession:
                 self._aligned.append(self.set_up(AlignShape()).plan)
             return self._aligned[0]
 
-    def inputs(self, variant: str, draw: str) -> str | None:
-        """A file with the inputs of one draw, or None where the reference itself cannot take them."""
+    def accepts(self, variant: str, draw: str) -> bool:
+        """Whether the reference itself can take the inputs of a draw."""
+        return self._written(variant, draw).usable
+
+    def inputs(self, variant: str, draw: str) -> TensorFile:
+        """The inputs of one draw that the reference accepts, for one reader."""
         with self._lock:
-            try:
-                return self._once(variant, draw, lambda path: self.ask(WriteInputs(variant, draw, path)).usable)
-            except MachineError:
-                if draw == "own":
+            written = self._written(variant, draw)
+            assert written.usable, "whoever asks has seen that this draw can be used"
+            memory = self.ask(ShareInputs(variant, draw)).memory if written.shared else None
+            return TensorFile(self._path(variant, draw), memory)
+
+    def inputs_file(self, variant: str, draw: str) -> TensorFile:
+        """The same with all numbers in the file, for a process that no message reaches."""
+        path = self._path(variant, f"{draw} in full")
+        self.ask(WriteInputs(variant, draw, path, may_share=False))
+        return TensorFile(path)
+
+    def _written(self, variant: str, draw: str) -> InputsWritten:
+        with self._lock:
+            if (variant, draw) not in self._draws:
+                try:
+                    written = self.ask(WriteInputs(variant, draw, self._path(variant, draw)))
+                except OutOfGpuMemory:
                     raise
-                self._files[variant, draw] = None
-                self.restart()
-                return None
+                except MachineError:
+                    if draw == "own":
+                        raise
+                    self.restart()
+                    written = InputsWritten(usable=False, shared=False)
+                self._draws[variant, draw] = written
+            return self._draws[variant, draw]
 
     def move_parameters(self, strongly: bool) -> None:
         """Perturb the parameters more than usual, or as usual again: what was written for candidates is void."""
@@ -148,6 +176,7 @@ class ReferenceSession:
                 self.set_up(MoveParameters(strongly))
                 self._strong_parameters = strongly
                 self._files.clear()
+                self._draws.clear()
 
     def restart(self) -> None:
         """A fresh reference, for when a draw killed the old one (a failed device assertion does)."""
@@ -165,9 +194,12 @@ class ReferenceSession:
     def _once(self, variant: str, name: str, make: Callable[[str], bool]) -> str | None:
         key = (variant, name)
         if key not in self._files:
-            path = str(self._folder / f"{variant}-{name}.data".replace(" ", "_"))
+            path = self._path(variant, name)
             self._files[key] = path if make(path) else None
         return self._files[key]
+
+    def _path(self, variant: str, name: str) -> str:
+        return str(self._folder / f"{variant}-{name}.data".replace(" ", "_"))
 
     def _blame(self, gone: ChildGone, request: str) -> str:
         how = {

@@ -1,11 +1,12 @@
 """Length-prefixed JSON messages over a Unix socket: how the parent and its children talk.
 
 Nothing is ever unpickled from a child, and a frame has a size limit, so a hostile child can at worst
-send a reply the parent does not believe.
+send a reply the parent does not believe. Open files travel beside a message, which names each by its position.
 """
 
 from __future__ import annotations
 
+import array
 import secrets
 import select
 import socket
@@ -13,11 +14,14 @@ import struct
 import time
 from typing import Any
 
+from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.plain_json import from_text, to_text
 
 MAX_FRAME_BYTES = 16 * 2**20
 _HEADER = struct.Struct("!I")
 _WORD = "word"
+_POSITION = "descriptor"
+_MOST_DESCRIPTORS = 16
 
 
 class ChannelClosed(Exception):
@@ -68,15 +72,21 @@ class Channel:
         self._sock.close()
 
     def send(self, message: dict[str, Any]) -> None:
-        payload = to_text(message).encode()
+        descriptors: list[Descriptor] = []
+        payload = to_text(_detached(message, descriptors)).encode()
+        frame = _HEADER.pack(len(payload)) + payload
         try:
-            self._sock.sendall(_HEADER.pack(len(payload)) + payload)
+            if descriptors:
+                sent = socket.send_fds(self._sock, [frame[: _HEADER.size]], [one.number for one in descriptors])
+                frame = frame[sent:]
+            self._sock.sendall(frame)
         except OSError as error:
             raise ChannelClosed(str(error)) from None
 
     def receive(self, timeout_s: float | None = None) -> dict[str, Any]:
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
-        (length,) = _HEADER.unpack(self._read(_HEADER.size, deadline))
+        descriptors: list[Descriptor] = []
+        (length,) = _HEADER.unpack(self._read(_HEADER.size, deadline, descriptors))
         if length > MAX_FRAME_BYTES:
             raise BadFrame(f"a message of {length} bytes")
         try:
@@ -85,14 +95,15 @@ class Channel:
             raise BadFrame(str(error)) from None
         if not isinstance(message, dict):
             raise BadFrame("not an object")
-        return message
+        return _attached(message, descriptors) if descriptors else message
 
-    def _read(self, size: int, deadline: float | None) -> bytes:
+    def _read(self, size: int, deadline: float | None, descriptors: list[Descriptor] | None = None) -> bytes:
+        """`descriptors` takes what comes along; without it, what comes along is closed at once."""
         parts: list[bytes] = []
         while size:
             self._wait(deadline)
             try:
-                part = self._sock.recv(min(size, 1 << 20))
+                part = self._receive(min(size, 1 << 20), descriptors)
             except OSError as error:
                 raise ChannelClosed(str(error)) from None
             if not part:
@@ -101,9 +112,45 @@ class Channel:
             size -= len(part)
         return b"".join(parts)
 
+    def _receive(self, size: int, descriptors: list[Descriptor] | None) -> bytes:
+        if descriptors is None:
+            return self._sock.recv(size)
+        numbers = array.array("i")
+        room = socket.CMSG_SPACE(_MOST_DESCRIPTORS * numbers.itemsize)
+        part, ancillary, _, _ = self._sock.recvmsg(size, room, socket.MSG_CMSG_CLOEXEC)
+        for level, kind, data in ancillary:
+            if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                numbers.frombytes(data[: len(data) - len(data) % numbers.itemsize])
+        descriptors += map(Descriptor, numbers)
+        return part
+
     def _wait(self, deadline: float | None) -> None:
         if deadline is None:
             return
         remaining = deadline - time.monotonic()
         if remaining <= 0 or not select.select([self._sock], [], [], remaining)[0]:
             raise ChannelTimeout
+
+
+def _detached(value: Any, descriptors: list[Descriptor]) -> Any:
+    """The same message with a position in place of every descriptor."""
+    if isinstance(value, Descriptor):
+        descriptors.append(value)
+        return {_POSITION: len(descriptors) - 1}
+    if isinstance(value, dict):
+        return {key: _detached(one, descriptors) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_detached(one, descriptors) for one in value]
+    return value
+
+
+def _attached(value: Any, descriptors: list[Descriptor]) -> Any:
+    """The same message with descriptors in place of their positions; what is not one stays as it came."""
+    if isinstance(value, dict):
+        position = value.get(_POSITION)
+        if value.keys() == {_POSITION} and type(position) is int and 0 <= position < len(descriptors):
+            return descriptors[position]
+        return {key: _attached(one, descriptors) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_attached(one, descriptors) for one in value]
+    return value

@@ -14,7 +14,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.timing import TimingRounds
-from tilesmith.process.protocol.candidate import RunManyCalls, TimeCalls, TimedCalls
+from tilesmith.process.protocol.candidate import RunManyCalls, TimeCalls, TimedCalls, WriteTimedOutput
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
 from tilesmith.process.protocol.reference import (
@@ -24,6 +24,7 @@ from tilesmith.process.protocol.reference import (
     TimeBaseline,
     TimedBaseline,
 )
+from tilesmith.process.protocol.tensors import SharedMemory, TensorFile
 from tilesmith.records import Verdict
 
 
@@ -51,6 +52,8 @@ class Candidate(Contestant):
     def ask(self, request: Any) -> Any:
         if isinstance(request, RunManyCalls):
             time.sleep((self.device_ms + self.hidden_ms) * request.calls / 1e3)
+        if isinstance(request, WriteTimedOutput):
+            return SharedMemory(None)
         if not isinstance(request, TimeCalls):
             return Done()
         seeds, kept = request.seeds, request.kept
@@ -72,8 +75,11 @@ class Reference:
         self.restarted = 0
         self.compared_seeds: list[int] = []
 
-    def inputs(self, *_: str) -> str:
-        return "inputs"
+    def accepts(self, *_: str) -> bool:
+        return True
+
+    def inputs(self, *_: str) -> TensorFile:
+        return TensorFile("inputs")
 
     def restart(self) -> None:
         self.restarted += 1

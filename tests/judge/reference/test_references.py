@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from time import sleep
+from typing import Any
 
-from tilesmith.judge.reference.references import MemoryRoom, References
-from tilesmith.process.protocol.reference import Environment
+import pytest
+
+from tilesmith.judge.machine.gpu_memory_room import EVERYTHING, GpuMemoryRoom, memory_need
+from tilesmith.judge.reference.references import References
+from tilesmith.process.protocol.reference import Environment, FreeMemory
 from tilesmith.tasks.roofline import TaskProfile
 from tilesmith.tasks.source import TaskSource, parse_task
 
@@ -17,10 +25,16 @@ TASK = "class Model: pass\ndef get_inputs(): return []\n# {}\n"
 class Session:
     """Stands in for a session: a folder on disk and a profile, as References sees it."""
 
-    def __init__(self, folder: Path, moved: int) -> None:
-        self.folder, self.profile, self.broken = folder, TaskProfile(bytes_moved=moved), False
-        self.environment = Environment("0", "3", "2", "3", "CPU")
+    def __init__(self, folder: Path, moved: int | None, gpu_bytes: int | None = None) -> None:
+        profile = TaskProfile(bytes_moved=moved, input_bytes=moved, output_bytes=0)
+        self.folder, self.profile, self.broken = folder, profile, False
+        self.environment = Environment("0", "3", "2", "3", "CPU", memory_bytes=gpu_bytes)
+        self.asked: list[str] = []
         folder.mkdir(parents=True)
+
+    def ask(self, request: Any) -> Any:
+        self.asked.append(type(request).__name__)
+        return FreeMemory(self.environment.memory_bytes or 0)
 
     def close(self) -> None:
         self.folder.joinpath("gone").unlink(missing_ok=True)
@@ -44,36 +58,91 @@ def test_many_tasks_at_once_never_lose_their_folder(tmp_path: Path) -> None:
     references.close()
 
 
-def test_a_large_task_is_closed_after_use_and_a_small_one_is_kept(tmp_path: Path) -> None:
-    opened: list[int] = []
+def test_a_large_task_stays_but_gives_its_memory_back(tmp_path: Path) -> None:
+    opened: list[Session] = []
 
     def open_session(task: TaskSource, folder: Path) -> Session:
-        opened.append(1)
-        return Session(folder, 2**40 if "# 1" in task.text else 10)
+        opened.append(Session(folder, 2**27, gpu_bytes=2**36))
+        return opened[-1]
 
-    references = References(open_session, tmp_path)  # type: ignore[arg-type]
-    for number in (0, 0, 1, 1):
-        with references.of(source(number)):
-            pass
-    assert len(opened) == 3
-
-
-def test_checks_wait_until_their_memory_fits() -> None:
-    room = MemoryRoom()
-    entered = threading.Event()
-
-    def second() -> None:
-        with room.taken(60, 100):
-            entered.set()
-
-    with room.taken(60, 100):
-        thread = threading.Thread(target=second)
-        thread.start()
-        assert not entered.wait(0.2)
-    assert entered.wait(5)
-    thread.join()
+    references = References(open_session, tmp_path, GpuMemoryRoom(tmp_path))  # type: ignore[arg-type]
+    for _ in range(2):
+        with references.of(source(0)) as session, references.room_for(session):
+            with references.room_for(session):
+                pass
+            assert opened[0].asked[-1] != "ReleaseMemory"  # another check is still at work
+    assert [len(opened), opened[0].asked.count("ReleaseMemory")] == [1, 2]
 
 
-def test_one_check_alone_always_fits() -> None:
-    with MemoryRoom().taken(10**15, 100):
-        pass
+@pytest.mark.parametrize(("moved", "frugal"), [(2**20, False), (2**36, True), (None, True)])
+def test_who_needs_more_than_there_is_must_be_frugal(tmp_path: Path, moved: int | None, frugal: bool) -> None:
+    session: Any = Session(tmp_path / "session", moved, gpu_bytes=2**36)
+    references = References(lambda *_: session, tmp_path, GpuMemoryRoom(tmp_path))
+    with references.room_for(session) as answer:
+        assert answer is frugal
+    with references.room_for(session, alone=True) as answer:
+        assert answer is True
+
+
+def test_checks_wait_in_line_until_their_memory_fits(tmp_path: Path) -> None:
+    """The small one that came after a large one enters after it, though there was room before."""
+    entered: list[str] = []
+    room = GpuMemoryRoom(tmp_path)
+
+    def enter(name: str, size: int) -> None:
+        with room.reserved(size, lambda: 100):
+            entered.append(name)
+            if name == "large":
+                assert len(entered) == 1
+
+    with room.reserved(50, lambda: 100):
+        threads = [threading.Thread(target=enter, args=one) for one in (("large", 60), ("small", 10))]
+        for thread in threads:
+            thread.start()
+            sleep(0.2)
+        assert entered == []
+    for thread in threads:
+        thread.join(5)
+    assert entered == ["large", "small"]
+
+
+def test_small_checks_share_the_room_and_a_giant_gets_all_of_it(tmp_path: Path) -> None:
+    room = GpuMemoryRoom(tmp_path)
+    with room.reserved(40, lambda: 100) as free, room.reserved(40, lambda: 0) as same:
+        assert (free, same) == (95, 95)
+    with room.reserved(EVERYTHING, lambda: 100):
+        waiting = threading.Thread(target=lambda: room.reserved(1, lambda: 100).__enter__())
+        waiting.daemon = True
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+    waiting.join(5)
+    assert not waiting.is_alive()
+
+
+def test_who_was_killed_holds_nothing(tmp_path: Path) -> None:
+    program = (
+        "import sys, time, pathlib\n"
+        "from tilesmith.judge.machine.gpu_memory_room import GpuMemoryRoom\n"
+        "with GpuMemoryRoom(pathlib.Path(sys.argv[1])).reserved(90, lambda: 100):\n"
+        "    print('in', flush=True); time.sleep(60)\n"
+    )
+    other = subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert other.stdout is not None
+    assert other.stdout.readline() == "in\n"
+    threading.Timer(0.3, other.kill).start()
+    threading.Timer(0.4, other.wait).start()
+    with GpuMemoryRoom(tmp_path).reserved(90, lambda: 100):
+        assert other.poll() is not None
+
+
+def test_a_torn_list_keeps_nobody_out(tmp_path: Path) -> None:
+    (tmp_path / f"tilesmith-{os.getuid()}-gpu.memory").write_text('{"free": 1')
+    with GpuMemoryRoom(tmp_path).reserved(90, lambda: 100) as free:
+        assert free == 95
+
+
+def test_the_need_grows_with_the_task_and_is_all_where_nothing_is_known() -> None:
+    small, large = (TaskProfile(bytes_moved=2 * n, input_bytes=n, output_bytes=n) for n in (10**6, 10**9))
+    assert memory_need(small) < 3 * 10**9 < memory_need(large) < 3 * 10**10
+    assert memory_need(TaskProfile()) == EVERYTHING

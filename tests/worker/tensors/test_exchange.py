@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
+from tilesmith.process.protocol.tensors import TensorFile
 from tilesmith.worker.tensors.exchange import (
     NotReturnable,
     flatten,
@@ -40,7 +41,7 @@ class Result:
 def there_and_back(tmp_path, outputs):
     path = str(tmp_path / "outputs.pt")
     write_outputs(path, outputs)
-    return read_outputs(path, "cpu")
+    return read_outputs(TensorFile(path), "cpu")
 
 
 @pytest.mark.parametrize(
@@ -122,7 +123,7 @@ def test_code_in_a_file_is_not_executed(tmp_path, place):
     honest = {"layout": '"tensor"', "tensors": [torch.rand(2)]}
     torch.save(bomb if place == "bare" else honest | {place: [bomb]}, path)
     with pytest.raises(BadTensorFile):
-        read_outputs(path, "cpu")
+        read_outputs(TensorFile(path), "cpu")
     assert not trace.exists()
 
 
@@ -133,13 +134,14 @@ def raw(header, data=b""):
 
 
 def entry(**changed):
-    return {"tensors": [{"dtype": "float32", "shape": [2], "offset": 0} | changed], "note": "tensor"}
+    tensor = {"dtype": "float32", "shape": [2], "offset": 0} | changed
+    return {"tensors": [tensor], "note": "tensor", "shared": None}
 
 
 def test_the_files_below_are_refused_for_what_is_wrong_with_them(tmp_path):
     path = tmp_path / "outputs.pt"
     path.write_bytes(raw(entry(), struct.pack("<2f", 1.0, 2.0)))
-    assert read_outputs(str(path), "cpu").tensors[0].tolist() == [1.0, 2.0]
+    assert read_outputs(TensorFile(str(path)), "cpu").tensors[0].tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -153,8 +155,8 @@ def test_the_files_below_are_refused_for_what_is_wrong_with_them(tmp_path):
         raw(b"[" * 200_000),
         raw([]),
         raw({}),
-        raw({"tensors": 5, "note": None}),
-        raw({"tensors": [None], "note": None}),
+        raw({"tensors": 5, "note": None, "shared": None}),
+        raw({"tensors": [None], "note": None, "shared": None}),
         raw(entry(dtype="nn"), bytes(8)),
         raw(entry(dtype=7), bytes(8)),
         raw(entry(shape="x"), bytes(8)),
@@ -168,6 +170,8 @@ def test_the_files_below_are_refused_for_what_is_wrong_with_them(tmp_path):
         raw(entry(offset=2**70), bytes(8)),
         raw(entry()),
         raw(entry(), bytes(7)),
+        raw(entry() | {"shared": 256}, bytes(8)),
+        raw(entry() | {"shared": "all"}, bytes(8)),
     ],
     ids=lambda content: content[8:60].strip(b"\0").decode("latin-1") or str(len(content)),
 )
@@ -175,18 +179,18 @@ def test_a_file_that_is_not_ours_is_refused(tmp_path, content):
     path = tmp_path / "outputs.pt"
     path.write_bytes(content)
     with pytest.raises(BadTensorFile):
-        read_outputs(str(path), "cpu")
+        read_outputs(TensorFile(str(path)), "cpu")
 
 
 def test_a_file_that_is_not_there_is_refused_alike(tmp_path):
     with pytest.raises(BadTensorFile):
-        read_outputs(str(tmp_path / "nothing.pt"), "cpu")
+        read_outputs(TensorFile(str(tmp_path / "nothing.pt")), "cpu")
 
 
 def test_what_was_read_no_longer_depends_on_the_file(tmp_path):
     path = tmp_path / "outputs.pt"
     write_outputs(str(path), torch.ones(1000))
-    (back,) = read_outputs(str(path), "cpu").tensors
+    (back,) = read_outputs(TensorFile(str(path)), "cpu").tensors
     with open(path, "r+b") as file:
         file.seek(0)
         file.write(bytes(path.stat().st_size))
@@ -200,7 +204,7 @@ def test_a_pipe_in_place_of_the_file_does_not_hang_the_reader(tmp_path):
 
     def read():
         try:
-            read_outputs(str(path), "cpu")
+            read_outputs(TensorFile(str(path)), "cpu")
         except Exception:
             ended.set()
 
@@ -240,7 +244,7 @@ def test_inputs_travel_whatever_they_are(tmp_path):
         [torch.rand(4).T],
     ]
     write_inputs(path, given)
-    back = read_inputs(path, "cpu")
+    back = read_inputs(TensorFile(path), "cpu")
     assert torch.equal(back[0], given[0])
     assert back[1]["k"][1] == "s"
     assert isinstance(back[2], Pair)

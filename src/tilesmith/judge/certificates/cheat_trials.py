@@ -89,7 +89,7 @@ class CheatTrials:
         deadly = []
         for draw in draws:
             names = [n for n, s in self._on_trial.items() if not (spares_allowed and s.is_allowed)]
-            if names and self._reference.inputs(self._shape, draw) is not None and self._kills(draw, names):
+            if names and self._reference.accepts(self._shape, draw) and self._kills(draw, names):
                 deadly.append(draw)
         return tuple(deadly)
 

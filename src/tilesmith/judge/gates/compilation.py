@@ -102,9 +102,9 @@ class CompilationJob:
         )
 
     def _first_call(self, compiler: CandidateSession) -> FirstCall | None:
-        inputs = self._reference.inputs("shrunk", REPLAY_DRAWS[0])
-        if inputs is None:
+        if not self._reference.accepts("shrunk", REPLAY_DRAWS[0]):
             return None
+        inputs = self._reference.inputs("shrunk", REPLAY_DRAWS[0])
         construction = self._reference.construction("shrunk")
         return compiler.ask(RecordFirstCall(construction, inputs, float(FIRST_FILL))).first_call
 
@@ -130,5 +130,4 @@ class CompilationJob:
 
     def _record_at(self, compiler: CandidateSession, variant: str) -> LaunchRecord:
         inputs = self._reference.inputs(variant, "own")
-        assert inputs is not None  # a task that cannot take its own inputs is refused before
         return compiler.ask(RecordLaunches(self._reference.construction(variant), inputs))

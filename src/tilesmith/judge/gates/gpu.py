@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilesmith.errors import MachineError
+from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.decisions.cheat_checks import refuse_unjoined_streams
 from tilesmith.judge.decisions.task_roofline import gpu_at_hand
 from tilesmith.judge.examination import CheckFindings, Examination
@@ -20,6 +20,7 @@ from tilesmith.judge.sessions import CandidateSession
 from tilesmith.process import folders
 from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels
 from tilesmith.process.protocol.reference import MeasureMinimumTraffic
+from tilesmith.process.protocol.tensors import ReleaseMemory
 from tilesmith.records import Verdict
 from tilesmith.tasks.draws import DRAWS, FEW_DRAWS
 
@@ -39,7 +40,7 @@ def compile_ahead(exam: Examination) -> CheckFindings:
     try:
         ahead.ask(exam.load)
         ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
-        ahead.ask(CompileAhead("exact", _own_inputs(exam)))
+        ahead.ask(CompileAhead("exact", exam.reference.inputs("exact", "own")))
         draws = exam.with_extra(FEW_DRAWS)
         replayed = answer_without_launches(ahead, exam.reference, "exact", draws, exam.lock.shared)
     except (GateFailed, MachineError) as error:
@@ -71,7 +72,7 @@ def check_again(exam: Examination) -> CheckFindings:
 
 def inspect_kernels(exam: Examination) -> CheckFindings:
     with exam.lock.shared():
-        seen = exam.candidate.ask(InspectKernels("exact", _own_inputs(exam)))
+        seen = exam.candidate.ask(InspectKernels("exact", exam.reference.inputs("exact", "own")))
     return replace(
         exam.findings,
         resources=seen.resources,
@@ -87,12 +88,21 @@ def refuse_side_streams(exam: Examination) -> CheckFindings:
 
 def time_kernel(exam: Examination) -> CheckFindings:
     rounds = TimingRounds(exam.candidate, exam.reference, exam.config)
-    rounds.build_baselines()
+    try:
+        rounds.build_baselines()
+        with exam.lock.shared():
+            rounds.warm_up()
+        with exam.lock.alone():
+            timing = rounds.run(exam.reference.environment.device)
+    except (OutOfGpuMemory, GateFailed) as error:
+        if not exam.values.frugal or (isinstance(error, GateFailed) and error.verdict is not Verdict.OUT_OF_MEMORY):
+            raise
+        return exam.findings.noting(
+            f"not timed: the GPU has too little memory for the kernel beside PyTorch: {error}"
+        )
     with exam.lock.shared():
-        rounds.warm_up()
-    with exam.lock.alone():
-        timing = rounds.run(exam.reference.environment.device)
-    with exam.lock.shared():
+        if exam.values.frugal:
+            exam.reference.ask(ReleaseMemory())
         rounds.check_timed_outputs()
         _refuse_impossible(exam, timing.candidate_ms.p50)
     return replace(exam.findings, timing=timing).noting(*timing.notes)
@@ -114,12 +124,6 @@ GPU_GATES = (
     Gate("timing", time_kernel, when=lambda exam: exam.config.timing),
     Gate("other shapes", check_ragged_shapes),  # last: a crash there must not cost what is known by now
 )
-
-
-def _own_inputs(exam: Examination) -> str:
-    inputs = exam.reference.inputs("exact", "own")
-    assert inputs is not None  # a task that cannot take its own inputs is refused before
-    return inputs
 
 
 def _refuse_impossible(exam: Examination, median_ms: float) -> None:

@@ -13,6 +13,7 @@ from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.sessions import CandidateSession, ReferenceSession, UnreadableOutputs
 from tilesmith.process.protocol.candidate import FirstCall, ReplayWithoutLaunches
 from tilesmith.process.protocol.reference import CompareOutputs
+from tilesmith.process.protocol.tensors import TensorFile
 from tilesmith.records import Verdict
 from tilesmith.tasks.draws import DRAWS
 
@@ -50,30 +51,31 @@ def answer_without_launches(
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
     Raises where the code is caught at something that only a cheat does.
     """
-    wanted = ((draw, reference.inputs(variant, draw)) for draw in dict.fromkeys((*draws, *DRAWS)))
-    usable = dict(islice(((draw, path) for draw, path in wanted if path), max(LEAST_DRAWS, len(draws))))
+    wanted = (draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.accepts(variant, draw))
+    usable = tuple(islice(wanted, max(LEAST_DRAWS, len(draws))))
     if len(usable) < LEAST_DRAWS:
         return AnswerWithoutLaunches()
     fills = _FILLS
     first_call: FirstCall | None = None
-    for draw, inputs in usable.items():
+    for draw in usable:
         outputs = {fill: candidate.output_file() for fill in fills}
         with gpu():
+            inputs = reference.inputs(variant, draw)
             seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
             if seen.stops or seen.changes:
                 accusation = _STOPS if seen.stops else _CHANGES.format(seen.changes)
                 return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, accusation))
             calls, first_call = 0, first_call or seen.first_call
-            answered = [fill for fill in fills if fill in seen.answered]
-            fills = tuple(f for f in answered if _is_right(reference, variant, draw, outputs[f]))
+            answers = {f: TensorFile(outputs[f], seen.answered[f]) for f in fills if f in seen.answered}
+            fills = tuple(f for f, answer in answers.items() if _is_right(reference, variant, draw, answer))
         if not fills:
             return AnswerWithoutLaunches(first_call=first_call)
     return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, _UNNEEDED))
 
 
-def _is_right(reference: ReferenceSession, variant: str, draw: str, output: str) -> bool:
+def _is_right(reference: ReferenceSession, variant: str, draw: str, answer: TensorFile) -> bool:
     try:
-        compared = reference.ask(CompareOutputs(variant, draw, output))
+        compared = reference.ask(CompareOutputs(variant, draw, answer))
     except UnreadableOutputs:
         return False
     if compared.layout_problem is not None:

@@ -30,8 +30,7 @@ def sanitize(exam: Examination) -> CheckFindings:
 
 def _run(exam: Examination, tool: str) -> SanitizerReport:
     variant = "shrunk" if exam.reference.plans else "exact"
-    inputs = exam.reference.inputs(variant, "own")
-    assert inputs is not None
+    inputs = exam.reference.inputs_file(variant, "own")
     child = exam.spawn("native", "sanitizer")
     try:
         with exam.lock.shared():

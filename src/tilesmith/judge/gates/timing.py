@@ -24,6 +24,7 @@ from tilesmith.judge.gates.values import judge_comparison
 from tilesmith.judge.sessions import FORGED_REPLY, CandidateSession, ReferenceSession
 from tilesmith.process.protocol.candidate import PrepareTiming, RunManyCalls, TimeCalls, WriteTimedOutput
 from tilesmith.process.protocol.reference import BuildBaseline, CompareTimedOutputs, RunIdle, TimeBaseline
+from tilesmith.process.protocol.tensors import TensorFile
 from tilesmith.records import Speedup, Timing, Verdict
 
 BASELINES = ("eager", "graph", "compile")
@@ -57,9 +58,9 @@ class _Samples:
 
 @dataclass(frozen=True)
 class _Kept:
-    """The outputs of one timed call, as a file, and the seed of its inputs."""
+    """The outputs of one timed call, and the seed of its inputs."""
 
-    output: str
+    outputs: TensorFile
     seed: int
 
 
@@ -85,9 +86,9 @@ class TimingRounds:
         self._samples = {kind: _Samples() for kind in ("candidate", *kinds)}
 
     def warm_up(self) -> None:
+        has_second = self._reference.accepts("exact", "own again")
         inputs = self._reference.inputs("exact", "own")
-        second = self._reference.inputs("exact", "own again")
-        assert inputs is not None
+        second = self._reference.inputs("exact", "own again") if has_second else None
         self._candidate.ask(PrepareTiming("exact", inputs, second))
 
     def run(self, device: str) -> Timing:
@@ -96,17 +97,18 @@ class TimingRounds:
         calls = self._calls_per_round()
         self._keep()
         rounds = 0
-        speedups: dict[str, Speedup] = {}
+        next_look = _LEAST_ROUNDS
         while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
             self._round(calls)
             rounds += 1
             if self._chance.random() < 1 / rounds:  # any round is as likely as any other to be the one kept
                 self._kept = self._kept[:1]
                 self._keep()
-            if rounds >= _LEAST_ROUNDS:
-                speedups = self._speedups(lambda samples: samples.device)
-                if all((s.high - s.low) < _TIGHT * s.value for s in speedups.values()):
+            if rounds >= next_look:  # looking takes time that others wait for
+                next_look = rounds + max(1, rounds // 4)
+                if all((s.high - s.low) < _TIGHT * s.value for s in self._device_speedups().values()):
                     break
+        speedups = self._device_speedups()
         self._keep()
         timing = self._timing(device, speedups, rounds)
         refuse_late_work(self._late_ms, timing.candidate_ms.p50)
@@ -117,7 +119,7 @@ class TimingRounds:
     def check_timed_outputs(self) -> None:
         """What timed calls returned must be as right as what a checked call returned."""
         for kept in self._kept:
-            compared = self._reference.ask(CompareTimedOutputs(kept.seed, kept.output))
+            compared = self._reference.ask(CompareTimedOutputs(kept.seed, kept.outputs))
             judgment = judge_comparison(compared, self._reference.k, "timed")
             if judgment.verdict is not Verdict.PASSED:
                 raise GateFailed(judgment.verdict, judgment.message, judgment.errors)
@@ -125,8 +127,8 @@ class TimingRounds:
     def _keep(self) -> None:
         """The one call of the last turn whose outputs were kept."""
         output = self._candidate.output_file()
-        self._candidate.ask(WriteTimedOutput(output))
-        self._kept.append(_Kept(output, self._kept_seed))
+        memory = self._candidate.ask(WriteTimedOutput(output)).memory
+        self._kept.append(_Kept(TensorFile(output, memory), self._kept_seed))
 
     def _built(self, kind: str) -> bool:
         try:
@@ -174,6 +176,9 @@ class TimingRounds:
         self._late_ms += calls.late_ms
         self._digests.add_claim(seeds, calls.digests)
         return calls.samples
+
+    def _device_speedups(self) -> dict[str, Speedup]:
+        return self._speedups(lambda samples: samples.device)
 
     def _speedups(self, clock: Callable[[_Samples], list[list[float]]]) -> dict[str, Speedup]:
         mine = clock(self._samples["candidate"])

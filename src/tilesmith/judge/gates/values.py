@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from tilesmith.config import CheckConfig
+from tilesmith.errors import OutOfGpuMemory
 from tilesmith.judge.decisions.cheat_checks import (
     looks_like_a_decoy,
     refuse_copied_answers,
@@ -19,9 +20,16 @@ from tilesmith.judge.decisions.cheat_checks import (
 from tilesmith.judge.decisions.error_budget import Judgment, judge_outputs
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.sessions import CandidateSession, ReferenceSession, UnreadableOutputs
-from tilesmith.process.protocol.candidate import ConstructModel, ForwardReport, InspectKernels, RunForward
+from tilesmith.process.protocol.candidate import (
+    MOST_CONFIGS,
+    ConstructModel,
+    ForwardReport,
+    InspectKernels,
+    RunForward,
+)
 from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.process.protocol.reference import CompareOutputs, CompareRuns, MeasureTorchShare, TorchStep
+from tilesmith.process.protocol.tensors import ReleaseMemory, TensorFile
 from tilesmith.records import OutputErrors, Verdict
 from tilesmith.tasks.draws import CORNERS_DRAW, DRAWS, FARTHER_DRAWS, WATCHED_DRAWS
 
@@ -36,11 +44,11 @@ _SLOW_S = 3.0
 class CheckedRun:
     """One forward of the candidate: where its outputs are, and what was seen on the way."""
 
-    output: str
+    output: TensorFile
     report: ForwardReport
     seconds: float
-    torch_output: str | None = None
-    """A file with what torch had made without a kernel, where that was asked for."""
+    torch_output: TensorFile | None = None
+    """What torch had made without a kernel, where that was asked for."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +70,13 @@ class Values:
         device: str,
         gpu: Callable[[], AbstractContextManager[None]],
         explains: bool = True,
+        frugal: bool = False,
     ) -> None:
         self._candidate, self._reference, self._config = candidate, reference, config
         self._device, self._gpu = device, gpu
-        self._pads = "nan" if device == "cuda" else None
+        self._pads = "nan" if device == "cuda" and not frugal else None
+        self.frugal = frugal
+        """Memory is short: what is not used is given back at once."""
         self._stale: tuple[str, ...] = ()
         self._truth_note: str | None = None
         self.kernels: set[str] = set()
@@ -103,11 +114,18 @@ class Values:
         launches: tuple[str, ...] = ()
         shares: list[float] = []
         kept: tuple[str, ...] = ()
+        configs = 0
         for draw in draws:
             if used and time.monotonic() - started > budget_s:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
                 break
-            if self._reference.inputs(variant, draw) is None:
+            try:
+                if not self._reference.accepts(variant, draw):
+                    continue
+            except OutOfGpuMemory as error:
+                if not self.frugal or draw == "own":
+                    raise
+                notes.append(f"not checked on {draw} inputs: {error}")
                 continue
             watching = watched and draw in WATCHED_DRAWS
             run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
@@ -117,8 +135,11 @@ class Values:
             if run.torch_output:
                 shares.append(self._torch_share(variant, draw, run))
             used.append(draw)
+            configs = max(configs, run.report.autotuned)
             launches = launches or run.report.launches
             errors = judgment.errors if draw == "own" else errors
+        if self._device == "cuda" and configs > MOST_CONFIGS:
+            notes.append(f"its autotuner has {configs} configs: {MOST_CONFIGS} of them were tried")
         if kept:
             notes.append(f"a hybrid: PyTorch computes {', '.join(kept)}")
         if looks_like_a_decoy(shares):
@@ -129,7 +150,7 @@ class Values:
 
     def _shares_elsewhere(self, variant: str) -> list[float]:
         """On inputs beyond the usual, where a clamp or a small correction has something to do."""
-        draws = [draw for draw in FARTHER_DRAWS if self._reference.inputs(variant, draw) is not None]
+        draws = [draw for draw in FARTHER_DRAWS if self._reference.accepts(variant, draw)]
         runs = [(draw, self._judged_run(variant, draw, watched=True)[0]) for draw in draws]
         return [self._torch_share(variant, draw, run) for draw, run in runs]
 
@@ -138,10 +159,10 @@ class Values:
         if self._device == "cpu":
             launches = self._check_schedules(variant)
         else:
-            self._pads = "large"
+            self._pads = "large" if self._pads else None
             self._judged_run(variant, "own", when="on a repeated call")
             launches = self._run(variant, "own").report.launches
-            if self._reference.inputs(variant, CORNERS_DRAW) is not None:
+            if self._reference.accepts(variant, CORNERS_DRAW):
                 self._judged_run(variant, CORNERS_DRAW, in_place=True)
         refuse_no_launch(launches, "on inputs that it has seen before, ")
         return launches
@@ -173,6 +194,8 @@ class Values:
         run = self._run(variant, draw, schedule, choice, in_place=in_place, watched=watched)
         with self._gpu():
             compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+            if self.frugal:
+                self._reference.ask(ReleaseMemory())
         self._truth_note = compared.truth_note
         judgment = judge_comparison(compared, self._reference.k, draw)
         if judgment.verdict is not Verdict.PASSED:
@@ -190,26 +213,29 @@ class Values:
         in_place: bool = False,
         watched: bool = False,
     ) -> CheckedRun:
-        inputs = self._reference.inputs(variant, draw)
-        assert inputs is not None  # whoever asks has seen that this draw can be used
-        request = RunForward(
-            variant=variant,
-            inputs=inputs,
-            output=self._candidate.output_file(),
-            pads=pads or self._pads,
-            schedule=schedule,
-            choice=choice,
-            limit_s=self._time_limit_s,
-            in_place=in_place,
-            torch_output=self._candidate.output_file() if watched else None,
-        )
+        output = self._candidate.output_file()
+        torch_output = self._candidate.output_file() if watched else None
         began = time.monotonic()
         with self._gpu():
+            request = RunForward(
+                variant=variant,
+                inputs=self._reference.inputs(variant, draw),
+                output=output,
+                pads=pads or self._pads,
+                schedule=schedule,
+                choice=choice,
+                limit_s=self._time_limit_s,
+                in_place=in_place,
+                torch_output=torch_output,
+            )
             report = self._candidate.ask(request)
         self._refuse_side_effects(report)
         refuse_unjoined_streams(report.unjoined)
         self.kernels.update(report.launches)
-        return CheckedRun(request.output, report, time.monotonic() - began, request.torch_output)
+        if self.frugal:
+            self._candidate.ask(ReleaseMemory())
+        made = TensorFile(torch_output, report.torch_memory) if torch_output else None
+        return CheckedRun(TensorFile(output, report.memory), report, time.monotonic() - began, made)
 
     def _torch_share(self, variant: str, draw: str, run: CheckedRun) -> float:
         assert run.torch_output is not None
@@ -262,12 +288,10 @@ class Values:
         """The usual reason why results are not there yet, on a GPU."""
         if self._device == "cuda":
             with self._gpu():
-                inputs = self._reference.inputs(variant, draw)
-                assert inputs is not None
-                seen = self._candidate.ask(InspectKernels(variant, inputs))
+                seen = self._candidate.ask(InspectKernels(variant, self._reference.inputs(variant, draw)))
             refuse_unjoined_streams(seen.unjoined)
 
-    def _agree(self, first: str, second: str) -> bool:
+    def _agree(self, first: TensorFile, second: TensorFile) -> bool:
         with self._gpu():
             try:
                 return self._reference.ask(CompareRuns(first, second)).agree

@@ -1,7 +1,7 @@
-"""The references of a judge's tasks: started once, shared by checks, and let go when they cost too much.
+"""The references of a judge's tasks: started once, shared by checks, and let go when there are too many.
 
-Small tasks stay warm. A large one is closed when its last check ends, because its tensors fill the GPU that the
-next task needs; and checks of large tasks wait until there is room for them.
+A large one gives its memory back when its last check ends: what took long to make (compiled baselines, the model)
+stays. Checks wait until there is room for them on the GPU.
 """
 
 from __future__ import annotations
@@ -10,18 +10,23 @@ import contextlib
 import hashlib
 import itertools
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tilesmith.errors import MachineError
+from tilesmith.judge.machine.gpu_memory_room import EVERYTHING, GpuMemoryRoom, memory_need
 from tilesmith.judge.sessions import ReferenceSession
+from tilesmith.process.protocol.reference import MeasureFreeMemory
+from tilesmith.process.protocol.tensors import ReleaseMemory
 from tilesmith.tasks.source import TaskSource
 
 _KEPT_WARM = 8
 LARGE_BYTES = 512 * 2**20
-"""Tasks that move more than this are not kept, and see fewer draws at their exact shape."""
-_PEAK_FACTOR = 12
-"""Float64 copies, eager outputs, padded tensors and intermediates, per byte the task moves."""
+"""Tasks that move more than this see fewer draws at their exact shape."""
+_HELD_BYTES = 64 * 2**20
+"""Those that move more than this give their memory back when nobody uses them."""
 
 Open = Callable[[TaskSource, Path], ReferenceSession]
 
@@ -36,11 +41,13 @@ class _Entry:
 class References:
     """Hands out reference sessions; safe to use from several threads."""
 
-    def __init__(self, open_session: Open, folder: Path) -> None:
+    def __init__(self, open_session: Open, folder: Path, room: GpuMemoryRoom | None = None) -> None:
         self._open, self._folder = open_session, folder
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
-        self._room = MemoryRoom()
+        self._room = room or GpuMemoryRoom()
+        self._at_work: Counter[ReferenceSession] = Counter()
+        """How many checks use the memory of each reference."""
         self._numbers = itertools.count()
         """A reopened task gets a folder of its own: the old one may still be on its way out."""
 
@@ -54,11 +61,30 @@ class References:
                     entry.session = self._open(task, self._folder / f"task-{key}-{next(self._numbers)}")
                 if entry.session.broken:
                     entry.session.restart()
-            session = entry.session
-            with self._room.taken(peak_bytes(session), session.environment.memory_bytes or 0):
-                yield session
+            yield entry.session
         finally:
             self._leave(key, entry)
+
+    @contextlib.contextmanager
+    def room_for(self, session: ReferenceSession, alone: bool = False) -> Iterator[bool]:
+        """Waits until a check of this task fits on the GPU. Yields whether it must be frugal: it fits only when
+        everybody gives back at once what he does not use."""
+        if session.environment.memory_bytes is None:
+            yield False
+            return
+        need = memory_need(session.profile)
+        with self._room.reserved(EVERYTHING if alone else need, lambda: _free_bytes(session)) as free:
+            with self._lock:
+                self._at_work[session] += 1
+            try:
+                yield alone or need > free
+            finally:
+                with self._lock:
+                    self._at_work[session] -= 1
+                    is_last = not self._at_work[session]
+                if is_last and (session.profile.bytes_moved or _HELD_BYTES) >= _HELD_BYTES:
+                    with contextlib.suppress(MachineError):  # gone, and its memory with it
+                        session.ask(ReleaseMemory())
 
     def close(self) -> None:
         for entry in self._entries.values():
@@ -78,38 +104,18 @@ class References:
             entry.users -= 1
             idle = [k for k, e in self._entries.items() if e.users == 0]
             leaving = idle[: max(0, len(self._entries) - _KEPT_WARM)]
-            if key in idle and (entry.session is None or entry.session.broken or is_large(entry.session)):
+            if key in idle and (entry.session is None or entry.session.broken):
                 leaving = list({*leaving, key})
             closed = [self._entries.pop(k) for k in leaving]
         for one in closed:
             if one.session is not None:
+                self._at_work.pop(one.session, None)
                 one.session.close()
-
-
-class MemoryRoom:
-    """Lets checks in while their estimated peaks fit the GPU together; one alone always fits."""
-
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
-        self._held = 0
-
-    @contextlib.contextmanager
-    def taken(self, wanted: int, total: int) -> Iterator[None]:
-        share = min(wanted, int(total * 0.9)) if total else 0
-        with self._changed:
-            self._changed.wait_for(lambda: self._held == 0 or self._held + share <= total * 0.9)
-            self._held += share
-        try:
-            yield
-        finally:
-            with self._changed:
-                self._held -= share
-                self._changed.notify_all()
 
 
 def is_large(session: ReferenceSession) -> bool:
     return (session.profile.bytes_moved or 0) > LARGE_BYTES
 
 
-def peak_bytes(session: ReferenceSession) -> int:
-    return _PEAK_FACTOR * (session.profile.bytes_moved or 0) + 2**30
+def _free_bytes(session: ReferenceSession) -> int:
+    return session.ask(MeasureFreeMemory()).bytes

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from tilesmith.process.protocol.codec import Done, Request
 from tilesmith.process.protocol.reference import TorchStep
+from tilesmith.process.protocol.tensors import GpuMemory, SharedMemory, TensorFile
 from tilesmith.records import KernelResources
 from tilesmith.records.numbers import Amount, Count, Share
 
@@ -46,7 +47,7 @@ class CompileAhead(Request[Done]):
     """Compile what one forward launches without launching it."""
 
     variant: str
-    inputs: str
+    inputs: TensorFile
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class FirstCall:
 class ReplayReport:
     """What came of calls with every launch left out."""
 
-    answered: tuple[str, ...]
-    """The fills of fresh memory that gave an answer."""
+    answered: dict[str, GpuMemory | None]
+    """The fills of fresh memory that gave an answer, and where its numbers are if not in its file."""
     stops: bool
     """Some later call launches nothing."""
     changes: str | None
@@ -86,11 +87,15 @@ class ReplayWithoutLaunches(Request[ReplayReport]):
     """Forward with every launch left out; `outputs` maps what fresh memory is filled with to a file."""
 
     variant: str
-    inputs: str
+    inputs: TensorFile
     outputs: dict[str, str]
     calls: int
     """How many more calls are made, to see what they would launch."""
     limit_s: float
+
+
+MOST_CONFIGS = 24
+"""Of an autotuner's configs, so many are tried on a GPU: each costs a compilation and a fraction of a second."""
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,10 @@ class ForwardReport:
     unjoined: tuple[str, ...]
     """Work on side streams that nobody waits for."""
     autotuned: Count
+    """How many configs its autotuner has to choose from."""
+    memory: GpuMemory | None = None
+    """Where the numbers of the outputs are, if not in their file."""
+    torch_memory: GpuMemory | None = None
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,7 @@ class RunForward(Request[ForwardReport]):
     """One forward on the inputs in a file, from the given state, into poisoned memory."""
 
     variant: str
-    inputs: str
+    inputs: TensorFile
     output: str
     pads: str | None = None
     """What lies around the inputs on a GPU."""
@@ -138,14 +147,14 @@ class KernelInspection:
 @dataclass(frozen=True)
 class InspectKernels(Request[KernelInspection]):
     variant: str
-    inputs: str
+    inputs: TensorFile
 
 
 @dataclass(frozen=True)
 class PrepareTiming(Request[Done]):
     variant: str
-    inputs: str
-    second: str | None
+    inputs: TensorFile
+    second: TensorFile | None
 
 
 @dataclass(frozen=True)
@@ -166,7 +175,7 @@ class TimeCalls(Request[TimedCalls]):
 
 
 @dataclass(frozen=True)
-class WriteTimedOutput(Request[Done]):
+class WriteTimedOutput(Request[SharedMemory]):
     """Write what the kept call of the last turn returned."""
 
     output: str
@@ -190,7 +199,7 @@ class RecordFirstCall(Request[FirstCallReport]):
     """What the first of all calls would launch, with fresh memory full of `fill`."""
 
     construction: str
-    inputs: str
+    inputs: TensorFile
     fill: float
 
 
@@ -215,7 +224,7 @@ class RecordLaunches(Request[LaunchRecord]):
     """One forward on real tensors, for host code that looks at values."""
 
     construction: str
-    inputs: str
+    inputs: TensorFile
 
 
 @dataclass(frozen=True)

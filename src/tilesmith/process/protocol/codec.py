@@ -34,8 +34,9 @@ class Done:
 class RequestFailure:
     """Why a request has no answer."""
 
-    kind: Literal["task", "machine", "unsupported", "kernel", "unreadable", "internal"]
-    """Whose fault it is; `unsupported` by this machine, `unreadable` are a candidate's outputs."""
+    kind: Literal["task", "machine", "memory", "unsupported", "kernel", "unreadable", "internal"]
+    """Whose fault it is; `memory` is the GPU's, `unreadable` are a candidate's outputs, and what is `unsupported`
+    can be judged elsewhere."""
     message: str
     verdict: str | None = None
     """Of a kernel's fault."""

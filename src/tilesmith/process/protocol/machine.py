@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tilesmith.process.protocol.candidate import LoadKernel
 from tilesmith.process.protocol.codec import Request
 from tilesmith.process.protocol.reference import Environment
+from tilesmith.process.protocol.tensors import TensorFile
 from tilesmith.process.sandbox.limits import Limits
 
 
@@ -84,7 +85,7 @@ class SanitizeKernel(Request[SanitizerReport]):
     tool: str
     load: LoadKernel
     construction: str
-    inputs: str
+    inputs: TensorFile
     limit_s: float
 
 

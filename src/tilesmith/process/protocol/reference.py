@@ -7,6 +7,7 @@ from typing import Any
 
 from tilesmith.process.protocol.codec import Done, Request
 from tilesmith.process.protocol.comparison import CheatResult, Comparison
+from tilesmith.process.protocol.tensors import SharedMemory, TensorFile
 from tilesmith.records.numbers import Count, Share
 from tilesmith.tasks.gpu_estimate import DriverProperties
 from tilesmith.tasks.roofline import TaskProfile
@@ -112,12 +113,30 @@ class WriteBlueprint(Request[FileWritten]):
 
 
 @dataclass(frozen=True)
-class WriteInputs(Request[FileWritten]):
+class InputsWritten:
+    """Whether the reference can take the inputs of a draw, and whether their numbers stay on the GPU."""
+
+    usable: bool
+    shared: bool
+
+
+@dataclass(frozen=True)
+class WriteInputs(Request[InputsWritten]):
     """Write the inputs of one draw, unless the reference itself cannot take them."""
 
     variant: str
     draw: str
     path: str
+    may_share: bool = True
+    """Numbers that lie on a GPU may stay there, to be asked for by `ShareInputs`."""
+
+
+@dataclass(frozen=True)
+class ShareInputs(Request[SharedMemory]):
+    """Copy the numbers of written inputs into GPU memory for another process."""
+
+    variant: str
+    draw: str
 
 
 @dataclass(frozen=True)
@@ -126,7 +145,7 @@ class CompareOutputs(Request[Comparison]):
 
     variant: str
     draw: str
-    path: str
+    outputs: TensorFile
 
 
 @dataclass(frozen=True)
@@ -134,7 +153,7 @@ class CompareTimedOutputs(Request[Comparison]):
     """Measure the outputs of a timed call, whose inputs were varied by `seed`."""
 
     seed: int
-    path: str
+    outputs: TensorFile
 
 
 @dataclass(frozen=True)
@@ -146,8 +165,8 @@ class Agreement:
 class CompareRuns(Request[Agreement]):
     """Whether two runs of a candidate on the same inputs gave the same, up to rounding."""
 
-    first: str
-    second: str
+    first: TensorFile
+    second: TensorFile
 
 
 @dataclass(frozen=True)
@@ -168,11 +187,11 @@ class TorchShare:
 
 @dataclass(frozen=True)
 class MeasureTorchShare(Request[TorchShare]):
-    """`path`: what torch made without a kernel in a watched call; `steps`: what it computed."""
+    """`made`: what torch made without a kernel in a watched call; `steps`: what it computed."""
 
     variant: str
     draw: str
-    path: str
+    made: TensorFile
     steps: tuple[TorchStep, ...]
 
 
@@ -229,8 +248,13 @@ class MeasureMinimumTraffic(Request[MinimumTraffic]):
 
 
 @dataclass(frozen=True)
-class ReleaseMemory(Request[Done]):
-    """Give memory back to the device, for a candidate that needs it."""
+class FreeMemory:
+    bytes: int
+
+
+@dataclass(frozen=True)
+class MeasureFreeMemory(Request[FreeMemory]):
+    """How much of the GPU's memory nobody uses."""
 
 
 @dataclass(frozen=True)

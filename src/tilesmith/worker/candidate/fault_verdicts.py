@@ -6,6 +6,7 @@ import traceback
 
 import torch
 
+from tilesmith.errors import MachineError
 from tilesmith.process.protocol.codec import RequestFailure
 from tilesmith.records import Verdict
 from tilesmith.worker.compat.triton_names import OutOfResources
@@ -25,7 +26,7 @@ def explain_fault(error: BaseException, path: str) -> RequestFailure:
     if isinstance(error, CheatingDetected):
         return RequestFailure("kernel", str(error)[:_MOST_CHARACTERS], error.verdict)
     for cause in _causes(error):
-        if isinstance(cause, NoRoom):
+        if isinstance(cause, NoRoom | MachineError):
             return RequestFailure("machine", str(cause))
         if isinstance(cause, NotInterpretable | NotOnThisMachine):
             return RequestFailure("unsupported", str(cause))

@@ -28,6 +28,15 @@ class PlacedInputs:
         return self._last
 
 
+def copies_apart(values: list[Any], given: list[Any]) -> list[Any]:
+    """The same values in memory that the candidate is not given."""
+    reachable = {tensor.untyped_storage().data_ptr() for tensor in exchange.tensors_in(given)}
+    return [
+        exchange.map_tensors(value, lambda t: t.clone() if t.untyped_storage().data_ptr() in reachable else t)
+        for value in values
+    ]
+
+
 def changed(given: list[Any], kept: list[Any]) -> list[int]:
     """The positions of inputs that are not what they were."""
     return [i for i, (a, b) in enumerate(zip(given, kept, strict=True)) if not _same(a, b)]

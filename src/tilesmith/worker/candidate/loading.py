@@ -70,5 +70,7 @@ def construct(model_class: Any, construction: dict[str, Any], device: str) -> tu
     transfer = match(state_of(model), parameters, construction["seeded"])
     model = model.to(device)
     model.train(construction["training"])
+    if device == "cuda":  # it is filled in before every call
+        construction["state"] = {name: tensor.to(device) for name, tensor in construction["state"].items()}
     fill(model, transfer, construction["state"])
     return model, transfer

@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.candidate import (
     FirstCall,
     LaunchFingerprint,
@@ -41,14 +42,14 @@ def replay(runner: Runner, built: BuiltModel, inputs: list[Any], request: Replay
 
     if runner.device == "cuda":
         return work()
-    return run_in_fork(ReplayReport, work) or ReplayReport((), False, None, None)
+    return run_in_fork(ReplayReport, work) or ReplayReport({}, False, None, None)
 
 
 def _answers(
     runner: Runner, built: BuiltModel, inputs: list[Any], outputs: dict[str, str]
-) -> tuple[tuple[str, ...], FirstCall | None]:
+) -> tuple[dict[str, Descriptor | None], FirstCall | None]:
     """The fills that gave an answer, and what the first of all calls would have launched."""
-    answered: list[str] = []
+    answered: dict[str, Descriptor | None] = {}
     first_call: FirstCall | None = None
     for fill, path in outputs.items():
         runner.forget_launches()
@@ -56,9 +57,8 @@ def _answers(
         if first_call is None:
             first_call = runner.first_call(complete=returned is not None)
         if returned is not None and not _is_blank(returned):
-            exchange.write_outputs(path, returned)
-            answered.append(fill)
-    return tuple(answered), first_call
+            answered[fill] = exchange.write_outputs(path, returned)
+    return answered, first_call
 
 
 def _is_blank(returned: Any) -> bool:

@@ -48,8 +48,8 @@ class Runner:
         )
 
     @contextmanager
-    def candidate_code(self) -> Iterator[None]:
-        with self.engine.simulated_gpu(), self._watch.over_candidate_code():
+    def candidate_code(self, inspects: bool = True) -> Iterator[None]:
+        with self.engine.simulated_gpu(), self._watch.over_candidate_code(inspects):
             yield
 
     def forward(self, built: BuiltModel, inputs: list[Any], *modes: AbstractContextManager[Any]) -> Any:

@@ -63,7 +63,7 @@ class LaunchEngine(Protocol):
 
     observer: LaunchObserver
     autotuned: int
-    """How many configurations the last autotuned launch had to choose from; 0 where the engine does not choose."""
+    """How many configurations an autotuned launch had to choose from; 0 where none did."""
 
     def begin_call(self, settings: CallSettings) -> None:
         """Forget the launches so far; those to come follow the settings."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.process.protocol.candidate import MOST_CONFIGS
 from tilesmith.records import KernelResources
 from tilesmith.worker.compat.patches import Replacement, replace, replaced
 from tilesmith.worker.compat.torch_names import sleep_on_gpu
@@ -36,6 +37,7 @@ class GpuEngine:
             [
                 Replacement(JITFunction, "run", self._observed_run(JITFunction.run)),
                 Replacement(CompiledKernel, "__getitem__", self._observed_getitem(CompiledKernel.__getitem__)),
+                Replacement(Autotuner, "prune_configs", self._bounded_choice(Autotuner.prune_configs)),
                 Replacement(torch.cuda.CUDAGraph, "replay", self._observed_replay(torch.cuda.CUDAGraph.replay)),
             ]
         )
@@ -57,6 +59,18 @@ class GpuEngine:
             return compiled
 
         return run
+
+    def _bounded_choice(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """Of too many configs, some from everywhere in the list."""
+
+        def prune_configs(tuner: Any, /, *args: Any, **kwargs: Any) -> list[Any]:
+            configs = list(original(tuner, *args, **kwargs))
+            self.autotuned = max(self.autotuned, len(configs))
+            if len(configs) <= MOST_CONFIGS:
+                return configs
+            return [configs[i * len(configs) // MOST_CONFIGS] for i in range(MOST_CONFIGS)]
+
+        return prune_configs
 
     def _observed_getitem(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """`kernel = fn.warmup(...); kernel[grid](...)` launches without JITFunction.run."""

@@ -7,13 +7,18 @@ parent believes only what another process can confirm: values, and times that it
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from tilesmith.errors import MachineError
 from tilesmith.process.channel import Channel
+from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol import candidate as protocol
 from tilesmith.process.protocol.codec import Done
+from tilesmith.process.protocol.tensors import ReleaseMemory, SharedMemory, TensorFile
 from tilesmith.worker.candidate import input_placement
 from tilesmith.worker.candidate.fault_verdicts import explain_fault
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory, scrub_free_memory
@@ -26,7 +31,7 @@ from tilesmith.worker.fake_cuda.streams import unjoined
 from tilesmith.worker.roles.request_loop import answer_requests
 from tilesmith.worker.task.torch_steps import MOST_STEPS, Step
 from tilesmith.worker.tensors import exchange
-from tilesmith.worker.tensors.tensor_file import write_tensors
+from tilesmith.worker.tensors.tensor_file import BadTensorFile, write_tensors
 from tilesmith.worker.timing.timed_candidate import TimedCandidate
 from tilesmith.worker.timing.timing_inputs import TimingInputs
 from tilesmith.worker.truth.model_state import state_of
@@ -78,30 +83,32 @@ class CandidateRole:
 
     def run(self, request: protocol.RunForward) -> protocol.ForwardReport:
         values, on_gpu = self._read(request.inputs), self._runner.device == "cuda"
-        kept = exchange.map_tensors(values, torch.clone)
         guard, guarded = self._inputs.lay_out(values, request.pads if on_gpu else None, request.in_place)
+        kept = input_placement.copies_apart(values, guarded)
         self._runner.forget_launches(request.schedule, request.choice, request.limit_s)
-        steps: list[Step] = []
+        made = _MadeByTorch()
         if request.torch_output is None:
             outputs = self._runner.forward(self._models[request.variant], guarded, guard)
         else:
-            outputs, steps = self._watched_forward(request.variant, guarded, guard, request.torch_output)
+            outputs, made = self._watched_forward(request.variant, guarded, guard, request.torch_output)
         tensors = exchange.tensors_in([outputs])
         self._sizes[request.variant] = frozenset(tensor.numel() for tensor in tensors)
-        exchange.write_outputs(request.output, outputs)
+        memory = exchange.write_outputs(request.output, outputs)
         return protocol.ForwardReport(
             launches=tuple(self._runner.engine.launched()),
-            torch_steps=tuple(steps),
+            torch_steps=tuple(made.steps),
             changed_inputs=tuple(input_placement.changed(guarded, kept)),
             devices=tuple(sorted({str(t.device.type) for t in tensors})),
             damage=guard.damage(),
             unjoined=() if on_gpu else tuple(unjoined()),
             autotuned=self._runner.engine.autotuned,
+            memory=memory,
+            torch_memory=made.memory,
         )
 
     def _watched_forward(
         self, variant: str, inputs: list[Any], guard: GuardedMemory, path: str
-    ) -> tuple[Any, list[Step]]:
+    ) -> tuple[Any, _MadeByTorch]:
         """Keeps what torch made without a kernel, for whoever knows the answer, and lists what it computed."""
         built = self._models[variant]
         weights = [tensor for name, tensor in state_of(built.model).items() if name in built.transfer.sources]
@@ -115,8 +122,8 @@ class CandidateRole:
                 outputs = self._runner.forward(built, inputs, guard, provenance)
         finally:
             guard.observer = None
-        write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
-        return outputs, provenance.steps[:MOST_STEPS]
+        memory = write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
+        return outputs, _MadeByTorch(provenance.steps[:MOST_STEPS], memory)
 
     def inspect(self, request: protocol.InspectKernels) -> protocol.KernelInspection:
         values, built = self._read(request.inputs), self._models[request.variant]
@@ -138,13 +145,29 @@ class CandidateRole:
     def time(self, request: protocol.TimeCalls) -> protocol.TimedCalls:
         return self._timed.time(list(request.seeds), request.kept)
 
-    def write_timed_output(self, request: protocol.WriteTimedOutput) -> Done:
-        self._timed.write_kept(request.output)
-        return Done()
+    def write_timed_output(self, request: protocol.WriteTimedOutput) -> SharedMemory:
+        return SharedMemory(self._timed.write_kept(request.output))
 
     def run_many_calls(self, request: protocol.RunManyCalls) -> Done:
         self._timed.run_many_calls(request.seed, request.calls)
         return Done()
 
-    def _read(self, path: str) -> list[Any]:
-        return exchange.read_inputs(path, self._runner.device)
+    def release_memory(self, request: ReleaseMemory) -> Done:
+        self._inputs = input_placement.PlacedInputs()
+        torch.cuda.empty_cache()
+        return Done()
+
+    def _read(self, inputs: TensorFile) -> list[Any]:
+        try:
+            return exchange.read_inputs(inputs, self._runner.device)
+        except BadTensorFile as error:
+            cure = "set TILESMITH_SHARE_GPU_MEMORY=0 to send them through files"
+            raise MachineError(f"the inputs did not reach the candidate ({error}): {cure}") from None
+
+
+@dataclass(frozen=True)
+class _MadeByTorch:
+    """What torch did in a watched call beside the kernels."""
+
+    steps: Sequence[Step] = ()
+    memory: Descriptor | None = None

@@ -15,6 +15,7 @@ from tilesmith.process.channel import Channel
 from tilesmith.process.protocol import reference as protocol
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison
+from tilesmith.process.protocol.tensors import ReleaseMemory, SharedMemory, TensorFile
 from tilesmith.tasks.graph import graph_to_json
 from tilesmith.tasks.roofline import TaskProfile
 from tilesmith.worker.roles.environment import describe_environment
@@ -62,6 +63,7 @@ class ReferenceRole:
         self._variants: dict[str, Variant] = {}
         self._baselines: Baselines | None = None
         self._exact_steps: list[Step] | None = None
+        self._necessary_bytes: int | None = None
         self._strong_parameters = False
         self._loaded = load_task(request.path, request.text)
         return describe_environment(request.device)
@@ -111,31 +113,35 @@ class ReferenceRole:
         exchange.write_trusted(request.path, plan | {"inputs": inputs})
         return protocol.FileWritten(True)
 
-    def write_inputs(self, request: protocol.WriteInputs) -> protocol.FileWritten:
+    def write_inputs(self, request: protocol.WriteInputs) -> protocol.InputsWritten:
         chosen = self._variant(request.variant)
         if not chosen.is_usable(request.draw):
-            return protocol.FileWritten(False)
-        exchange.write_inputs(request.path, chosen.inputs(request.draw))
-        return protocol.FileWritten(True)
+            return protocol.InputsWritten(usable=False, shared=False)
+        memory = exchange.write_inputs(request.path, chosen.inputs(request.draw), request.may_share)
+        return protocol.InputsWritten(usable=True, shared=memory is not None)
+
+    def share_inputs(self, request: protocol.ShareInputs) -> SharedMemory:
+        """A copy for each who asks: a candidate could write into it."""
+        return SharedMemory(exchange.share_inputs(self._variant(request.variant).inputs(request.draw)))
 
     def compare_outputs(self, request: protocol.CompareOutputs) -> Comparison:
         chosen = self._variant(request.variant)
-        outputs = self._take_outputs(request.path)
-        compared = compare_with_answer(chosen, chosen.answer(request.draw), outputs)
-        return replace(compared, copied_from=find_copied_draw(chosen, request.draw, outputs))
+        outputs, answer = self._take_outputs(request.outputs), chosen.answer(request.draw)
+        compared = compare_with_answer(chosen, answer, outputs)
+        return replace(compared, copied_from=find_copied_draw(chosen, request.draw, answer, outputs))
 
     def compare_timed_outputs(self, request: protocol.CompareTimedOutputs) -> Comparison:
         chosen = self._variant("exact")
         inputs = TimingInputs(chosen.inputs("own"), chosen.second_inputs())
         inputs.vary(request.seed)
-        return compare_with_answer(chosen, chosen.answer_on(inputs.current), self._take_outputs(request.path))
+        return compare_with_answer(chosen, chosen.answer_on(inputs.current), self._take_outputs(request.outputs))
 
     def compare_runs(self, request: protocol.CompareRuns) -> protocol.Agreement:
-        runs = [exchange.read_outputs(path, self._task.device) for path in (request.first, request.second)]
+        runs = [exchange.read_outputs(one, self._task.device) for one in (request.first, request.second)]
         return protocol.Agreement(same_to_rounding(*runs))
 
     def measure_torch_share(self, request: protocol.MeasureTorchShare) -> protocol.TorchShare:
-        held = self._take_outputs(request.path)
+        held = self._take_outputs(request.made)
         positions = held.layout if isinstance(held.layout, list) else []
         if len(positions) != len(held.tensors) or not all(type(one) is int for one in positions):
             raise BadTensorFile("the positions do not fit the tensors")
@@ -163,9 +169,15 @@ class ReferenceRole:
         return protocol.CheatResults(try_cheats(self._variant(request.variant), request.draw, request.names))
 
     def measure_minimum_traffic(self, request: protocol.MeasureMinimumTraffic) -> protocol.MinimumTraffic:
-        return protocol.MinimumTraffic(necessary_bytes(self._variant("exact")))
+        if self._necessary_bytes is None:
+            self._necessary_bytes = necessary_bytes(self._variant("exact"))
+        return protocol.MinimumTraffic(self._necessary_bytes)
 
-    def release_memory(self, request: protocol.ReleaseMemory) -> Done:
+    def measure_free_memory(self, request: protocol.MeasureFreeMemory) -> protocol.FreeMemory:
+        torch.cuda.empty_cache()
+        return protocol.FreeMemory(torch.cuda.mem_get_info()[0])
+
+    def release_memory(self, request: ReleaseMemory) -> Done:
         for variant in self._variants.values():
             variant.release()
         self._baselines = None
@@ -196,10 +208,10 @@ class ReferenceRole:
             self._variants[name] = Variant(loaded, task.device, task.precision, task.seed, self._strong_parameters)
         return self._variants[name]
 
-    def _take_outputs(self, path: str) -> exchange.FlatOutputs:
+    def _take_outputs(self, source: TensorFile) -> exchange.FlatOutputs:
         """What a candidate wrote; nobody needs the file after this."""
-        outputs = exchange.read_outputs(path, self._task.device)
-        os.unlink(path)
+        outputs = exchange.read_outputs(source, self._task.device)
+        os.unlink(source.path)
         return outputs
 
 

@@ -50,5 +50,5 @@ def explain_own_failure(error: BaseException) -> RequestFailure:
         return RequestFailure("machine", str(error))
     if isinstance(error, torch.OutOfMemoryError):
         first = str(error).splitlines()[0][:120]
-        return RequestFailure("machine", f"the GPU ran out of memory in the reference: {first}")
+        return RequestFailure("memory", f"the GPU ran out of memory in the reference: {first}")
     return RequestFailure("internal", "".join(traceback.format_exception(error)[-12:]))

@@ -1,4 +1,4 @@
-"""Tensors between processes travel as files.
+"""Tensors between processes travel as files, or on the GPU beside a file.
 
 What a candidate writes is raw bytes under a JSON header, never code. What our own reference child writes for the
 candidate may hold any constructor argument, so that direction may be pickled.
@@ -13,26 +13,28 @@ from typing import Any
 
 import torch
 
-from tilesmith.worker.tensors.tensor_file import read_tensors, write_tensors
+from tilesmith.process.descriptor import Descriptor
+from tilesmith.process.protocol.tensors import TensorFile
+from tilesmith.worker.tensors.tensor_file import read_tensors, share_tensors, write_tensors
 
 
 class NotReturnable(Exception):
     """A forward returned something that is neither tensors nor plain values."""
 
 
-def write_outputs(path: str, outputs: Any) -> None:
+def write_outputs(path: str, outputs: Any) -> Descriptor | None:
     """Nested outputs of a forward: the form of the nest as JSON, the tensors beside it."""
     tensors: list[torch.Tensor] = []
     layout = _layout(outputs, tensors)
-    write_tensors(path, tensors, layout)
+    return write_tensors(path, tensors, layout)
 
 
-def read_outputs(path: str, device: str) -> FlatOutputs:
-    tensors, layout = read_tensors(path, device)
+def read_outputs(source: TensorFile, device: str) -> FlatOutputs:
+    tensors, layout = read_tensors(source, device)
     return FlatOutputs(layout, tensors)
 
 
-def write_inputs(path: str, inputs: list[Any]) -> None:
+def write_inputs(path: str, inputs: list[Any], may_share: bool = True) -> Descriptor | None:
     """Arguments of a forward: the tensors raw, whatever else there is pickled beside them."""
     tensors: list[torch.Tensor] = []
 
@@ -41,12 +43,17 @@ def write_inputs(path: str, inputs: list[Any]) -> None:
         return _TensorPosition(len(tensors) - 1, tensor.stride())
 
     write_trusted(f"{path}.nest", [map_tensors(value, slot) for value in inputs])
-    write_tensors(path, tensors)
+    return write_tensors(path, tensors, may_share=may_share)
 
 
-def read_inputs(path: str, device: str) -> list[Any]:
-    tensors, _ = read_tensors(path, device)
-    return [_filled(value, tensors) for value in read_trusted(f"{path}.nest")]
+def share_inputs(inputs: list[Any]) -> Descriptor | None:
+    """The numbers of inputs that were written before, on the GPU."""
+    return share_tensors(tensors_in(inputs))
+
+
+def read_inputs(source: TensorFile, device: str) -> list[Any]:
+    tensors, _ = read_tensors(source, device)
+    return [_filled(value, tensors) for value in read_trusted(f"{source.path}.nest")]
 
 
 @dataclass(frozen=True)
@@ -128,4 +135,4 @@ def write_trusted(path: str, value: Any) -> None:
 
 
 def read_trusted(path: str) -> Any:
-    return torch.load(path, weights_only=False, map_location="cpu")
+    return torch.load(path, weights_only=False, map_location="cpu", mmap=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.candidate import TimedCalls
 from tilesmith.worker.candidate.runner import BuiltModel, Runner, refuse_lazy
 from tilesmith.worker.tensors import exchange
@@ -27,15 +28,18 @@ class TimedCandidate:
 
     def time(self, seeds: list[int], kept: int) -> TimedCalls:
         self._runner.forget_launches()
-        with self._runner.candidate_code(), torch.no_grad():
+        with (
+            self._runner.candidate_code(inspects=False),
+            torch.no_grad(),
+        ):  # the many calls at the end are inspected
             turn = self._stopwatch.time(self._call, seeds, kept)
         self._kept = turn.kept
         launches = len(self._runner.engine.launched())
         return TimedCalls(tuple(turn.samples), tuple(turn.digests), tuple(turn.late_ms), launches)
 
-    def write_kept(self, output: str) -> None:
+    def write_kept(self, output: str) -> Descriptor | None:
         """What one of the last timed calls returned; nobody knew then that it would be asked for."""
-        exchange.write_outputs(output, self._kept)
+        return exchange.write_outputs(output, self._kept)
 
     def run_many_calls(self, seed: int, calls: int) -> None:
         with self._runner.candidate_code(), torch.no_grad():

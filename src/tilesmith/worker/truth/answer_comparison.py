@@ -7,6 +7,8 @@ from tilesmith.worker.tensors.exchange import FlatOutputs
 from tilesmith.worker.truth.error_statistics import layout_problem, measure, without_truth
 from tilesmith.worker.truth.variant import Answer, Variant
 
+_ON_CPU = "the truth was computed in float64 on the CPU: it does not fit, or does not run, on the GPU"
+
 
 def compare_with_answer(variant: Variant, answer: Answer, outputs: FlatOutputs) -> Comparison:
     """Plain numbers for the judge, or the reason why the outputs are not even of the right form."""
@@ -19,4 +21,5 @@ def compare_with_answer(variant: Variant, answer: Answer, outputs: FlatOutputs) 
     ]
     if not answer.is_exact:
         return Comparison(tuple(map(without_truth, statistics)), truth_note=answer.truth_is)
-    return Comparison(tuple(variant.steadied(one, i) for i, one in enumerate(statistics)))
+    note = _ON_CPU if variant.device == "cuda" and answer.truth_is == "float64 on cpu" else None
+    return Comparison(tuple(variant.steadied(one, i) for i, one in enumerate(statistics)), truth_note=note)

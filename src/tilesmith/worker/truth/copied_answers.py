@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from tilesmith.worker.tensors.exchange import FlatOutputs
+from tilesmith.worker.truth.error_statistics import relative_distance
 from tilesmith.worker.truth.variant import Answer, Variant
 
 _FAR = 0.05
@@ -14,9 +15,9 @@ _FEWEST_ELEMENTS = 16
 """A few numbers may be near those of another draw by chance."""
 
 
-def find_copied_draw(variant: Variant, draw: str, outputs: FlatOutputs) -> str | None:
+def find_copied_draw(variant: Variant, draw: str, own: Answer, outputs: FlatOutputs) -> str | None:
     """The other draw whose answer this is, for outputs that are far from the answer of their own."""
-    if sum(t.numel() for t in outputs.tensors) < _FEWEST_ELEMENTS or distance(outputs, variant.answer(draw)) < _FAR:
+    if sum(t.numel() for t in outputs.tensors) < _FEWEST_ELEMENTS or distance(outputs, own) < _FAR:
         return None
     for other, answer in variant.known_answers().items():
         if other != draw and any(bool(t.any()) for t in answer.truth.tensors) and distance(outputs, answer) < NEAR:
@@ -34,6 +35,5 @@ def distance(outputs: FlatOutputs, answer: Answer) -> float:
 def _apart(output: torch.Tensor, truth: torch.Tensor) -> float:
     if output.shape != truth.shape or truth.is_complex():
         return float("inf")
-    wide = truth.double()
-    apart = float((output.double() - wide).norm()) / max(float(wide.norm()), 1e-300)
+    apart = relative_distance(output, truth)
     return apart if apart == apart else float("inf")

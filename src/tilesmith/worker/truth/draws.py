@@ -79,14 +79,16 @@ def _moved_by(x: torch.Tensor, deviations: int) -> torch.Tensor:
 def _wild(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Heavy tails and both signs."""
     noise = torch.randn(x.shape, generator=generator, device=x.device).clamp(-3, 3)
-    sign = torch.randint(0, 2, x.shape, generator=generator, device=x.device) * 2 - 1
-    return x * (noise.exp() * sign).to(x)
+    return x * (noise.exp_() * _signs(x, generator)).to(x)
 
 
 def _sparse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     keep = torch.rand(x.shape, generator=generator, device=x.device) < 0.6
-    sign = torch.randint(0, 2, x.shape, generator=generator, device=x.device) * 2 - 1
-    return x * (keep * sign).to(x)
+    return x * (keep * _signs(x, generator)).to(x)
+
+
+def _signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    return torch.randint(0, 2, x.shape, generator=generator, device=x.device, dtype=torch.int8) * 2 - 1
 
 
 def _large(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:

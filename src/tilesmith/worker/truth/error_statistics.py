@@ -71,11 +71,14 @@ def _close(a: torch.Tensor, b: torch.Tensor) -> bool:
         a, b = (torch.view_as_real(t.resolve_conj()) for t in (a, b))
     if not a.is_floating_point():
         return torch.equal(a, b)
-    if not bool(((a.isfinite() & b.isfinite()) | _same_nonfinite(a, b)).all()):
-        return False
-    wide_a, wide_b = a.double().nan_to_num(0, 0, 0), b.double().nan_to_num(0, 0, 0)
-    scale = max(float(wide_a.abs().max()), float(wide_b.abs().max())) if a.numel() else 0.0
-    return not a.numel() or float((wide_a - wide_b).abs().max()) <= 64 * torch.finfo(a.dtype).eps * scale
+    scale = apart = 0.0
+    for _, x, y in _chunks(a, b):
+        if not bool(((x.isfinite() & y.isfinite()) | _same_nonfinite(x, y)).all()):
+            return False
+        x, y = x.nan_to_num(0, 0, 0), y.nan_to_num(0, 0, 0)
+        scale = max(scale, float(x.abs().max()), float(y.abs().max()))
+        apart = max(apart, float((x - y).abs().max()))
+    return apart <= 64 * torch.finfo(a.dtype).eps * scale
 
 
 def _measure_exact(candidate: torch.Tensor, eager: torch.Tensor, picks: ArgReduction | None) -> ExactStatistics:
@@ -158,11 +161,20 @@ class _Tally:
         return (self.misplaced_at or by_size)[:_WORST]
 
 
-def _chunks(*tensors: torch.Tensor) -> Iterator[tuple[int, torch.Tensor, torch.Tensor, torch.Tensor]]:
+def _chunks(*tensors: torch.Tensor) -> Iterator[tuple[Any, ...]]:
+    """Where a stretch of all of them begins, and the stretch of each in float64."""
     flat = [tensor.reshape(-1) for tensor in tensors]
     for start in range(0, flat[0].numel(), _CHUNK):
-        c, t, e = (part[start : start + _CHUNK].double() for part in flat)
-        yield start, c, t, e
+        yield (start, *(part[start : start + _CHUNK].double() for part in flat))
+
+
+def relative_distance(output: torch.Tensor, truth: torch.Tensor) -> float:
+    """Of two tensors of one shape, as a share of the truth's norm; NaN where either has one."""
+    apart = size = 0.0
+    for _, x, y in _chunks(output, truth):
+        apart += float((x - y).square().sum())
+        size += float(y.square().sum())
+    return math.sqrt(apart) / max(math.sqrt(size), 1e-300)
 
 
 def _same_nonfinite(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:

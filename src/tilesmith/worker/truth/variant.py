@@ -27,6 +27,8 @@ from tilesmith.worker.truth.widening import FloatWidening, widen_attributes, wid
 _TYPICAL_SEEDS = 8
 _FEW_ELEMENTS = 64
 _CACHED_ANSWER_BYTES = 256 * 2**20
+_CACHED_INPUTS_SHARE = 32
+"""Of a GPU's memory, one part in so many holds inputs that were drawn before."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,8 @@ class Variant:
         self.state = perturbed(self.seeded, parameters, seed + 1, strong_parameters)
         self.model = model.to(device)
         self._answers: dict[str, Answer] = {}
+        self._drawn_inputs: dict[tuple[str, int], list[Any]] = {}
+        self._usable: dict[str, bool] = {}
         self._steps: list[Step] | None = None
         self._typical: list[TypicalError] | None = None
         self.training = self._settle_mode()
@@ -82,7 +86,19 @@ class Variant:
         }
 
     def inputs(self, draw: str, seed: int | None = None) -> list[Any]:
-        seed = self.seed if seed is None else seed
+        """Nobody may change them: they are kept where there is room."""
+        key = (draw, self.seed if seed is None else seed)
+        if key in self._drawn_inputs:
+            return self._drawn_inputs[key]
+        made = self._inputs_of(*key)
+        if self.device == "cuda":
+            held = [made, *self._drawn_inputs.values()]
+            room = torch.cuda.get_device_properties(0).total_memory // _CACHED_INPUTS_SHARE
+            if sum(t.numel() * t.element_size() for t in tensors_in(held)) <= room:
+                self._drawn_inputs[key] = made
+        return made
+
+    def _inputs_of(self, draw: str, seed: int) -> list[Any]:
         try:
             made = self._drawn(draw, seed, self.device)
         except Exception:
@@ -135,6 +151,11 @@ class Variant:
 
     def is_usable(self, draw: str) -> bool:
         """The reference runs on this draw and invents no NaN or infinity that its own inputs do not give."""
+        if draw not in self._usable:
+            self._usable[draw] = self._gives_numbers(draw)
+        return self._usable[draw]
+
+    def _gives_numbers(self, draw: str) -> bool:
         try:
             outputs = flatten(self.run_eager(self.inputs(draw))).tensors
         except torch.OutOfMemoryError:
@@ -147,13 +168,17 @@ class Variant:
 
     def release(self) -> None:
         self._answers.clear()
+        self._drawn_inputs.clear()
 
     def _truth(self, inputs: list[Any], eager: FlatOutputs, log: ArgReductionLog) -> tuple[FlatOutputs, str]:
         for device, widen in ((self.device, True), (self.device, False), ("cpu", True)):
             try:
                 return self._in_float64(inputs, device, widen, log), f"float64 on {device}"
-            except Exception:  # another way may do
+            except Exception as error:  # another way may do
                 log.seen.clear()
+                if isinstance(error, torch.OutOfMemoryError):
+                    self.release()
+                    torch.cuda.empty_cache()
         return eager, "compared with PyTorch's own result, because the model does not run in float64"
 
     def _in_float64(self, inputs: list[Any], device: str, widen: bool, log: ArgReductionLog) -> FlatOutputs:
@@ -189,6 +214,8 @@ class Variant:
         try:
             inputs = self.inputs("own")
             runs = [flatten(self.run_eager(inputs, seed)) for seed in (self.seed, self.seed + 1)]
+        except torch.OutOfMemoryError:
+            raise
         except Exception:
             return False  # whoever asks for inputs or answers next will say what is wrong
         return not same_to_rounding(*runs)

@@ -39,13 +39,26 @@ class Watch:
         self._snapshot = name_snapshot.snapshot_of_process()
         self._threads = set(sys._current_frames())
         self._handlers = _handlers()
+        self._uninspected: tuple[Changes, dict[str, Any]] | None = None
+        """What was meant to differ, and how the switches stood, before code ran that was not inspected."""
         for folder in (paths.kernel_folder, paths.own_folder):
             claim_for_candidate(folder)
         audit_hook.install_hook(paths, report)
 
     @contextmanager
-    def over_candidate_code(self) -> Iterator[None]:
-        """Raises CheatingDetected when the code has changed what is not its own; its own errors pass through."""
+    def over_candidate_code(self, inspects: bool = True) -> Iterator[None]:
+        """Raises CheatingDetected when the code has changed what is not its own; its own errors pass through.
+
+        Looking for changes takes tens of milliseconds: without `inspects`, it is left to the next time.
+        """
+        if not inspects:
+            self._uninspected = self._uninspected or (self._snapshot.intended_changes(), switches())
+            with blocked_functions.blocked(self._report), _out_of_sight():
+                yield
+            return
+        if self._uninspected is not None:
+            self._inspect(*self._uninspected)
+            self._uninspected = None
         before = switches()
         with blocked_functions.blocked(self._report) as replacements:
             intended = self._snapshot.intended_changes() | replacements

@@ -1,0 +1,140 @@
+"""Room in the GPU's memory: checks enter while their needs fit together, across threads and processes.
+
+Who holds how much is a list in a locked file. Who comes first enters first, so that a large task is not kept out by
+an endless row of small ones; what fits nowhere beside others runs alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from tilesmith.tasks.roofline import TaskProfile
+
+EVERYTHING = 1 << 62
+"""More than any GPU has: for a check that must be alone."""
+_USABLE = 0.95
+_POLL_S = 0.02
+_CONTEXTS = 2 * 2**30
+"""What CUDA itself takes in the processes of one check."""
+
+
+def memory_need(profile: TaskProfile) -> int:
+    """The bytes that one check holds at its worst, in the reference and in the candidate together.
+
+    The reference holds its inputs, the two draws that timing mixes and their mixture, everything once more in
+    float64, and an intermediate; the candidate its inputs twice, its outputs, their copy and what it hands over.
+    """
+    if profile.bytes_moved is None:
+        return EVERYTHING
+    inputs, weights, outputs = profile.input_bytes or 0, profile.parameter_bytes or 0, profile.output_bytes or 0
+    reference = 6 * inputs + 3 * weights + 4 * outputs + 2 * max(inputs, outputs)
+    candidate = 3 * inputs + 2 * weights + 3 * outputs
+    return reference + candidate + _CONTEXTS
+
+
+@dataclass(frozen=True)
+class _Reservation:
+    pid: int
+    token: str
+    size: int
+    admitted: bool = False
+
+
+@dataclass(frozen=True)
+class _Ledger:
+    free: int = 0
+    """How much there was when the first of those who are in now entered."""
+    entries: tuple[_Reservation, ...] = field(default=())
+
+    def admitting(self, token: str, measure_free: Callable[[], int]) -> _Ledger | None:
+        """With that entry let in; None where it must wait."""
+        waiting = [entry for entry in self.entries if not entry.admitted]
+        inside = [entry for entry in self.entries if entry.admitted]
+        if waiting[0].token != token:
+            return None
+        if inside and sum(entry.size for entry in inside) + waiting[0].size > _USABLE * self.free:
+            return None
+        entries = tuple(replace(one, admitted=True) if one.token == token else one for one in self.entries)
+        return _Ledger(self.free if inside else measure_free(), entries)
+
+
+class GpuMemoryRoom:
+    """The memory of one GPU, shared by all judges of one user on this machine."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._path = (folder or Path(tempfile.gettempdir())) / f"tilesmith-{os.getuid()}-gpu.memory"
+
+    @contextlib.contextmanager
+    def reserved(self, size: int, measure_free: Callable[[], int]) -> Iterator[int]:
+        """Waits until `size` bytes fit beside the others. Yields how much is free for all of them together."""
+        token = secrets.token_hex(8)
+        with self._ledger() as ledger:
+            ledger.append(_Reservation(os.getpid(), token, size))
+        try:
+            yield self._wait(token, measure_free)
+        finally:
+            with self._ledger() as ledger:
+                ledger.remove(token)
+
+    def _wait(self, token: str, measure_free: Callable[[], int]) -> int:
+        while True:
+            with self._ledger() as ledger:
+                admitted = ledger.content.admitting(token, measure_free)
+                if admitted is not None:
+                    ledger.content = admitted
+                    return int(_USABLE * admitted.free)
+            time.sleep(_POLL_S)
+
+    @contextlib.contextmanager
+    def _ledger(self) -> Iterator[_OpenLedger]:
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            opened = _OpenLedger(os.pread(descriptor, 1 << 20, 0))
+            yield opened
+            text = opened.text()
+            os.pwrite(descriptor, text, 0)
+            os.ftruncate(descriptor, len(text))
+        finally:
+            os.close(descriptor)
+
+
+class _OpenLedger:
+    """The list while its file is locked; whoever died is struck off."""
+
+    def __init__(self, text: bytes) -> None:
+        self.content = _Ledger()
+        with contextlib.suppress(ValueError, TypeError, KeyError):  # a torn file: whoever is in, stays in
+            data = json.loads(text or b"{}")
+            entries = tuple(_Reservation(*one) for one in data.get("entries", ()))
+            self.content = _Ledger(data.get("free", 0), tuple(one for one in entries if _is_alive(one.pid)))
+
+    def append(self, entry: _Reservation) -> None:
+        self.content = replace(self.content, entries=(*self.content.entries, entry))
+
+    def remove(self, token: str) -> None:
+        kept = tuple(entry for entry in self.content.entries if entry.token != token)
+        self.content = replace(self.content, entries=kept)
+
+    def text(self) -> bytes:
+        entries = [[one.pid, one.token, one.size, one.admitted] for one in self.content.entries]
+        return json.dumps({"free": self.content.free, "entries": entries}).encode()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,29 @@
+"""Tensors on their way between processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilesmith.process.descriptor import Descriptor
+from tilesmith.process.protocol.codec import Done, Request
+
+GpuMemory = Descriptor
+"""Memory of a GPU that another process may map."""
+
+
+@dataclass(frozen=True)
+class TensorFile:
+    """Shapes and numbers in a file; the numbers may lie in GPU memory instead, which travels beside the message."""
+
+    path: str
+    memory: GpuMemory | None = None
+
+
+@dataclass(frozen=True)
+class SharedMemory:
+    memory: GpuMemory | None
+
+
+@dataclass(frozen=True)
+class ReleaseMemory(Request[Done]):
+    """Give memory back to the GPU, for others who need it."""
