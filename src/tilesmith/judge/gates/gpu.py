@@ -38,23 +38,27 @@ def compile_ahead(exam: Examination) -> CheckFindings:
     ahead = CandidateSession(exam.spawn("native", "candidate"), exam.config.timeout_s)
     replayed = AnswerWithoutLaunches()
     try:
-        ahead.ask(exam.load)
-        ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
-        ahead.ask(CompileAhead("exact", exam.reference.inputs("exact", "own")))
+        with exam.lock.shared():
+            ahead.ask(exam.load)
+            ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
+            inputs = exam.reference.inputs("exact", "own")
+        ahead.ask(CompileAhead("exact", inputs))
         draws = exam.with_extra(FEW_DRAWS)
         replayed = answer_without_launches(ahead, exam.reference, "exact", draws, exam.lock.shared)
     except (GateFailed, MachineError) as error:
         if isinstance(error, GateFailed) and error.is_conclusive:
             replayed = AnswerWithoutLaunches(error)
     finally:
-        ahead.end()
+        with exam.lock.shared():  # the end of a process disturbs whoever is being timed
+            ahead.end()
         folders.copy_plain_files(ahead.folder / "triton", exam.candidate.folder / "triton")
         ahead.close()
     return replace(exam.findings, replayed=replayed)
 
 
 def load_kernel(exam: Examination) -> CheckFindings:
-    exam.candidate.ask(exam.load)
+    with exam.lock.shared():
+        exam.candidate.ask(exam.load)
     exam.values.construct("exact")
     return exam.findings
 
@@ -101,6 +105,8 @@ def time_kernel(exam: Examination) -> CheckFindings:
             f"not timed: the GPU has too little memory for the kernel beside PyTorch: {error}"
         )
     with exam.lock.shared():
+        if is_large(exam.reference):
+            exam.candidate.ask(ReleaseMemory())
         if exam.values.frugal:
             exam.reference.ask(ReleaseMemory())
         rounds.check_timed_outputs()

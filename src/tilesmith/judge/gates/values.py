@@ -120,7 +120,9 @@ class Values:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
                 break
             try:
-                if not self._reference.accepts(variant, draw):
+                with self._gpu():
+                    accepted = self._reference.accepts(variant, draw)
+                if not accepted:
                     continue
             except OutOfGpuMemory as error:
                 if not self.frugal or draw == "own":

@@ -31,6 +31,7 @@ from tilesmith.worker.fake_cuda.streams import unjoined
 from tilesmith.worker.roles.request_loop import answer_requests
 from tilesmith.worker.task.torch_steps import MOST_STEPS, Step
 from tilesmith.worker.tensors import exchange
+from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile, write_tensors
 from tilesmith.worker.timing.timed_candidate import TimedCandidate
 from tilesmith.worker.timing.timing_inputs import TimingInputs
@@ -53,6 +54,7 @@ class CandidateRole:
         self._channel = channel
         self._models: dict[str, BuiltModel] = {}
         self._inputs = input_placement.PlacedInputs()
+        self._timed: TimedCandidate | None = None
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
 
@@ -137,27 +139,35 @@ class CandidateRole:
         return protocol.KernelInspection(tuple(resources), seen.share, tuple(seen.unjoined))
 
     def prepare_timing(self, request: protocol.PrepareTiming) -> Done:
+        self._inputs = input_placement.PlacedInputs()
+        give_back_unused()
         second = self._read(request.second) if request.second else None
         values = TimingInputs(self._read(request.inputs), second)
         self._timed = TimedCandidate(self._runner, self._models[request.variant], values)
         return Done()
 
     def time(self, request: protocol.TimeCalls) -> protocol.TimedCalls:
-        return self._timed.time(list(request.seeds), request.kept)
+        return self._timed_candidate().time(list(request.seeds), request.kept)
 
     def write_timed_output(self, request: protocol.WriteTimedOutput) -> SharedMemory:
-        return SharedMemory(self._timed.write_kept(request.output))
+        return SharedMemory(self._timed_candidate().write_kept(request.output))
 
     def run_many_calls(self, request: protocol.RunManyCalls) -> Done:
-        self._timed.run_many_calls(request.seed, request.calls)
+        self._timed_candidate().run_many_calls(request.seed, request.calls)
         return Done()
+
+    def _timed_candidate(self) -> TimedCandidate:
+        assert self._timed is not None, "timing is prepared first"
+        return self._timed
 
     def release_memory(self, request: ReleaseMemory) -> Done:
         self._inputs = input_placement.PlacedInputs()
+        self._timed = None
         torch.cuda.empty_cache()
         return Done()
 
     def _read(self, inputs: TensorFile) -> list[Any]:
+        give_back_unused()
         try:
             return exchange.read_inputs(inputs, self._runner.device)
         except BadTensorFile as error:

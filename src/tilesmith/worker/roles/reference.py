@@ -33,9 +33,9 @@ from tilesmith.worker.task import (
 )
 from tilesmith.worker.task.torch_steps import Step, covers
 from tilesmith.worker.tensors import exchange
+from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
 from tilesmith.worker.timing.baselines import Baselines
-from tilesmith.worker.timing.timing_inputs import TimingInputs
 from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.copied_answers import find_copied_draw
 from tilesmith.worker.truth.error_statistics import same_to_rounding
@@ -114,6 +114,7 @@ class ReferenceRole:
         return protocol.FileWritten(True)
 
     def write_inputs(self, request: protocol.WriteInputs) -> protocol.InputsWritten:
+        give_back_unused()
         chosen = self._variant(request.variant)
         if not chosen.is_usable(request.draw):
             return protocol.InputsWritten(usable=False, shared=False)
@@ -122,6 +123,7 @@ class ReferenceRole:
 
     def share_inputs(self, request: protocol.ShareInputs) -> SharedMemory:
         """A copy for each who asks: a candidate could write into it."""
+        give_back_unused()
         return SharedMemory(exchange.share_inputs(self._variant(request.variant).inputs(request.draw)))
 
     def compare_outputs(self, request: protocol.CompareOutputs) -> Comparison:
@@ -132,9 +134,8 @@ class ReferenceRole:
 
     def compare_timed_outputs(self, request: protocol.CompareTimedOutputs) -> Comparison:
         chosen = self._variant("exact")
-        inputs = TimingInputs(chosen.inputs("own"), chosen.second_inputs())
-        inputs.vary(request.seed)
-        return compare_with_answer(chosen, chosen.answer_on(inputs.current), self._take_outputs(request.outputs))
+        answer = chosen.answer_on(self._timed().inputs_under(request.seed))
+        return compare_with_answer(chosen, answer, self._take_outputs(request.outputs))
 
     def compare_runs(self, request: protocol.CompareRuns) -> protocol.Agreement:
         runs = [exchange.read_outputs(one, self._task.device) for one in (request.first, request.second)]
@@ -198,6 +199,7 @@ class ReferenceRole:
 
     def _timed(self) -> Baselines:
         if self._baselines is None:
+            give_back_unused()
             self._baselines = Baselines(self._variant("exact"))
         return self._baselines
 
@@ -210,6 +212,7 @@ class ReferenceRole:
 
     def _take_outputs(self, source: TensorFile) -> exchange.FlatOutputs:
         """What a candidate wrote; nobody needs the file after this."""
+        give_back_unused()
         outputs = exchange.read_outputs(source, self._task.device)
         os.unlink(source.path)
         return outputs

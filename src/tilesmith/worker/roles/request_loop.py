@@ -30,6 +30,7 @@ def answer_requests(channel: Channel, role: object, explain: Explain) -> None:
         except BaseException as error:
             reply = {"failure": encode(explain(error))}
         channel.answer(reply)
+        del message, reply  # GPU memory that came or goes with them is held for as long as they are
 
 
 def _handlers(role: object) -> Iterator[tuple[str, tuple[type[Request[Any]], Callable[[Any], Any]]]]:

@@ -20,6 +20,8 @@ from tilesmith.process.descriptor import Descriptor
 
 _PINNED, _ON_DEVICE, _FILE_DESCRIPTOR, _READ_AND_WRITE = 1, 1, 1, 3
 _OUT_OF_MEMORY = 2
+_RESERVE_SHARE = 32
+"""One part in so many of the GPU's memory may lie in torch's reserve."""
 
 
 class CannotShare(Exception):
@@ -183,3 +185,11 @@ def _driver() -> _Driver | None:
         return _Driver(ctypes.CDLL("libcuda.so.1"), torch.cuda.current_device())
     except (OSError, AttributeError, CannotShare):
         return None
+
+
+def give_back_unused() -> None:
+    """Where torch holds much memory in reserve, others may need it: several processes share one GPU."""
+    if torch.cuda.is_initialized():
+        reserve = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
+        if reserve > torch.cuda.get_device_properties(0).total_memory // _RESERVE_SHARE:
+            torch.cuda.empty_cache()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.timing.stopwatch import Stopwatch, TimedTurn
 from tilesmith.worker.timing.timing_inputs import TimingInputs
 from tilesmith.worker.truth.variant import Variant
@@ -33,12 +34,17 @@ class Baselines:
         except Exception as error:
             first = (str(error).strip().splitlines() or [""])[0][:200]
             self._refused[kind] = f"{type(error).__name__}: {first}"
+        give_back_unused()
         return self._refused.get(kind)
 
     def time(self, kind: str, seeds: list[int]) -> TimedTurn:
         self.build(kind)  # again, if the memory was given back since
         with torch.no_grad():
-            return self._stopwatch.time(self._calls[kind], seeds)
+            return self._stopwatch.time(self._calls[kind], seeds, digests=kind == "eager")
+
+    def inputs_under(self, seed: int) -> list[Any]:
+        """The inputs of a timed call, until the next one."""
+        return self._stopwatch.inputs_under(seed)
 
     def idle(self, seed: int, calls: int) -> None:
         """All that surrounds that many calls, without them."""
