@@ -35,9 +35,9 @@ _TIGHT = 0.03
 _CLEAR, _CLEAR_S = 0.08, 0.5
 """After that time wider ones will do, if they say who is faster: others wait for the GPU."""
 _TURN_S = 0.03
-_MOST_CALLS = 12
+_MOST_CALLS = 6
 _COMPILE_S = 240.0
-_OUTSIDE_MS = 60.0
+_OUTSIDE_MS = 40.0
 _OUTSIDE_CALLS = (8, 400)
 _OUTSIDE_FACTOR = 1.5
 _OUTSIDE_SLACK_MS = 0.1

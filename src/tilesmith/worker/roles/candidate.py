@@ -7,6 +7,7 @@ parent believes only what another process can confirm: values, and times that it
 from __future__ import annotations
 
 import contextlib
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -163,6 +164,7 @@ class CandidateRole:
     def release_memory(self, request: ReleaseMemory) -> Done:
         self._inputs = input_placement.PlacedInputs()
         self._timed = None
+        gc.collect()
         torch.cuda.empty_cache()
         return Done()
 

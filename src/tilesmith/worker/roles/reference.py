@@ -6,6 +6,7 @@ It never loads a candidate. It lives for as long as one task is being judged, so
 
 from __future__ import annotations
 
+import gc
 import os
 from dataclasses import replace
 
@@ -183,6 +184,7 @@ class ReferenceRole:
             variant.release()
         self._baselines = None
         if self._task.device == "cuda":
+            gc.collect()  # baselines hold themselves
             torch.cuda.empty_cache()
         return Done()
 
