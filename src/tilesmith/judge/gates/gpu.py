@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
+from threading import Thread
 
 from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.decisions.cheat_checks import refuse_unjoined_streams
@@ -18,7 +20,7 @@ from tilesmith.judge.gates.timing import TimingRounds
 from tilesmith.judge.reference.references import is_large
 from tilesmith.judge.sessions import CandidateSession
 from tilesmith.process import folders
-from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels
+from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels, WarmUpGpu
 from tilesmith.process.protocol.reference import MeasureMinimumTraffic
 from tilesmith.process.protocol.tensors import ReleaseMemory
 from tilesmith.records import Verdict
@@ -34,9 +36,12 @@ def compile_ahead(exam: Examination) -> CheckFindings:
     whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run.
 
     The same child then answers without any launch; an accusation waits until the values are known to be right.
+    Meanwhile the child that will run the kernel warms up.
     """
     ahead = CandidateSession(exam.spawn("native", "candidate"), exam.config.timeout_s)
     replayed = AnswerWithoutLaunches()
+    warming = Thread(target=_warm_up, args=[exam])
+    warming.start()
     try:
         with exam.lock.shared():
             ahead.ask(exam.load)
@@ -49,11 +54,17 @@ def compile_ahead(exam: Examination) -> CheckFindings:
         if isinstance(error, GateFailed) and error.is_conclusive:
             replayed = AnswerWithoutLaunches(error)
     finally:
+        warming.join()
         with exam.lock.shared():  # the end of a process disturbs whoever is being timed
             ahead.end()
         folders.copy_plain_files(ahead.folder / "triton", exam.candidate.folder / "triton")
         ahead.close()
     return replace(exam.findings, replayed=replayed)
+
+
+def _warm_up(exam: Examination) -> None:
+    with contextlib.suppress(GateFailed, MachineError), exam.lock.shared():  # whatever fails here fails again
+        exam.candidate.ask(WarmUpGpu())
 
 
 def load_kernel(exam: Examination) -> CheckFindings:

@@ -16,6 +16,11 @@ from tilesmith.records.numbers import Amount, Count, Share
 
 
 @dataclass(frozen=True)
+class WarmUpGpu(Request[Done]):
+    """Load what a first use of the GPU loads, before any candidate code is there."""
+
+
+@dataclass(frozen=True)
 class LoadKernel(Request[Done]):
     """Execute a kernel file."""
 

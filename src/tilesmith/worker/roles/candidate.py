@@ -34,6 +34,7 @@ from tilesmith.worker.task.torch_steps import MOST_STEPS, Step
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile, write_tensors
+from tilesmith.worker.timing.stopwatch import Stopwatch
 from tilesmith.worker.timing.timed_candidate import TimedCandidate
 from tilesmith.worker.timing.timing_inputs import TimingInputs
 from tilesmith.worker.truth.model_state import state_of
@@ -58,6 +59,18 @@ class CandidateRole:
         self._timed: TimedCandidate | None = None
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
+
+    def warm_up(self, request: protocol.WarmUpGpu) -> Done:
+        """The operators that surround a checked and a timed call: torch loads each on its first use."""
+        some = [torch.rand(8192, device="cuda")]
+        guard, guarded = input_placement.PlacedInputs().lay_out(some, "nan", in_place=False)
+        with guard:
+            torch.empty(8, device="cuda")
+        guard.damage()
+        input_placement.changed(guarded, some)
+        scrub_free_memory()
+        Stopwatch(TimingInputs(some, None)).time(lambda inputs: inputs[0].clone(), [0])
+        return Done()
 
     def load(self, request: protocol.LoadKernel) -> Done:
         self.path = request.path

@@ -23,8 +23,8 @@ from tilesmith.worker.tensors import gpu_memory
 _LENGTH = struct.Struct("<Q")
 _MOST_HEADER_BYTES = 1 << 24
 _ALIGNMENT = 256
-_LEAST_SHARED_BYTES = 2**18
-"""Below this, a file is as quick, and can be read again."""
+_LEAST_SHARED_BYTES = 2**22
+"""Below this, a file is as quick, and can be read again: the driver maps memory for one process at a time."""
 
 
 class NoRoom(Exception):
