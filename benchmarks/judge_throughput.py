@@ -71,6 +71,12 @@ def _race(judge: Judge, pairs: object, workers: int, deadline: float | None) -> 
                     "verdict": str(evaluation.verdict),
                     "seconds": round(time.monotonic() - began, 3),
                     "gates": gates,
+                    "timing": evaluation.timing
+                    and {
+                        "rounds": evaluation.timing.rounds,
+                        "ms": evaluation.timing.candidate_ms.p50,
+                        "speedup": {kind: [s.low, s.high] for kind, s in evaluation.timing.speedup.items()},
+                    },
                 }
             )
 

@@ -41,7 +41,8 @@ _OUTSIDE_MS = 40.0
 _OUTSIDE_CALLS = (8, 150)
 _OUTSIDE_FACTOR = 1.5
 _OUTSIDE_SLACK_MS = 0.1
-_OUTSIDE_ATTEMPTS = 3
+_OUTSIDE_PAUSES_S = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
+"""Before each attempt: whatever stalls the machine must not accuse anybody."""
 
 
 Samples = tuple[tuple[float, float], ...]
@@ -227,8 +228,9 @@ def refuse_other_clock(
     fewest, most = _OUTSIDE_CALLS
     calls = max(fewest, min(most, int(_OUTSIDE_MS / max(claimed_ms, 0.01))))
     most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
-    around_ms = _wall_ms(reference, RunIdle(seed, calls))
-    for attempt in range(_OUTSIDE_ATTEMPTS):  # one stall of a busy machine accuses nobody
+    for attempt, pause_s in enumerate(_OUTSIDE_PAUSES_S):
+        time.sleep(pause_s)
+        around_ms = _wall_ms(reference, RunIdle(seed, calls))
         seen_ms = (_wall_ms(candidate, RunManyCalls(seed + attempt, calls)) - around_ms) / calls
         if seen_ms <= most_ms:
             return
