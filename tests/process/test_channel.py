@@ -161,3 +161,14 @@ def test_files_that_nobody_asked_for_are_closed(ends: Ends, tmp_path: Path) -> N
         socket.send_fds(theirs, [content[4:]], [note.fileno()])
     assert here.receive(5) == {"a": 1}
     assert set(os.listdir("/proc/self/fd")) == held
+
+
+def test_a_file_that_is_sent_once_is_closed_here_and_open_there(ends: Ends, tmp_path: Path) -> None:
+    here, theirs = ends
+    (tmp_path / "note").write_text("found it")
+    sent = Descriptor(os.open(tmp_path / "note", os.O_RDONLY))
+    number, sent.sent_once = sent.number, True
+    here.send({"file": sent})
+    with pytest.raises(OSError, match="Bad file"):
+        os.fstat(number)
+    assert os.read(Channel(theirs).receive(5)["file"].number, 100) == b"found it"

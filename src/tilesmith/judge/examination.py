@@ -132,13 +132,13 @@ def begin(findings: CheckFindings, reference: ReferenceSession, config: CheckCon
     return replace(findings, roofline=roofline).knowing(target=config.target, shapes=shapes).noting(*notes)
 
 
-def summarize(findings: CheckFindings, device: str) -> str:
-    """The reason of a kernel that passed."""
+def summarize(findings: CheckFindings, device: str, timed: bool) -> str:
+    """The reason of a kernel that passed; `timed`: whether its speed was asked for."""
     if device == "cpu":
         compiled = "" if findings.resources else ", but not compiled for the target (see the notes)"
         return f"right in Triton's interpreter{compiled}; not timed, because there is no GPU here"
     if findings.timing is None:
-        return "right; not timed, as asked"
+        return "right; not timed (see the notes)" if timed else "right; not timed, as asked"
     name, best = min(findings.timing.speedup.items(), key=lambda item: item[1].value)
     faster = "faster than" if best.low > 1 else "slower than" if best.high < 1 else "level with"
     return f"right, and {faster} its best baseline ({name}: {best.value:.2f}x)"

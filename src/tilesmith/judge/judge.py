@@ -142,7 +142,9 @@ class Judge:
         """`reason`: what is said of a kernel that passed, in place of the usual summary."""
         found, failure = conclusion
         if failure is None:
-            return found.evaluation(Verdict.PASSED, reason or summarize(found, self.device), clock.timings)
+            return found.evaluation(
+                Verdict.PASSED, reason or summarize(found, self.device, self.config.timing), clock.timings
+            )
         found = replace(found, errors=failure.errors or found.errors)
         advice = tf32_advice(failure.verdict, found.lint, reference.profile, self.config.precision)
         return found.evaluation(failure.verdict, f"{failure.reason}{advice}", clock.timings)

@@ -141,11 +141,13 @@ class ReferenceSession:
         return self._written(variant, draw).usable
 
     def inputs(self, variant: str, draw: str) -> TensorFile:
-        """The inputs of one draw that the reference accepts, for one reader."""
+        """The inputs of one draw that the reference accepts, for one request."""
         with self._lock:
             written = self._written(variant, draw)
             assert written.usable, "whoever asks has seen that this draw can be used"
             memory = self.ask(ShareInputs(variant, draw)).memory if written.shared else None
+            if memory is not None:
+                memory.sent_once = True  # or it would lie on the GPU until the reader has answered
             return TensorFile(self._path(variant, draw), memory)
 
     def inputs_file(self, variant: str, draw: str) -> TensorFile:

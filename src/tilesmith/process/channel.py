@@ -80,6 +80,9 @@ class Channel:
                 sent = socket.send_fds(self._sock, [frame[: _HEADER.size]], [one.number for one in descriptors])
                 frame = frame[sent:]
             self._sock.sendall(frame)
+            for one in descriptors:
+                if one.sent_once:
+                    one.close()
         except OSError as error:
             raise ChannelClosed(str(error)) from None
 

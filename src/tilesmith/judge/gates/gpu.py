@@ -43,9 +43,9 @@ def compile_ahead(exam: Examination) -> CheckFindings:
     warming = Thread(target=_warm_up, args=[exam])
     warming.start()
     try:
+        ahead.ask(exam.load)
+        ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
         with exam.lock.shared():
-            ahead.ask(exam.load)
-            ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
             inputs = exam.reference.inputs("exact", "own")
         ahead.ask(CompileAhead("exact", inputs))
         draws = exam.with_extra(FEW_DRAWS)
@@ -55,21 +55,19 @@ def compile_ahead(exam: Examination) -> CheckFindings:
             replayed = AnswerWithoutLaunches(error)
     finally:
         warming.join()
-        with exam.lock.shared():  # the end of a process disturbs whoever is being timed
-            ahead.end()
+        ahead.end()
         folders.copy_plain_files(ahead.folder / "triton", exam.candidate.folder / "triton")
         ahead.close()
     return replace(exam.findings, replayed=replayed)
 
 
 def _warm_up(exam: Examination) -> None:
-    with contextlib.suppress(GateFailed, MachineError), exam.lock.shared():  # whatever fails here fails again
+    with contextlib.suppress(GateFailed, MachineError):  # whatever fails here fails again
         exam.candidate.ask(WarmUpGpu())
 
 
 def load_kernel(exam: Examination) -> CheckFindings:
-    with exam.lock.shared():
-        exam.candidate.ask(exam.load)
+    exam.candidate.ask(exam.load)
     exam.values.construct("exact")
     return exam.findings
 

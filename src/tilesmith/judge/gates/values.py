@@ -219,9 +219,12 @@ class Values:
         torch_output = self._candidate.output_file() if watched else None
         began = time.monotonic()
         with self._gpu():
+            inputs = self._reference.inputs(variant, draw)
+            if self.frugal:
+                self._reference.ask(ReleaseMemory())
             request = RunForward(
                 variant=variant,
-                inputs=self._reference.inputs(variant, draw),
+                inputs=inputs,
                 output=output,
                 pads=pads or self._pads,
                 schedule=schedule,

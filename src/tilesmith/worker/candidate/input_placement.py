@@ -1,4 +1,7 @@
-"""The inputs as a candidate sees them: between pads on a GPU, or at the addresses of the call before."""
+"""The inputs as a candidate sees them: between pads on a GPU, or at the addresses of the call before.
+
+Whether it changed them is told by a fingerprint of their bits: a copy of each would take too much memory.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,10 @@ import torch
 
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory
 from tilesmith.worker.tensors import exchange
+
+Fingerprint = tuple[int, int]
+_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}
+_CHUNK = 1 << 24
 
 
 class PlacedInputs:
@@ -28,18 +35,14 @@ class PlacedInputs:
         return self._last
 
 
-def copies_apart(values: list[Any], given: list[Any]) -> list[Any]:
-    """The same values in memory that the candidate is not given."""
-    reachable = {tensor.untyped_storage().data_ptr() for tensor in exchange.tensors_in(given)}
-    return [
-        exchange.map_tensors(value, lambda t: t.clone() if t.untyped_storage().data_ptr() in reachable else t)
-        for value in values
-    ]
+def fingerprints(values: list[Any]) -> list[list[Fingerprint]]:
+    """Of the tensors of each input, in order."""
+    return [[_fingerprint(tensor) for tensor in exchange.tensors_in([value])] for value in values]
 
 
-def changed(given: list[Any], kept: list[Any]) -> list[int]:
+def changed(before: list[list[Fingerprint]], after: list[list[Fingerprint]]) -> list[int]:
     """The positions of inputs that are not what they were."""
-    return [i for i, (a, b) in enumerate(zip(given, kept, strict=True)) if not _same(a, b)]
+    return [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
 
 
 def _refilled(places: list[Any], values: list[Any]) -> bool:
@@ -56,11 +59,14 @@ def _form(values: list[Any]) -> str:
     return repr(exchange.map_tensors(values, lambda t: (tuple(t.shape), t.stride(), t.dtype)))
 
 
-def _same(given: Any, kept: Any) -> bool:
-    """Bit for bit, so that a NaN equals itself."""
-    pairs = zip(exchange.tensors_in([given]), exchange.tensors_in([kept]), strict=True)
-    return all(torch.equal(_bytes(a), _bytes(b)) for a, b in pairs)
-
-
-def _bytes(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.contiguous().flatten().view(torch.uint8) if tensor.numel() else tensor
+def _fingerprint(tensor: torch.Tensor) -> Fingerprint:
+    """Two sums over its bits, one of them by position; integers wrap around, and a NaN equals itself."""
+    words = tensor.detach().contiguous().reshape(-1).view(_WORDS[tensor.element_size()])
+    plain = torch.zeros((), dtype=torch.int64, device=tensor.device)
+    weighted = plain.clone()
+    for start in range(0, words.numel(), _CHUNK):
+        part = words[start : start + _CHUNK].long()
+        plain += part.sum()
+        weighted += (part * torch.arange(start + 1, start + 1 + part.numel(), device=part.device)).sum()
+    first, second = torch.stack([plain, weighted]).tolist()
+    return first, second

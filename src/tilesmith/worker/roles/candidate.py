@@ -67,7 +67,7 @@ class CandidateRole:
         with guard:
             torch.empty(8, device="cuda")
         guard.damage()
-        input_placement.changed(guarded, some)
+        input_placement.fingerprints(guarded)
         scrub_free_memory()
         Stopwatch(TimingInputs(some, None)).time(lambda inputs: inputs[0].clone(), [0])
         return Done()
@@ -99,8 +99,9 @@ class CandidateRole:
 
     def run(self, request: protocol.RunForward) -> protocol.ForwardReport:
         values, on_gpu = self._read(request.inputs), self._runner.device == "cuda"
+        before = input_placement.fingerprints(values)
         guard, guarded = self._inputs.lay_out(values, request.pads if on_gpu else None, request.in_place)
-        kept = input_placement.copies_apart(values, guarded)
+        del values
         self._runner.forget_launches(request.schedule, request.choice, request.limit_s)
         made = _MadeByTorch()
         if request.torch_output is None:
@@ -113,7 +114,7 @@ class CandidateRole:
         return protocol.ForwardReport(
             launches=tuple(self._runner.engine.launched()),
             torch_steps=tuple(made.steps),
-            changed_inputs=tuple(input_placement.changed(guarded, kept)),
+            changed_inputs=tuple(input_placement.changed(before, input_placement.fingerprints(guarded))),
             devices=tuple(sorted({str(t.device.type) for t in tensors})),
             damage=guard.damage(),
             unjoined=() if on_gpu else tuple(unjoined()),
@@ -184,7 +185,10 @@ class CandidateRole:
     def _read(self, inputs: TensorFile) -> list[Any]:
         give_back_unused()
         try:
-            return exchange.read_inputs(inputs, self._runner.device)
+            values = exchange.read_inputs(inputs, self._runner.device)
+            if inputs.memory is not None:
+                inputs.memory.close()
+            return values
         except BadTensorFile as error:
             cure = "set TILESMITH_SHARE_GPU_MEMORY=0 to send them through files"
             raise MachineError(f"the inputs did not reach the candidate ({error}): {cure}") from None

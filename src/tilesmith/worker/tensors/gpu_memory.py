@@ -20,8 +20,8 @@ from tilesmith.process.descriptor import Descriptor
 
 _PINNED, _ON_DEVICE, _FILE_DESCRIPTOR, _READ_AND_WRITE = 1, 1, 1, 3
 _OUT_OF_MEMORY = 2
-_RESERVE_SHARE = 32
-"""One part in so many of the GPU's memory may lie in torch's reserve."""
+_SPARE_SHARE = 32
+"""One part in so many of what was free at first may lie in torch's reserve, or hold what could be made again."""
 
 
 class CannotShare(Exception):
@@ -189,7 +189,13 @@ def _driver() -> _Driver | None:
 
 def give_back_unused() -> None:
     """Where torch holds much memory in reserve, others may need it: several processes share one GPU."""
-    if torch.cuda.is_initialized():
-        reserve = torch.cuda.memory_reserved() - torch.cuda.memory_allocated()
-        if reserve > torch.cuda.get_device_properties(0).total_memory // _RESERVE_SHARE:
-            torch.cuda.empty_cache()
+    if not torch.cuda.is_initialized():
+        return
+    if torch.cuda.memory_reserved() - torch.cuda.memory_allocated() > spare_bytes():
+        torch.cuda.empty_cache()
+
+
+@cache
+def spare_bytes() -> int:
+    """How much of the GPU's memory a process may hold without need."""
+    return torch.cuda.mem_get_info()[0] // _SPARE_SHARE

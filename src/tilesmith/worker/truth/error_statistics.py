@@ -164,8 +164,9 @@ class _Tally:
 def _chunks(*tensors: torch.Tensor) -> Iterator[tuple[Any, ...]]:
     """Where a stretch of all of them begins, and the stretch of each in float64."""
     flat = [tensor.reshape(-1) for tensor in tensors]
+    device = flat[0].device
     for start in range(0, flat[0].numel(), _CHUNK):
-        yield (start, *(part[start : start + _CHUNK].double() for part in flat))
+        yield (start, *(part[start : start + _CHUNK].to(device).double() for part in flat))
 
 
 def relative_distance(output: torch.Tensor, truth: torch.Tensor) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.task import LoadedTask, build_model, seed_everything
 from tilesmith.worker.task.torch_steps import Step, TorchStepLog
 from tilesmith.worker.tensors.exchange import FlatOutputs, flatten, map_tensors, tensors_in
+from tilesmith.worker.tensors.gpu_memory import spare_bytes
 from tilesmith.worker.truth.arg_reductions import ArgReductionLog
 from tilesmith.worker.truth.draws import draw_inputs
 from tilesmith.worker.truth.error_statistics import measure, same_to_rounding
@@ -27,8 +28,6 @@ from tilesmith.worker.truth.widening import FloatWidening, widen_attributes, wid
 _TYPICAL_SEEDS = 8
 _FEW_ELEMENTS = 64
 _CACHED_ANSWER_BYTES = 256 * 2**20
-_CACHED_INPUTS_SHARE = 32
-"""Of a GPU's memory, one part in so many holds inputs that were drawn before."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +92,7 @@ class Variant:
         made = self._inputs_of(*key)
         if self.device == "cuda":
             held = [made, *self._drawn_inputs.values()]
-            room = torch.cuda.get_device_properties(0).total_memory // _CACHED_INPUTS_SHARE
-            if sum(t.numel() * t.element_size() for t in tensors_in(held)) <= room:
+            if sum(t.numel() * t.element_size() for t in tensors_in(held)) <= spare_bytes():
                 self._drawn_inputs[key] = made
         return made
 
@@ -193,7 +191,9 @@ class Variant:
         widening: AbstractContextManager[Any] = FloatWidening() if widen else nullcontext()
         with self._world(), widening, log, torch.no_grad():
             flat = flatten(wide(*wide_inputs))
-        flat.tensors = [tensor.to(self.device) for tensor in flat.tensors]
+        if device != self.device:
+            with suppress(torch.OutOfMemoryError):  # compared piece by piece from where it is
+                flat.tensors = [tensor.to(self.device) for tensor in flat.tensors]
         return flat
 
     def _settle_mode(self) -> bool:
