@@ -13,7 +13,7 @@ import pytest
 from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.judge.gates.timing import TimingRounds
+from tilesmith.judge.gates.timing import TimingRounds, _are_tight
 from tilesmith.process.protocol.candidate import RunManyCalls, TimeCalls, TimedCalls, WriteTimedOutput
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
@@ -25,7 +25,7 @@ from tilesmith.process.protocol.reference import (
     TimedBaseline,
 )
 from tilesmith.process.protocol.tensors import SharedMemory, TensorFile
-from tilesmith.records import Verdict
+from tilesmith.records import Speedup, Verdict
 
 
 class Contestant:
@@ -188,3 +188,35 @@ def test_fewer_samples_than_calls_is_cheating() -> None:
     with pytest.raises(GateFailed) as caught:
         timing_rounds(Short(0.2), Reference()).run("a GPU")
     assert caught.value.verdict is Verdict.CHEATING
+
+
+def test_a_machine_that_stalls_for_a_while_accuses_nobody() -> None:
+    class Stalled(Candidate):
+        stalls = 4
+
+        def ask(self, request: Any) -> Any:
+            if isinstance(request, RunManyCalls) and self.stalls:
+                self.stalls -= 1
+                time.sleep(0.1)
+            return super().ask(request)
+
+    candidate = Stalled(0.2)
+    timing_rounds(candidate, Reference()).run("a GPU")
+    assert candidate.stalls == 0
+
+
+@pytest.mark.parametrize(
+    ("best", "other", "is_late", "enough"),
+    [
+        (Speedup(1.1, 1.09, 1.12), Speedup(2.0, 1.95, 2.05), False, True),
+        (Speedup(1.1, 1.06, 1.14), Speedup(2.0, 1.95, 2.05), False, False),
+        (Speedup(1.1, 1.06, 1.14), Speedup(2.0, 1.95, 2.05), True, True),
+        (Speedup(1.01, 0.98, 1.04), Speedup(2.0, 1.95, 2.05), True, False),
+        (Speedup(1.1, 1.09, 1.12), Speedup(2.0, 1.8, 2.2), True, False),
+    ],
+    ids=["tight", "wide", "wide but decided", "undecided", "the other is too wide"],
+)
+def test_rounds_stop_when_the_best_baseline_is_known(
+    best: Speedup, other: Speedup, is_late: bool, enough: bool
+) -> None:
+    assert _are_tight({"compile": best, "eager": other}, is_late) is enough

@@ -30,10 +30,10 @@ from tilesmith.records import Speedup, Timing, Verdict
 BASELINES = ("eager", "graph", "compile")
 _LEAST_ROUNDS = 5
 _MOST_ROUNDS = 60
-_TIGHT = 0.03
-"""Stop when every interval is narrower than this share of its speedup."""
-_CLEAR, _CLEAR_S = 0.08, 0.5
-"""After that time wider ones will do, if they say who is faster: others wait for the GPU."""
+_TIGHT, _CLEAR, _CLEAR_S = 0.03, 0.08, 0.3
+"""Stop when the interval of the best baseline is narrower than the first share of its speedup, and those of the
+others than the second. After so many seconds the second will do for all, if it is clear who is faster: others wait
+for the GPU."""
 _TURN_S = 0.03
 _MOST_CALLS = 6
 _COMPILE_S = 240.0
@@ -112,8 +112,7 @@ class TimingRounds:
                 self._keep()
             if rounds >= next_look:  # looking takes time that others wait for
                 next_look = rounds + max(1, rounds // 4)
-                allowed = _CLEAR if time.monotonic() - began > _CLEAR_S else _TIGHT
-                if all(_is_tight(one, allowed) for one in self._device_speedups().values()):
+                if _are_tight(self._device_speedups(), time.monotonic() - began > _CLEAR_S):
                     break
         speedups = self._device_speedups()
         self._keep()
@@ -210,11 +209,11 @@ class TimingRounds:
         )
 
 
-def _is_tight(speedup: Speedup, allowed: float) -> bool:
-    width = speedup.high - speedup.low
-    return width < _TIGHT * speedup.value or (
-        width < allowed * speedup.value and not speedup.low <= 1 <= speedup.high
-    )
+def _are_tight(speedups: dict[str, Speedup], is_late: bool) -> bool:
+    widths = {kind: (one.high - one.low) / one.value for kind, one in speedups.items()}
+    best = min(speedups, key=lambda kind: speedups[kind].value)
+    is_decided = not speedups[best].low <= 1 <= speedups[best].high
+    return max(widths.values()) < _CLEAR and (widths[best] < _TIGHT or (is_late and is_decided))
 
 
 def _flat(rounds: list[list[float]]) -> list[float]:
