@@ -44,14 +44,17 @@ class GpuEngine:
 
     def _observed_run(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run(kernel: Any, /, *args: Any, **kwargs: Any) -> Any:
-            self.observer.before_launch((*args, *kwargs.values()))
+            arguments = (*args, *kwargs.values())
+            if callable(kwargs.get("grid")):
+                kwargs["grid"] = self._observed_grid(kwargs["grid"], arguments)
+            self.observer.before_launch(arguments)
             try:
                 compiled = original(kernel, *args, **kwargs | ({"warmup": True} if self._muted else {}))
             except Exception as error:
                 error.__dict__.setdefault("tilesmith_launched", kernel)
                 raise
             finally:
-                self.observer.after_launch((*args, *kwargs.values()))
+                self.observer.after_launch(arguments)
             if not kwargs.get("warmup") and not self._muted:
                 self.names.append(kernel.fn.__name__)
                 if compiled is not None:
@@ -59,6 +62,18 @@ class GpuEngine:
             return compiled
 
         return run
+
+    def _observed_grid(self, grid: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """The size of a grid is computed by host code like any other: what torch does there is not the kernel's."""
+
+        def observed_grid(meta: Any) -> Any:
+            self.observer.after_launch(())
+            try:
+                return grid(meta)
+            finally:
+                self.observer.before_launch(arguments)
+
+        return observed_grid
 
     def _bounded_choice(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """Of too many configs, some from everywhere in the list."""

@@ -1,0 +1,62 @@
+"""The GPU engine's bookkeeping, as far as it needs no GPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tilesmith.process.protocol.candidate import MOST_CONFIGS
+from tilesmith.worker.engines.gpu import GpuEngine
+
+
+class Observer:
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def before_launch(self, arguments: Any) -> None:
+        self.seen.append("before")
+
+    def after_launch(self, arguments: Any) -> None:
+        self.seen.append("after")
+
+    def after_replay(self) -> None:
+        raise AssertionError
+
+
+def bare_engine() -> GpuEngine:
+    """Without the replacements that would reach the whole process."""
+    engine = GpuEngine.__new__(GpuEngine)
+    engine.names, engine.autotuned, engine._compiled, engine._muted = [], 0, {}, False
+    return engine
+
+
+def kernel_body() -> None:
+    """What is launched."""
+
+
+class Kernel:
+    fn = staticmethod(kernel_body)
+
+
+def test_host_code_of_a_grid_is_observed_like_any_other() -> None:
+    engine, observer = bare_engine(), Observer()
+    engine.observer = observer
+
+    def grid(meta: Any) -> tuple[int]:
+        observer.seen.append("grid")
+        return (1,)
+
+    def launch(kernel: Any, *args: Any, **kwargs: Any) -> None:
+        assert kwargs["grid"]({}) == (1,)
+        observer.seen.append("launch")
+
+    engine._observed_run(launch)(Kernel(), 1, grid=grid)
+    assert observer.seen == ["before", "after", "grid", "before", "launch", "after"]
+    assert engine.names == ["kernel_body"]
+
+
+def test_of_too_many_configs_some_from_everywhere_are_tried() -> None:
+    engine = bare_engine()
+    few, many = (engine._bounded_choice(lambda *_, n=n: range(n))(None) for n in (5, 96))
+    assert few == [0, 1, 2, 3, 4]
+    assert (len(many), many[0], many[-1] > 90) == (MOST_CONFIGS, 0, True)
+    assert engine.autotuned == 96
