@@ -38,8 +38,8 @@ class Reference:
     def move_parameters(self, strongly: bool) -> None:
         self.parameters.append(strongly)
 
-    def inputs(self, variant: str, draw: str) -> str:
-        return "file"
+    def accepts(self, variant: str, draw: str) -> bool:
+        return True
 
     def restart(self) -> None:
         self.restarts += 1
