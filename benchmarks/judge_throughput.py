@@ -10,12 +10,14 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import statistics
 import subprocess
 import sys
 import threading
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests" / "fixtures")]
@@ -28,13 +30,13 @@ from tilesmith.judge import Judge  # noqa: E402
 SMALL = ("silu_add", "relu", "softmax", "layernorm", "row_sum", "cumsum")
 
 
-def measure(minutes: float, workers: int, timing: bool) -> dict[str, object]:
+def measure(minutes: float, workers: int, timing: bool) -> dict[str, Any]:
     """Verdicts until the time is up; the first round, which warms every reference up, is reported apart."""
     pairs = [(f.task, f.kernel) for f in FIXTURES if f.task in SMALL and f.verdict == "passed"]
     with Judge(CheckConfig(timing=timing)) as judge:
-        warm_up = _race(judge, iter(pairs), workers, deadline=None)
+        warm_up = _judge_all(judge, iter(pairs), workers, deadline=None)
         began = time.monotonic()
-        done = _race(judge, itertools.cycle(pairs), workers, deadline=began + minutes * 60)
+        done = _judge_all(judge, itertools.cycle(pairs), workers, deadline=began + minutes * 60)
         elapsed = time.monotonic() - began
         environment = judge.check(*_paths(*pairs[0])).environment
     return {
@@ -51,7 +53,7 @@ def measure(minutes: float, workers: int, timing: bool) -> dict[str, object]:
     }
 
 
-def _race(judge: Judge, pairs: object, workers: int, deadline: float | None) -> list[dict[str, object]]:
+def _judge_all(judge: Judge, pairs: object, workers: int, deadline: float | None) -> list[dict[str, object]]:
     done: list[dict[str, object]] = []
     lock = threading.Lock()
 
@@ -93,6 +95,15 @@ def _paths(task: str, kernel: str) -> tuple[Path, Path]:
     return fixtures / "tasks" / f"{task}.py", fixtures / "kernels" / f"{kernel}.py"
 
 
+def medians(samples: list[dict[str, Any]]) -> dict[str, float]:
+    """Of whole verdicts and of each gate."""
+    seconds = {"verdict": [one["seconds"] for one in samples]}
+    for one in samples:
+        for gate, took in one["gates"].items():
+            seconds.setdefault(gate, []).append(took)
+    return {name: round(statistics.median(some), 2) for name, some in seconds.items() if some}
+
+
 def commit() -> str:
     command = ["git", "-C", str(ROOT), "rev-parse", "--short", "HEAD"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip() or "unknown"
@@ -110,3 +121,4 @@ if __name__ == "__main__":
     result["commit"] = options.commit or commit()
     options.out.write_text(json.dumps(result, indent=1) + "\n")
     print({key: value for key, value in result.items() if key not in ("samples", "warm_up", "environment")})
+    print("median seconds:", medians(result["samples"]))
