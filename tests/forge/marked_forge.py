@@ -23,6 +23,7 @@ from tilesmith.llm.prices import Price
 from tilesmith.llm.providers import OWN_KEY, Endpoint
 from tilesmith.records import Evaluation
 from tilesmith.runs import RunFolder
+from tilesmith.tasks.user_code.task_name import TaskName
 
 SETTINGS = ForgeSettings(seeds=4, rounds=2, repairs=2, spare_repairs=1, patience=2, max_tokens=40_500, max_cost=50)
 """The tokens end it before the last stage."""
@@ -43,7 +44,7 @@ def opened(arguments: list[str]) -> RunFolder:
     task = runs.parent / "relu.py"
     task.write_text(TASK)
     author = AuthorChoice("llm", "a test", Endpoint("scripted", base_url, None, OWN_KEY), Price(1, 2))
-    return begin_run(RunSpecification(task, author, CheckConfig(), SETTINGS), runs)
+    return begin_run(RunSpecification(TaskName(str(task)), author, CheckConfig(), SETTINGS), runs)
 
 
 def main() -> None:

@@ -38,6 +38,7 @@ from tilesmith.records import (
     Verdict,
 )
 from tilesmith.runs import RunFolder
+from tilesmith.tasks.user_code.task_name import TaskName
 
 TASK = """import torch
 import torch.nn as nn
@@ -185,7 +186,9 @@ class ForgedRun:
 def new_run(folder: Path, settings: ForgeSettings) -> Iterator[RunFolder]:
     task = folder / "relu.py"
     task.write_text(TASK)
-    specification = RunSpecification(task, AuthorChoice("playbook", "a test"), CheckConfig(), settings)
+    specification = RunSpecification(
+        TaskName(str(task)), AuthorChoice("playbook", "a test"), CheckConfig(), settings
+    )
     with contextlib.closing(begin_run(specification, folder / "runs")) as run:
         yield run
 

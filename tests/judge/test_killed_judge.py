@@ -41,7 +41,7 @@ child = fork_server.spawn("candidate", limits)
 assert not {"processes", "ipc"} & set(child.walls)
 text = Path(sys.argv[2]).read_text()
 try:
-    child.ask(LoadKernel("k.py", text, "cpu", "sm_90", "ieee", ""), 60)
+    child.ask(LoadKernel("k.py", text, "cpu", "sm_90", "ieee"), 60)
 except ChildGone as gone:
     sys.exit(f"{gone.how}: {gone.log}")
 """

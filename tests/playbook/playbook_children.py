@@ -75,7 +75,7 @@ def _runnable_variants(path: Path, task: str) -> Iterator[str]:
     from tilesmith.worker.task.trial import try_task
 
     for variant in islice(make_odd_variants(parse_task(path, task)), MOST_ODD_VARIANTS):
-        if try_task(path, variant.text).runs:
+        if try_task(parse_task(path, variant.text)).runs:
             yield variant.text
 
 
@@ -102,7 +102,7 @@ def _find_problems(
     draw = draw if variant.is_usable(draw) else "own"
     interpreter.begin_call(CallSettings())
     with pretend_cuda(), torch.no_grad():
-        outputs = flatten(map_tensors(model(*variant.inputs(draw)), torch.clone))
+        outputs = flatten(map_tensors(model(*variant.inputs(draw).args), torch.clone))
     if launches is not None and len(interpreter.launches) != launches:
         yield f"{len(interpreter.launches)} launches"
     found = compare_with_answer(variant, variant.answer(draw), outputs)

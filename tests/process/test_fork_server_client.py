@@ -78,7 +78,7 @@ def load(child: Child, text: str, timeout_s: float = 20) -> Done:
 
 
 def request(text: str) -> LoadKernel:
-    return LoadKernel("kernel.py", PRELUDE + textwrap.dedent(text), "cpu", "sm_90", "default", "")
+    return LoadKernel("kernel.py", PRELUDE + textwrap.dedent(text), "cpu", "sm_90", "default")
 
 
 def ending(child: Child, text: str, timeout_s: float = 20) -> ChildGone:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tilesmith.cli.task_options import InputsOption, PathOption, TaskArgument
 from tilesmith.config import CheckConfig
 from tilesmith.records import Certificate, Outcome, to_json
 
@@ -41,7 +41,9 @@ def register(app: typer.Typer) -> None:
 
 
 def certify(
-    task: Path = typer.Argument(help="Python file with Model, get_inputs and get_init_inputs."),
+    task: TaskArgument,
+    inputs: InputsOption = None,
+    path: PathOption = None,
     device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
     precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
     k: float | None = typer.Option(
@@ -52,10 +54,12 @@ def certify(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.judge import Judge
+    from tilesmith.tasks.user_code.task_name import TaskName
 
+    named = TaskName(task, inputs, tuple(map(str, path or ())))
     config = CheckConfig(device=device, precision=precision, k=k, seed=seed)
-    with Console(stderr=True).status(f"{task.name}: certificate"), Judge(config) as judge:
-        certificate = judge.certify(task, renew=refresh)
+    with Console(stderr=True).status(f"{task}: certificate"), Judge(config) as judge:
+        certificate = judge.certify(named, renew=refresh)
     if as_json:
         print(json.dumps(to_json(certificate), indent=2))
     else:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from tilesmith.cli.task_options import InputsOption, PathOption, TaskArgument
 from tilesmith.config import CheckConfig
 from tilesmith.records import to_json
 
@@ -17,6 +19,8 @@ Judge a kernel against the PyTorch module it replaces: values against float64, m
 and, on a GPU, speed against eager, a CUDA graph and torch.compile.
 
     tilesmith check examples/softmax.py examples/kernels/softmax.py
+
+    tilesmith check package.module:Norm kernel.py --inputs package.batches:make_batch --path src
 
     tilesmith check TASK KERNEL --json | jq .verdict
 
@@ -29,8 +33,10 @@ def register(app: typer.Typer) -> None:
 
 
 def check(
-    task: Path = typer.Argument(help="Python file with Model, get_inputs and get_init_inputs."),
-    kernel: Path = typer.Argument(help="Python file with ModelNew."),
+    task: TaskArgument,
+    kernel: Annotated[Path, typer.Argument(help="Python file with ModelNew.")],
+    inputs: InputsOption = None,
+    path: PathOption = None,
     device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
     target: str = typer.Option(_DEFAULTS.target, help="GPU to compile for when there is none here."),
     precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
@@ -52,7 +58,9 @@ def check(
 ) -> None:
     from tilesmith.cli.evaluation_display import show_evaluation
     from tilesmith.judge import Judge
+    from tilesmith.tasks.user_code.task_name import TaskName
 
+    named = TaskName(task, inputs, tuple(map(str, path or ())))
     config = CheckConfig(
         device=device,
         target=target,
@@ -68,9 +76,9 @@ def check(
     )
     errors = Console(stderr=True)
     with errors.status("starting") as status, Judge(config) as judge:
-        evaluation = judge.check(task, kernel, progress=lambda gate: status.update(f"{kernel.name}: {gate}"))
+        evaluation = judge.check(named, kernel, progress=lambda gate: status.update(f"{kernel.name}: {gate}"))
     if as_json:
         print(json.dumps(to_json(evaluation), indent=2))
     else:
-        show_evaluation(evaluation, task, kernel, Console())
+        show_evaluation(evaluation, Path(task), kernel, Console())
     raise typer.Exit(0 if evaluation.passed else 1)

@@ -8,11 +8,13 @@ import typer
 
 from tilesmith.authors.author_choice import AUTHORS
 from tilesmith.cli.output_options import OutputOptions, runs_folder
+from tilesmith.cli.task_options import TASK_HELP, InputsOption, PathOption
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import DEFAULT_EFFORT, EFFORTS
 from tilesmith.llm.endpoint_choice import BASE_URL
 from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL, OWN_KEY, PROVIDERS
+from tilesmith.tasks.user_code.task_name import TaskName
 
 _CHECK = CheckConfig()
 _HELP = f"""
@@ -44,7 +46,9 @@ def register(app: typer.Typer) -> None:
 
 def forge(
     context: typer.Context,
-    task: Path | None = typer.Argument(None, help="Python file with Model, get_inputs and get_init_inputs."),
+    task: str | None = typer.Argument(None, help=TASK_HELP),
+    inputs: InputsOption = None,
+    path: PathOption = None,
     resume: str | None = typer.Option(
         None, help="Go on with a run that was stopped or killed: its folder, or last."
     ),
@@ -111,6 +115,7 @@ def forge(
 ) -> None:
     from tilesmith.cli.forge_runs import replay_run, resume_run, start_run
 
+    named = TaskName(task, inputs, tuple(map(str, path or ()))) if task else None
     output = OutputOptions(runs_folder(runs), as_json)
     options = {name: value for name, value in context.params.items() if value is not None}
     if resume is not None:
@@ -118,10 +123,10 @@ def forge(
         raise typer.Exit(resume_run(resume, options, output))
     if replay is not None:
         _refuse_other_options(context, "replay", *(["author"] if author == "replay" else []), "task")
-        raise typer.Exit(replay_run(replay, task, output))
-    if task is None:
+        raise typer.Exit(replay_run(replay, named, output))
+    if named is None:
         raise UsageError("name a task to forge, or --resume RUN; see  tilesmith forge --help")
-    raise typer.Exit(start_run(task, options, output))
+    raise typer.Exit(start_run(named, options, output))
 
 
 def _refuse_other_options(context: typer.Context, option: str, *welcome: str) -> None:

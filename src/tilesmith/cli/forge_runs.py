@@ -8,7 +8,6 @@ import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -32,11 +31,12 @@ from tilesmith.runs import RunFolder, Status
 from tilesmith.runs.event_text import money_text
 from tilesmith.runs.listing import find_run
 from tilesmith.runs.summary import RunSummary, summarize
+from tilesmith.tasks.user_code.task_name import TaskName
 
 Options = Mapping[str, Any]
 
 
-def start_run(task: Path, options: Options, output: OutputOptions) -> int:
+def start_run(task: TaskName, options: Options, output: OutputOptions) -> int:
     author = _author(options)
     check = CheckConfig(**{one.name: options[one.name] for one in fields(CheckConfig) if one.name in options})
     check = replace(check, timeout_s=options["timeout"])
@@ -73,11 +73,11 @@ def resume_run(name: str, options: Options, output: OutputOptions) -> int:
         return _forge(run, specification, output)
 
 
-def replay_run(name: str, task: Path | None, output: OutputOptions) -> int:
+def replay_run(name: str, task: TaskName | None, output: OutputOptions) -> int:
     """The same specification in a new folder, answered from the old one."""
     recorded = find_run(output.runs, name)
     specification = read_specification(recorded)
-    if task is not None and task.resolve() != specification.task.resolve():
+    if task is not None and task.absolute().target != specification.task.absolute().target:
         raise UsageError(f"{recorded.name} is a run of {specification.task}, not of {task}; leave out the task")
     specification = replace(specification, author=as_replay(specification.author, recorded))
     with contextlib.closing(begin_run(specification, output.runs)) as run:

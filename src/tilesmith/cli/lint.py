@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tilesmith.cli.task_options import InputsOption, PathOption
 from tilesmith.errors import UsageError
 from tilesmith.records import Severity, to_json
 
@@ -36,7 +37,9 @@ def register(app: typer.Typer) -> None:
 
 def lint(
     kernels: list[Path] = typer.Argument(None, metavar="KERNEL...", help="Python files with Triton kernels."),
-    task: Path = typer.Option(None, "--task", help="The task the kernels answer; makes some rules stricter."),
+    task: str = typer.Option(None, "--task", help="The task the kernels answer; makes some rules stricter."),
+    inputs: InputsOption = None,
+    path: PathOption = None,
     explain: str = typer.Option(None, "--explain", metavar="RULE", help="Show a rule's lesson, or `all` ids."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
@@ -46,8 +49,9 @@ def lint(
     if not kernels:
         raise UsageError("no kernel given: write  tilesmith lint KERNEL  (or --explain RULE)")
     from tilesmith.lint.files import read_task_facts
+    from tilesmith.tasks.user_code.task_name import TaskName
 
-    facts = read_task_facts(task)
+    facts = read_task_facts(TaskName(task, inputs, tuple(map(str, path or ()))) if task else None)
     linted = [_attempt(kernel, facts, alone=len(kernels) == 1) for kernel in kernels]
     if as_json:
         documents = [_document(path, file) for path, file in zip(kernels, linted, strict=True)]

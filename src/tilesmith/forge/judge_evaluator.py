@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
+from tilesmith.judge.judge import AnyTask
 from tilesmith.judge.machine.devices import choose_device
 from tilesmith.records import Evaluation, Survey
 
@@ -18,7 +19,7 @@ CONFIRMATION_SEED_OFFSET = 104_729
 class JudgeEvaluator:
     """Judges candidates of one task, one at a time. A run whose verdicts are all on record starts no process."""
 
-    def __init__(self, task: Path, config: CheckConfig, sanitizes_winner: bool = False) -> None:
+    def __init__(self, task: AnyTask, config: CheckConfig, sanitizes_winner: bool = False) -> None:
         self._task, self._config = task, config
         self._sanitizes_winner = sanitizes_winner
         self._judge: Judge | None = None

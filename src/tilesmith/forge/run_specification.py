@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,14 +17,15 @@ from tilesmith.records import from_json, to_json
 from tilesmith.runs import Manifest, RunFolder, create_run
 from tilesmith.runs.digest import text_digest
 from tilesmith.runs.manifest import read_manifest
-from tilesmith.tasks.source import read_task
+from tilesmith.tasks.source import own_texts, read_task
+from tilesmith.tasks.user_code.task_name import TaskName
 
 
 @dataclass(frozen=True)
 class RunSpecification:
     """All a run needs to begin or to go on. Holds no key."""
 
-    task: Path
+    task: TaskName
     author: AuthorChoice
     check: CheckConfig
     settings: ForgeSettings
@@ -37,6 +39,7 @@ def begin_run(specification: RunSpecification, runs: Path) -> RunFolder:
         "check": to_json(specification.check),
         "dials": to_json(specification.settings),
     }
+    own_files = own_texts(task)
     manifest = Manifest(
         task=task.name,
         task_path=str(task.path.resolve()),
@@ -45,8 +48,10 @@ def begin_run(specification: RunSpecification, runs: Path) -> RunFolder:
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         configuration=configuration,
         environment={"tilesmith": __version__, "python": platform.python_version(), "machine": platform.machine()},
+        task_name=specification.task.absolute(),
+        own_files=_digests(own_files),
     )
-    return create_run(runs, manifest, task.text)
+    return create_run(runs, manifest, task.model_text, own_files)
 
 
 def read_specification(folder: Path) -> RunSpecification:
@@ -54,16 +59,26 @@ def read_specification(folder: Path) -> RunSpecification:
     manifest = read_manifest(folder)
     try:
         specification = RunSpecification(
-            task=Path(manifest.task_path),
+            task=manifest.task_name or TaskName(manifest.task_path),
             author=from_json(AuthorChoice, manifest.configuration["author"]),
             check=from_json(CheckConfig, manifest.configuration["check"]),
             settings=from_json(ForgeSettings, manifest.configuration["dials"]),
         )
     except (KeyError, TypeError) as error:
         raise RunError(f"{folder / 'run.json'}: its configuration is damaged: {error}") from None
-    if text_digest(read_task(specification.task).text) != manifest.task_sha256:
-        raise TaskError(
-            f"{specification.task}: changed since the run began (its text then: {folder / 'task.py'}); "
-            "put it back, or start a new run"
-        )
+    task = read_task(specification.task)
+    if text_digest(task.text) != manifest.task_sha256:
+        raise TaskError(_changed(specification.task.target, folder / "task.py"))
+    now = _digests(own_texts(task))
+    for name in {**manifest.own_files, **now}:
+        if now.get(name) != manifest.own_files.get(name):
+            raise TaskError(_changed(f"{name}, which {specification.task} imports,", folder / "task" / name))
     return specification
+
+
+def _changed(what: str, copy: Path) -> str:
+    return f"{what}: changed since the run began (its text then: {copy}); put it back, or start a new run"
+
+
+def _digests(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: text_digest(text) for name, text in texts.items()}

@@ -32,17 +32,27 @@ from tilesmith.judge.machine.child_limits import candidate_limits, reference_lim
 from tilesmith.judge.machine.devices import choose_device, require_interpreter
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.machine.gpu_memory_room import memory_need
-from tilesmith.judge.machine.kernel_imports import grants_for
+from tilesmith.judge.machine.kernel_imports import grants_for, grants_for_types
 from tilesmith.judge.reference.references import References, is_large
 from tilesmith.judge.reference.survey import survey_of
 from tilesmith.judge.sessions import CandidateSession, ReferenceSession
 from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
 from tilesmith.process.protocol.candidate import LoadKernel
-from tilesmith.process.protocol.reference import DescribeTask, MakeVariants, OpenTask
+from tilesmith.process.protocol.reference import (
+    ArgumentTypes,
+    DescribeTask,
+    FindArgumentTypes,
+    MakeVariants,
+    OpenTask,
+)
 from tilesmith.process.sandbox import NO_GRANTS, Grants, missing_walls
 from tilesmith.records import Certificate, Evaluation, Survey, Verdict
 from tilesmith.tasks.source import TaskSource, read_task
+from tilesmith.tasks.user_code.task_name import TaskName
+
+AnyTask = Path | TaskName | TaskSource
+"""A task's file, its name, or what was read of it."""
 
 
 class Judge:
@@ -70,9 +80,9 @@ class Judge:
         if self.device == "cuda":
             self._fork_servers["native"].build_stubs(reference_limits())
 
-    def check(self, task: Path, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
+    def check(self, task: AnyTask, kernel: Path, progress: Progress = lambda _: None) -> Evaluation:
         """One verdict. Raises TilesmithError only for what is not the kernel's fault."""
-        source, clock = read_task(task), GateClock(progress)
+        source, clock = self._read(task), GateClock(progress)
         found = self._known_before(self.config.seed)
         try:
             with clock.gate("read"):
@@ -113,10 +123,10 @@ class Judge:
         raise AssertionError("whoever is alone is frugal")
 
     def confirm_values(
-        self, task: Path, kernel: Path, seed: int, progress: Progress = lambda _: None
+        self, task: AnyTask, kernel: Path, seed: int, progress: Progress = lambda _: None
     ) -> Evaluation:
         """Without a GPU: the values of a kernel that passed, by fresh processes under another seed."""
-        source, clock = read_task(task), GateClock(progress)
+        source, clock = self._read(task), GateClock(progress)
         found = self._known_before(seed)
         try:
             read = read_candidate(kernel, source)
@@ -161,14 +171,15 @@ class Judge:
     ) -> Iterator[Examination]:
         """A kernel in its own processes, which end with it."""
         config, device, lock = self.config, self.device, GpuLock()
-        spawn = self._spawn_for(kernel, reference)
+        spawn = self._spawn_for(task, kernel, reference)
         load = LoadKernel(
             path=str(kernel.path.resolve()),
             text=kernel.text,
             device=device,
             target=reference.environment.capability or config.target,
             precision=config.precision,
-            task=str(task.path.resolve()),
+            task=task,
+            types=reference.types,
         )
         flavor = "interpret" if device == "cpu" else "native"
         job = CompilationJob(load, reference, spawn, config.timeout_s) if compiles and device == "cpu" else None
@@ -190,15 +201,18 @@ class Judge:
             if job is not None:
                 job.cancel()
 
-    def survey(self, task: Path | TaskSource) -> Survey:
+    def _read(self, task: AnyTask) -> TaskSource:
+        return task if isinstance(task, TaskSource) else read_task(task)
+
+    def survey(self, task: AnyTask) -> Survey:
         """The task before anything is written for it. Raises TilesmithError where it cannot be used."""
-        source = read_task(task) if isinstance(task, Path) else task
+        source = self._read(task)
         with self._references.of(source) as reference:
             return survey_of(source, reference, self.device, self.config)
 
-    def certify(self, task: Path | TaskSource, renew: bool = False) -> Certificate:
+    def certify(self, task: AnyTask, renew: bool = False) -> Certificate:
         """Which known cheats this judge can tell from the truth on a task; `renew` tries them again."""
-        source = read_task(task) if isinstance(task, Path) else task
+        source = self._read(task)
         with self._references.of(source) as reference, self._references.room_for(reference):
             return certificate_of(source, reference, self.config, self.device, renew)
 
@@ -221,10 +235,16 @@ class Judge:
         limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
         return self._fork_servers[flavor].spawn(role, limits, grants)
 
-    def _spawn_for(self, kernel: CandidateSource, reference: ReferenceSession) -> Spawn:
-        """Children that see one kernel, what it imports from its folder, and what the reference hands over."""
+    def _spawn_for(self, task: TaskSource, kernel: CandidateSource, reference: ReferenceSession) -> Spawn:
+        """Children that see one kernel, what it imports from its folder, and what the reference hands over: where
+        that is of the user's own types, their files too."""
         beside = grants_for(kernel.path, kernel.source)
-        grants = replace(beside, readable=(*beside.readable, str(reference.folder)))
+        types = grants_for_types(task) if reference.types != ArgumentTypes() else NO_GRANTS
+        grants = replace(
+            beside,
+            readable=(*beside.readable, str(reference.folder), *types.readable),
+            listable=(*beside.listable, *types.listable),
+        )
         return lambda flavor, role: self._walled(self._spawn(flavor, role, grants))
 
     def _walled(self, child: Child) -> Child:
@@ -243,8 +263,7 @@ class Judge:
         try:
             session.environment = session.set_up(
                 OpenTask(
-                    path=str(task.path),
-                    text=task.text,
+                    task=task,
                     device=self.device,
                     precision=self.config.precision,
                     seed=self.config.seed if seed is None else seed,
@@ -254,6 +273,7 @@ class Judge:
             variants = session.set_up(MakeVariants(odd=1))
             session.plans, session.shapes = variants.plans, variants.shapes
             session.profile = session.ask(DescribeTask())
+            session.types = session.ask(FindArgumentTypes())
             session.k = self.config.k or default_factor(session.profile, self.config.precision)
         except BaseException:
             session.close()

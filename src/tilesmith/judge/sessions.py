@@ -22,6 +22,7 @@ from tilesmith.process.fork_server_client import Child, ChildGone
 from tilesmith.process.protocol.codec import Malformed, R, Request, RequestFailed, RequestFailure
 from tilesmith.process.protocol.reference import (
     AlignShape,
+    ArgumentTypes,
     Environment,
     InputsWritten,
     MoveParameters,
@@ -67,6 +68,7 @@ class ReferenceSession:
         self.plans: dict[str, str] = {}
         self.shapes: dict[str, str] = {}
         self.profile = TaskProfile()
+        self.types = ArgumentTypes()
         self.k = USUAL_FACTOR
         """How many times PyTorch's own error is allowed on this task."""
         self.certificate: Certificate | None = None

@@ -14,6 +14,7 @@ from tilesmith.records import Finding, Severity
 from tilesmith.tasks.argument_counts import count_init_arguments, count_inputs
 from tilesmith.tasks.source import TaskSource, read_task
 from tilesmith.tasks.tensor_sizes import find_largest_tensor
+from tilesmith.tasks.user_code.task_name import TaskName
 
 SYNTAX = "syntax-error"
 NOT_READ = "not-read"
@@ -36,7 +37,7 @@ class LintedFile:
         return max((f.severity for f in self.report.findings), key=ORDER.index, default=None)
 
 
-def read_task_facts(task: Path | None) -> TaskFacts:
+def read_task_facts(task: TaskName | None) -> TaskFacts:
     """What a task's file tells a reader of its kernels. Raises TaskError for a file that is no task."""
     return TaskFacts() if task is None else task_facts(read_task(task))
 

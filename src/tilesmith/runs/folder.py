@@ -2,6 +2,7 @@
 
 run.json           what was asked, and how the run stands
 task.py            the task as it was when the run began
+task/              the user's own files that it imports, as they were then
 events.jsonl       the truth; everything below can be made again from it
 kernels/NNNN.py    every candidate
 llm/NNNN.*.md      every prompt and reply
@@ -15,6 +16,7 @@ import fcntl
 import itertools
 import re
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -91,10 +93,13 @@ class RunFolder:
                 self.write_reply(event)
 
 
-def create_run(parent: Path, manifest: Manifest, task_text: str) -> RunFolder:
-    """A new folder under `parent`, named after the day and the task."""
+def create_run(parent: Path, manifest: Manifest, task_text: str, own_files: Mapping[str, str] = {}) -> RunFolder:
+    """A new folder under `parent`, named after the day and the task; `own_files` are texts by path."""
     path = _fresh_folder(parent, manifest)
     write_atomically(path / "task.py", task_text)
+    for name, text in own_files.items():
+        (path / "task" / name).parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path / "task" / name, text)
     (path / "events.jsonl").touch()
     write_manifest(path, manifest)  # last: a folder with a run.json is whole
     return RunFolder(path)

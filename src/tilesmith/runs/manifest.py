@@ -11,6 +11,7 @@ from typing import Any
 from tilesmith.errors import RunError
 from tilesmith.records import from_json, to_json
 from tilesmith.runs.atomic_files import write_atomically
+from tilesmith.tasks.user_code.task_name import TaskName
 
 FORMAT_VERSION = 2
 """1 spelled two phases `analyse` and `optimise`. Runs of that format can still be read, resumed and replayed."""
@@ -40,6 +41,10 @@ class Manifest:
     why: str = ""
     """Why it stopped."""
     format_version: int = FORMAT_VERSION
+    task_name: TaskName | None = None
+    """How the task was named; null in runs that could only be of a file, which `task_path` names."""
+    own_files: dict[str, str] = field(default_factory=dict)
+    """Digests of the user's own files that the task imports, by their path in the folder `task/`."""
 
     def with_status(self, status: Status, why: str = "") -> Manifest:
         return replace(self, status=status, why=why, format_version=FORMAT_VERSION)

@@ -1,40 +1,72 @@
-"""Reads a task file without running it, and says in one line what is missing.
+"""Reads a task without running it, and says in one line what is missing.
 
-A task defines `class Model(nn.Module)`, `get_inputs()` and, unless the constructor takes no
+A task file defines `class Model(nn.Module)`, `get_inputs()` and, unless the constructor takes no
 arguments, `get_init_inputs()`. A file with other names needs one more line to be a task:
 
     tilesmith = {"model": "MyNet", "inputs": "make_batch", "init": "make_args"}
+
+Any class of any module is a task too, named as `package.module:Class`; see `user_code.task_name`.
 """
 
 from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 from tilesmith.errors import TaskError
 from tilesmith.syntax import parse
+from tilesmith.tasks.user_code.module_files import ModuleFile, file_of_path
+from tilesmith.tasks.user_code.own_imports import digest_of, own_imports
+from tilesmith.tasks.user_code.task_name import NamedDefinition, TaskName, locate_inputs, locate_task
 
 MAX_TASK_BYTES = 10_000_000
 ADAPTER = "tilesmith"
 DEFAULT_NAMES = {"model": "Model", "inputs": "get_inputs", "init": "get_init_inputs"}
 NESTING_STATEMENTS = (ast.If, ast.Try, ast.With)
+_SECOND_FILE = "\n\n# tilesmith: here begins {}\n"
 
 
 @dataclass(frozen=True)
 class TaskSource:
-    """A task file that parses and defines (or imports) what a task needs."""
+    """A task that parses and defines (or imports) what a task needs."""
 
     path: Path
     text: str
+    """Of its file; where the inputs come from another file, of both files, one after the other."""
     name: str
     model_name: str
+    """A class, or a function that returns a module."""
     inputs_name: str
     init_name: str | None
     """Null when the constructor takes no arguments."""
+    file: ModuleFile
+    inputs_file: ModuleFile | None = None
+    """Where `inputs_name` is defined, if that is another file."""
+    import_path: tuple[str, ...] = ()
+    own_files: tuple[ModuleFile, ...] = ()
+    """What it imports of the user's own code, and the file of its inputs."""
+    own_digest: str = ""
+    """Stands for the contents of `own_files`."""
+    mode: str = "auto"
+    """The mode it is judged in: eval, train, or what the task builds."""
+
+    @property
+    def model_text(self) -> str:
+        """The part of the text that is the file of the model."""
+        return self._texts()[0]
+
+    @property
+    def inputs_text(self) -> str | None:
+        """The part that is the file of the inputs; None where there is no such file."""
+        return self._texts()[2] if self.inputs_file is not None else None
+
+    def _texts(self) -> tuple[str, str, str]:
+        mark = _SECOND_FILE.format(self.inputs_file.path) if self.inputs_file is not None else "\0"
+        return self.text.partition(mark)
 
 
 _WHAT_A_TASK_IS = "a task defines class Model(nn.Module) and get_inputs()"
@@ -52,25 +84,69 @@ class _Namespace(NamedTuple):
     has_star_import: bool
 
 
-def read_task(path: str | Path) -> TaskSource:
-    """The task in the file at `path`; a `TaskError` names the file, the line and the cure."""
-    path = Path(path)
-    return parse_task(path, _read_text(path))
+def read_task(task: TaskName | str | Path) -> TaskSource:
+    """The task of that name; a `TaskError` names the file, the line and the cure."""
+    name = task if isinstance(task, TaskName) else TaskName(str(task))
+    model = locate_task(name)
+    path, text = model.file.path, _read_text(model.file.path)
+    inputs = locate_inputs(name, model.file)
+    apart = inputs if inputs is not None and inputs.file.path.resolve() != path.resolve() else None
+    roles = {"model": model.name, "inputs": inputs.name if inputs else None}
+    parsed = parse_task(path, text, {role: one for role, one in roles.items() if one}, "inputs" if apart else "")
+    import_path = name.import_path()
+    files = (model.file, *([apart.file] if apart else []))
+    own = (*files[1:], *own_imports(files, import_path))
+    return replace(
+        parsed,
+        text=text + _text_of_inputs(apart) if apart else text,
+        name=model.name or parsed.name,
+        file=model.file,
+        inputs_file=apart.file if apart else None,
+        import_path=import_path,
+        own_files=own,
+        own_digest=digest_of(own),
+    )
 
 
-def parse_task(path: Path, text: str) -> TaskSource:
-    """The task in `text`, which stands for the file at `path` (a shrunk variant, for example)."""
+def parse_task(path: Path, text: str, roles: Mapping[str, str] | None = None, elsewhere: str = "") -> TaskSource:
+    """The task in `text`, which stands for the file at `path`. `roles` are names given by the user, and what is
+    `elsewhere` need not be in the file."""
     tree = _parse(path, text)
     namespace = _module_namespace(tree)
-    names = DEFAULT_NAMES | _adapter_line(path, tree)
-    missing = [role for role in ("model", "inputs") if not _is_known(names[role], namespace)]
+    names = DEFAULT_NAMES | _adapter_line(path, tree) | (dict(roles) if roles else {})
+    needed = [role for role in ("model", "inputs") if role != elsewhere]
+    missing = [role for role in needed if not _is_known(names[role], namespace)]
     if missing:
-        raise TaskError(_what_is_missing(path, missing, names, namespace))
+        raise TaskError(_what_is_missing(path, missing, names, namespace, roles or {}))
     has_init = names["init"] in namespace.definitions or names["init"] != DEFAULT_NAMES["init"]
     if has_init and not _is_known(names["init"], namespace):
         raise TaskError(f"{path}: {ADAPTER} names {names['init']!r}, which the file does not define")
-    init_name = names["init"] if has_init or namespace.has_star_import else None
-    return TaskSource(path, text, path.stem, names["model"], names["inputs"], init_name)
+    is_function = (
+        names["model"] in namespace.definitions and namespace.definitions[names["model"]].kind == "function"
+    )
+    init_name = names["init"] if (has_init or namespace.has_star_import) and not is_function else None
+    return TaskSource(path, text, path.stem, names["model"], names["inputs"], init_name, file_of_path(path))
+
+
+def own_texts(task: TaskSource) -> dict[str, str]:
+    """The user's own files that a task imports, by their path under the folder they are imported from."""
+    return {
+        str(PurePosixPath(*_place(file))): file.path.read_text(encoding="utf-8", errors="replace")
+        for file in task.own_files
+        if file.path.is_file()
+    }
+
+
+def _place(file: ModuleFile) -> tuple[str, ...]:
+    return file.path.resolve().relative_to(file.root.resolve()).parts
+
+
+def _text_of_inputs(inputs: NamedDefinition) -> str:
+    """Another file than the model's, to stand behind it."""
+    path, text = inputs.file.path, _read_text(inputs.file.path)
+    if not _is_known(str(inputs.name), _module_namespace(_parse(path, text))):
+        raise TaskError(f"{path}: no function {inputs.name}, which --inputs names")
+    return _SECOND_FILE.format(path) + text
 
 
 def _read_text(path: Path) -> str:
@@ -179,8 +255,18 @@ def _read_adapter(where: str, value: ast.expr) -> dict[str, str]:
     return roles
 
 
-def _what_is_missing(path: Path, missing: list[str], names: dict[str, str], namespace: _Namespace) -> str:
+def _what_is_missing(
+    path: Path, missing: list[str], names: dict[str, str], namespace: _Namespace, roles: Mapping[str, str]
+) -> str:
     """One line: what the file lacks, what it has instead, and the line that would fix it."""
+    if "model" in roles and "model" in missing:
+        modules = [name for name, item in namespace.definitions.items() if item.is_module]
+        return f"{path}: no class {names['model']}; its modules are: {', '.join(modules) or 'none'}"
+    if "inputs" in roles:
+        return f"{path}: no function {names['inputs']}, which --inputs names"
+    if "model" in roles:
+        likely = _best_substitute("inputs", namespace) or "MODULE:FUNCTION"
+        return f"{path}: no function {names['inputs']}: pass --inputs {likely}"
     if "ModelNew" in namespace.definitions:
         return f"{path}: this is a kernel (it defines ModelNew), not a task: write  tilesmith check TASK KERNEL"
     found = {role: _best_substitute(role, namespace) for role in missing}

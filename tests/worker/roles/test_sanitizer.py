@@ -31,7 +31,7 @@ def prints(tool: Path, report: str, seconds: int = 0) -> None:
 
 
 def sanitized(name: str, limit_s: float = 10) -> SanitizerReport:
-    load = LoadKernel("k.py", "", "cuda", "sm_90", "default", "task.py")
+    load = LoadKernel("k.py", "", "cuda", "sm_90", "default")
     return sanitize(SanitizeKernel(name, load, "construction", "inputs", limit_s))
 
 

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from tilesmith.errors import MachineError, TaskError
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.loading import build_model, load_task, run_forward, unload
 
 HEAD = "import torch\nimport torch.nn as nn\n"
@@ -44,10 +45,10 @@ def test_inputs_model_and_forward(tmp_path):
     task = loaded(tmp_path, BODY)
     model = build_model(task, seed=3)
     inputs = task.make_inputs(seed=5)
-    assert torch.equal(run_forward(task, model, inputs), inputs[0] * model.weight)
+    assert torch.equal(run_forward(task, model, inputs), inputs.args[0] * model.weight)
     assert torch.equal(build_model(task, seed=3).weight, model.weight)
     assert not torch.equal(build_model(task, seed=4).weight, model.weight)
-    assert torch.equal(task.make_inputs(seed=5)[0], inputs[0])
+    assert torch.equal(task.make_inputs(seed=5).args[0], inputs.args[0])
 
 
 @pytest.mark.parametrize(
@@ -75,8 +76,8 @@ def test_init_function_is_optional(tmp_path):
 def test_text_stands_in_for_the_file_under_its_name(tmp_path):
     task = loaded(tmp_path, BODY)
     other = load_task(task.path, task.source.text.replace("rand(3, 4)", "rand(7, 4)"))
-    assert other.make_inputs()[0].shape == (7, 4)
-    assert task.make_inputs()[0].shape == (3, 4)
+    assert other.make_inputs().args[0].shape == (7, 4)
+    assert task.make_inputs().args[0].shape == (3, 4)
     assert other.module.__name__ != task.module.__name__
     assert other.module.__file__ == str(task.path)
 
@@ -94,7 +95,7 @@ def test_dataclasses_and_pickle_work_and_unload_cleans_up(tmp_path):
 def test_neighbouring_files_can_be_imported(tmp_path):
     (tmp_path / "neighbour_sizes.py").write_text("ROWS = 5\n")
     task = loaded(tmp_path, BODY.replace("rand(3,", "rand(ROWS,") + "from neighbour_sizes import ROWS\n")
-    assert task.make_inputs()[0].shape == (5, 4)
+    assert task.make_inputs().args[0].shape == (5, 4)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_files_that_fail_on_loading(tmp_path, body, parts):
 @pytest.mark.parametrize(
     ("returned", "parts"),
     [
-        ("torch.rand(3)", ("mynet.py:10", "returned Tensor, not a list", "return [x, ...]")),
+        ("{3: torch.rand(3)}", ("mynet.py:10", "returned a dict with keys that are no names", "(args, kwargs)")),
         ("None", ("returned NoneType",)),
         ("[torch.rand(3, device='meta')]", ("mynet.py:10", "meta tensor")),
         ("[torch.rand(3), {'k': torch.rand(3, device='meta')}]", ("meta",)),
@@ -152,7 +153,7 @@ def test_constructor_without_its_arguments_hints_at_the_init_function(tmp_path):
 
 def test_forward_that_raises_names_its_line(tmp_path):
     def act(task):
-        run_forward(task, build_model(task), [torch.rand(3, 5)])
+        run_forward(task, build_model(task), ForwardArguments([torch.rand(3, 5)], {}))
 
     assert "mynet.py:9: Model.forward failed: RuntimeError" in complaint(tmp_path, BODY, act)
 

@@ -19,13 +19,12 @@ from tilesmith.worker.tensors.exchange import (
     map_tensors,
     read_inputs,
     read_outputs,
-    read_trusted,
     tensors_in,
     write_inputs,
     write_outputs,
-    write_trusted,
 )
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
+from tilesmith.worker.tensors.trusted_pickle import read_trusted, write_trusted
 from tilesmith.worker.truth.error_statistics import layout_problem
 
 Pair = namedtuple("Pair", "left right")

@@ -67,7 +67,7 @@ def test_outputs_are_replaced(tmp_path: Path) -> None:
     assert not outputs(made, "zeros")[0].any()
     assert torch.equal(outputs(made, "a constant", "wild")[0], torch.full((16, 8), float(right.double().mean())))
     assert torch.allclose(outputs(made, "row means")[0], right.mean(-1, keepdim=True).expand(16, 8))
-    assert torch.equal(outputs(made, "input 0 returned unchanged")[0], made.inputs("own")[0])
+    assert torch.equal(outputs(made, "input 0 returned unchanged")[0], made.inputs("own").args[0])
 
 
 def test_work_is_left_out(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_stale_answers_are_those_of_another_draw(tmp_path: Path) -> None:
 
 def test_half_of_each_row_is_not_read(tmp_path: Path) -> None:
     made = variant(tmp_path, "return x.sum(-1)", inputs="[torch.randn(16, 7)]")
-    x = made.inputs("own")[0]
+    x = made.inputs("own").args[0]
     assert torch.allclose(outputs(made, "half of each input row")[0], x[:, :4].sum(-1))
     twice = x[:, :4].sum(-1) + x[:, :3].sum(-1)
     assert torch.allclose(outputs(made, "half of each input row, twice")[0], twice, atol=1e-6)
@@ -100,7 +100,7 @@ def test_half_of_each_row_is_not_read(tmp_path: Path) -> None:
 
 def test_parameters_are_ignored_and_come_back(tmp_path: Path) -> None:
     made = variant(tmp_path, "return x * self.w", "self.w = nn.Parameter(torch.full((8,), 5.0))")
-    x, right = made.inputs("own")[0], made.answer("own").eager.tensors[0]
+    x, right = made.inputs("own").args[0], made.answer("own").eager.tensors[0]
     assert torch.equal(outputs(made, "initial parameters")[0], x * 5)
     assert not outputs(made, "parameters all zero")[0].any()
     assert torch.equal(outputs(made, "parameters all one")[0], x)
@@ -109,7 +109,7 @@ def test_parameters_are_ignored_and_come_back(tmp_path: Path) -> None:
 
 def test_inputs_are_ignored(tmp_path: Path) -> None:
     made = variant(tmp_path, "return x + y", inputs="[torch.randn(4), torch.randn(4)]", arguments="x, y")
-    x, y = made.inputs("own")
+    x, y = made.inputs("own").args
     assert torch.equal(outputs(made, "only the first input used")[0], x)
     assert torch.equal(outputs(made, "the first input ignored")[0], y)
 

@@ -11,6 +11,7 @@ import torch
 from tilesmith.errors import TaskError
 from tilesmith.tasks.draws import DRAWS
 from tilesmith.worker.task import load_task
+from tilesmith.worker.tensors.exchange import map_tensors
 from tilesmith.worker.truth.variant import Variant
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
@@ -80,7 +81,7 @@ def test_truth_is_float64_whatever_the_forward_casts_to(tmp_path, forward):
     assert answer.truth_is == "float64 on cpu"
     assert answer.truth.tensors[0].dtype == torch.float64
     assert answer.eager.tensors[0].dtype == torch.float32
-    exact = made.run_eager([t.double() for t in made.inputs("own")]) if "half" not in forward else None
+    exact = made.run_eager(map_tensors(made.inputs("own"), torch.Tensor.double)) if "half" not in forward else None
     fraction = answer.truth.tensors[0] - answer.truth.tensors[0].float().double()
     if "3" in forward and "* 3" not in forward:
         assert bool((fraction != 0).any()), "the truth was rounded to float32 on the way"
@@ -130,9 +131,9 @@ def test_the_state_is_perturbed_and_comes_back_after_every_run(tmp_path):
 def test_a_forward_that_works_in_place_does_not_spoil_the_inputs(tmp_path):
     made = variant(tmp_path, "return x.relu_().mul_(2)")
     inputs = made.inputs("wild")
-    kept = inputs[0].clone()
+    kept = inputs.args[0].clone()
     answer = made.answer_on(inputs)
-    assert torch.equal(inputs[0], kept)
+    assert torch.equal(inputs.args[0], kept)
     assert torch.allclose(answer.truth.tensors[0].float(), answer.eager.tensors[0])
 
 

@@ -25,11 +25,14 @@ _UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, Recursi
 
 
 def certificate_key(task: TaskSource, reference: ReferenceSession, config: CheckConfig, device: str) -> str:
-    """A hash of all that an outcome depends on: the profile stands for what the task imports."""
+    """A hash of all that an outcome depends on: the profile stands for what the task imports of others."""
     environment = reference.environment
     depends_on: dict[str, Any] = {
         "format": CERTIFICATE_VERSION,
         "text": task.text,
+        "names": [task.model_name, task.inputs_name, task.init_name],
+        "own files": task.own_digest,
+        "mode": task.mode,
         "profile": asdict(reference.profile),
         "plans": reference.plans,
         "device": [device, environment.device],

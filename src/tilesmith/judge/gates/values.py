@@ -254,7 +254,7 @@ class Values:
         if report.damage:
             raise GateFailed(Verdict.UNSAFE_MEMORY, f"{report.damage}: mask the store or fix its offsets")
         if report.changed_inputs:
-            which = ", ".join(f"input {i}" for i in report.changed_inputs)
+            which = ", ".join(report.changed_inputs)
             raise GateFailed(
                 Verdict.WRONG_VALUES, f"forward changed {which} in place; write to a tensor of its own"
             )

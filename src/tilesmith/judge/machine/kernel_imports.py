@@ -12,6 +12,8 @@ from pathlib import Path
 from tilesmith.lint import KernelSource
 from tilesmith.process.sandbox import Grants
 from tilesmith.syntax import parse
+from tilesmith.tasks.source import TaskSource
+from tilesmith.tasks.user_code.module_files import ModuleFile
 
 _MOST_FILES = 200
 
@@ -29,6 +31,22 @@ def grants_for(kernel: Path, source: KernelSource) -> Grants:
                     pending += _parsed(neighbor)
     listable = (str(folder),) if found else ()
     return Grants(readable=(str(kernel.resolve()), *map(str, found)), listable=listable)
+
+
+def grants_for_types(task: TaskSource) -> Grants:
+    """The task's file and the user's own files that it imports: to be read, so that its arguments can be."""
+    files = (task.file, *task.own_files)
+    folders = {folder for file in files for folder in _folders_of(file)}
+    return Grants(readable=tuple(str(f.path.resolve()) for f in files), listable=tuple(map(str, sorted(folders))))
+
+
+def _folders_of(file: ModuleFile) -> Iterator[Path]:
+    """From the one on the import path down to that of the file."""
+    folder, root = file.path.resolve().parent, file.root.resolve()
+    yield folder
+    while folder != root and folder.is_relative_to(root):
+        folder = folder.parent
+        yield folder
 
 
 def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:

@@ -53,7 +53,7 @@ class References:
 
     @contextlib.contextmanager
     def of(self, task: TaskSource) -> Iterator[ReferenceSession]:
-        key = hashlib.sha256(f"{task.path}\0{task.text}".encode()).hexdigest()[:16]
+        key = hashlib.sha256(repr(task).encode()).hexdigest()[:16]
         entry = self._enter(key)
         try:
             with entry.opening:

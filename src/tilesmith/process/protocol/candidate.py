@@ -6,13 +6,14 @@ another process can confirm.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilesmith.process.protocol.codec import Done, Request
-from tilesmith.process.protocol.reference import TorchStep
+from tilesmith.process.protocol.reference import ArgumentTypes, TorchStep
 from tilesmith.process.protocol.tensors import GpuMemory, SharedMemory, TensorFile
 from tilesmith.records import KernelResources
 from tilesmith.records.numbers import Amount, Count, Share
+from tilesmith.tasks.source import TaskSource
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,10 @@ class LoadKernel(Request[Done]):
     device: str
     target: str
     precision: str
-    task: str
+    task: TaskSource | None = None
+    """What it answers; its file must not be read by the kernel."""
+    types: ArgumentTypes = field(default_factory=ArgumentTypes)
+    """Of the task's arguments, to be imported before the kernel."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +113,7 @@ class ForwardReport:
 
     launches: tuple[str, ...]
     torch_steps: tuple[TorchStep, ...]
-    changed_inputs: tuple[Count, ...]
+    changed_inputs: tuple[str, ...]
     devices: tuple[str, ...]
     damage: str | None
     unjoined: tuple[str, ...]

@@ -10,6 +10,7 @@ import types
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from tilesmith.records.numbers import Range
@@ -58,7 +59,7 @@ def encode(value: Any) -> Any:
         return {key: encode(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [encode(one) for one in value]
-    return value
+    return str(value) if isinstance(value, Path) else value
 
 
 def decode(kind: type[R], data: Any) -> R:
@@ -105,6 +106,8 @@ def _plain(kind: type, data: Any) -> Any:
             return float(data)
         except OverflowError:
             raise Malformed("expected a float") from None
+    if issubclass(kind, Path) and isinstance(data, str):
+        return Path(data)
     if type(data) is kind:
         return data
     raise Malformed(f"expected {kind.__name__}")

@@ -11,6 +11,7 @@ from tilesmith.process.protocol.tensors import SharedMemory, TensorFile
 from tilesmith.records.numbers import Count, Share
 from tilesmith.tasks.gpu_estimate import DriverProperties
 from tilesmith.tasks.roofline import TaskProfile
+from tilesmith.tasks.source import TaskSource
 
 TorchStep = tuple[str, Count]
 """A kind of operator, and how many elements it made."""
@@ -37,12 +38,26 @@ class Environment:
 class OpenTask(Request[Environment]):
     """Load the task as if it were run in `folder`."""
 
-    path: str
-    text: str
+    task: TaskSource
     device: str
     precision: str
     seed: int
     folder: str
+
+
+@dataclass(frozen=True)
+class ArgumentTypes:
+    """Where the types of a task's arguments are defined, beside installed packages."""
+
+    modules: tuple[str, ...] = ()
+    """The user's own, by dotted name."""
+    in_task: bool = False
+    """Some are defined in the task's file itself."""
+
+
+@dataclass(frozen=True)
+class FindArgumentTypes(Request[ArgumentTypes]):
+    """What must be imported before the task's arguments can be read."""
 
 
 @dataclass(frozen=True)

@@ -5,11 +5,10 @@ Whether it changed them is told by a fingerprint of their bits: a copy of each w
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.tensors import exchange
 
 Fingerprint = tuple[int, int]
@@ -21,31 +20,36 @@ class PlacedInputs:
     """Remembers where the inputs of the last call lie."""
 
     def __init__(self) -> None:
-        self._last: tuple[GuardedMemory, list[Any]] | None = None
+        self._last: tuple[GuardedMemory, ForwardArguments] | None = None
 
-    def lay_out(self, values: list[Any], pads: str | None, in_place: bool) -> tuple[GuardedMemory, list[Any]]:
+    def lay_out(
+        self, values: ForwardArguments, pads: str | None, in_place: bool
+    ) -> tuple[GuardedMemory, ForwardArguments]:
         if in_place and self._last is not None and _refilled(self._last[1], values):
             return self._last
         guard = GuardedMemory(pads)
-        guarded = [
-            exchange.map_tensors(value, lambda t, i=i: guard.padded(t, f"input {i}"))
-            for i, value in enumerate(values)
+        padded = [
+            exchange.map_tensors(value, lambda t, label=label: guard.padded(t, label))
+            for label, value in values.labeled()
         ]
-        self._last = guard, guarded
+        count = len(values.args)
+        self._last = guard, ForwardArguments(padded[:count], dict(zip(values.kwargs, padded[count:], strict=True)))
         return self._last
 
 
-def fingerprints(values: list[Any]) -> list[list[Fingerprint]]:
-    """Of the tensors of each input, in order."""
-    return [[_fingerprint(tensor) for tensor in exchange.tensors_in([value])] for value in values]
+def fingerprints(values: ForwardArguments) -> dict[str, list[Fingerprint]]:
+    """Of the tensors of each input, by the input's label."""
+    return {
+        label: [_fingerprint(tensor) for tensor in exchange.tensors_in(value)] for label, value in values.labeled()
+    }
 
 
-def changed(before: list[list[Fingerprint]], after: list[list[Fingerprint]]) -> list[int]:
-    """The positions of inputs that are not what they were."""
-    return [i for i, (a, b) in enumerate(zip(before, after, strict=True)) if a != b]
+def changed(before: dict[str, list[Fingerprint]], after: dict[str, list[Fingerprint]]) -> list[str]:
+    """The labels of inputs that are not what they were."""
+    return [label for label in before if before[label] != after[label]]
 
 
-def _refilled(places: list[Any], values: list[Any]) -> bool:
+def _refilled(places: ForwardArguments, values: ForwardArguments) -> bool:
     """Whether new values could be put where the old ones are. Through `.data`, so that no version counts it."""
     if _form(places) != _form(values):
         return False
@@ -54,7 +58,7 @@ def _refilled(places: list[Any], values: list[Any]) -> bool:
     return True
 
 
-def _form(values: list[Any]) -> str:
+def _form(values: ForwardArguments) -> str:
     """All but the values of the tensors."""
     return repr(exchange.map_tensors(values, lambda t: (tuple(t.shape), t.stride(), t.dtype)))
 

@@ -24,13 +24,16 @@ from tilesmith.process.protocol.candidate import (
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory
 from tilesmith.worker.candidate.launch_fingerprint import changed_launches, fingerprints_of
 from tilesmith.worker.candidate.runner import BuiltModel, Runner
+from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
 from tilesmith.worker.watch.forked_copy import run_in_fork
 from tilesmith.worker.watch.provenance import is_blank
 
 
-def replay(runner: Runner, built: BuiltModel, inputs: list[Any], request: ReplayWithoutLaunches) -> ReplayReport:
+def replay(
+    runner: Runner, built: BuiltModel, inputs: ForwardArguments, request: ReplayWithoutLaunches
+) -> ReplayReport:
     """Raises CheatingDetected where the code does what only a cheat does."""
 
     def work() -> ReplayReport:
@@ -46,7 +49,7 @@ def replay(runner: Runner, built: BuiltModel, inputs: list[Any], request: Replay
 
 
 def _answers(
-    runner: Runner, built: BuiltModel, inputs: list[Any], outputs: dict[str, str]
+    runner: Runner, built: BuiltModel, inputs: ForwardArguments, outputs: dict[str, str]
 ) -> tuple[dict[str, Descriptor | None], FirstCall | None]:
     """The fills that gave an answer, and what the first of all calls would have launched."""
     answered: dict[str, Descriptor | None] = {}
@@ -66,7 +69,7 @@ def _is_blank(returned: Any) -> bool:
     return all(map(is_blank, exchange.tensors_in([returned])))
 
 
-def _forward(runner: Runner, built: BuiltModel, inputs: list[Any], fill: str) -> Any:
+def _forward(runner: Runner, built: BuiltModel, inputs: ForwardArguments, fill: str) -> Any:
     try:
         return runner.forward(built, inputs, GuardedMemory(None, float(fill)))
     except CheatingDetected:
@@ -76,7 +79,7 @@ def _forward(runner: Runner, built: BuiltModel, inputs: list[Any], fill: str) ->
 
 
 def _later_calls(
-    runner: Runner, built: BuiltModel, inputs: list[Any], calls: int, limit_s: float
+    runner: Runner, built: BuiltModel, inputs: ForwardArguments, calls: int, limit_s: float
 ) -> list[tuple[LaunchFingerprint, ...]]:
     """What each of many calls would launch; host code alone is quick."""
     seen: list[tuple[LaunchFingerprint, ...]] = []
@@ -84,7 +87,7 @@ def _later_calls(
     with contextlib.suppress(Exception), runner.candidate_code(), torch.no_grad():
         while len(seen) < calls and time.monotonic() < deadline:
             runner.forget_launches()
-            built.model(*inputs)
+            call(built.model, inputs)
             if (launches := runner.engine.described_launches()) is None:
                 break
             seen.append(fingerprints_of(launches))

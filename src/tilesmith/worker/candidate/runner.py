@@ -20,6 +20,8 @@ from tilesmith.worker.engines.gpu import GpuEngine
 from tilesmith.worker.engines.interpreter import install as install_interpreter
 from tilesmith.worker.fake_cuda.streams import begin_call
 from tilesmith.worker.task import seed_everything
+from tilesmith.worker.task.argument_types import prepare_for
+from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.truth.model_state import Transfer, fill
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
@@ -42,17 +44,18 @@ class Runner:
 
     def __init__(self, kernel: LoadKernel, channel: Channel) -> None:
         self.device, self.target = kernel.device, kernel.target
+        if kernel.task is not None:
+            prepare_for(kernel.task, kernel.types)
         self.engine: LaunchEngine = GpuEngine() if self.device == "cuda" else _interpreter(self.target)
-        self._watch = Watch(
-            AllowedPaths.around(kernel.path, kernel.task), lambda detected: report_and_exit(channel, detected)
-        )
+        paths = AllowedPaths.around(kernel.path, kernel.task.path if kernel.task else None)
+        self._watch = Watch(paths, lambda detected: report_and_exit(channel, detected))
 
     @contextmanager
     def candidate_code(self, inspects: bool = True) -> Iterator[None]:
         with self.engine.simulated_gpu(), self._watch.over_candidate_code(inspects):
             yield
 
-    def forward(self, built: BuiltModel, inputs: list[Any], *modes: AbstractContextManager[Any]) -> Any:
+    def forward(self, built: BuiltModel, inputs: ForwardArguments, *modes: AbstractContextManager[Any]) -> Any:
         """One call from the given state under the given seed; its outputs as they were on return."""
         adopt_sizes(built.plan.get("sizes", {}))
         fill(built.model, built.transfer, built.plan["state"])
@@ -61,7 +64,7 @@ class Runner:
         with self.candidate_code(), ExitStack() as active, torch.no_grad():
             for mode in modes:
                 active.enter_context(mode)
-            outputs = as_returned(built.model(*inputs))
+            outputs = as_returned(call(built.model, inputs))
         self.engine.synchronize()
         return outputs
 

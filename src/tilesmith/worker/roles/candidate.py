@@ -30,10 +30,12 @@ from tilesmith.worker.engines.engine import observed
 from tilesmith.worker.engines.gpu import GpuEngine, profile_call
 from tilesmith.worker.fake_cuda.streams import unjoined
 from tilesmith.worker.roles.request_loop import answer_requests
+from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.task.torch_steps import MOST_STEPS, Step
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile, write_tensors
+from tilesmith.worker.tensors.trusted_pickle import read_trusted
 from tilesmith.worker.timing.stopwatch import Stopwatch
 from tilesmith.worker.timing.timed_candidate import TimedCandidate
 from tilesmith.worker.timing.timing_inputs import TimingInputs
@@ -62,14 +64,14 @@ class CandidateRole:
 
     def warm_up(self, request: protocol.WarmUpGpu) -> Done:
         """The operators that surround a checked and a timed call: torch loads each on its first use."""
-        some = [torch.rand(8192, device="cuda")]
+        some = ForwardArguments([torch.rand(8192, device="cuda")], {})
         guard, guarded = input_placement.PlacedInputs().lay_out(some, "nan", in_place=False)
         with guard:
             torch.empty(8, device="cuda")
         guard.damage()
         input_placement.fingerprints(guarded)
         scrub_free_memory()
-        Stopwatch(TimingInputs(some, None)).time(lambda inputs: inputs[0].clone(), [0])
+        Stopwatch(TimingInputs(some, None)).time(lambda inputs: inputs.args[0].clone(), [0])
         return Done()
 
     def load(self, request: protocol.LoadKernel) -> Done:
@@ -81,7 +83,7 @@ class CandidateRole:
         return Done()
 
     def construct(self, request: protocol.ConstructModel) -> protocol.ModelConstructed:
-        plan = exchange.read_trusted(request.construction)
+        plan = read_trusted(request.construction)
         with self._runner.candidate_code():
             model, transfer = construct(self._class, plan, self._runner.device)
         self._models[request.variant] = BuiltModel(model, transfer, plan)
@@ -124,7 +126,7 @@ class CandidateRole:
         )
 
     def _watched_forward(
-        self, variant: str, inputs: list[Any], guard: GuardedMemory, path: str
+        self, variant: str, inputs: ForwardArguments, guard: GuardedMemory, path: str
     ) -> tuple[Any, _MadeByTorch]:
         """Keeps what torch made without a kernel, for whoever knows the answer, and lists what it computed."""
         built = self._models[variant]
@@ -150,7 +152,7 @@ class CandidateRole:
         assert isinstance(engine, GpuEngine)
         names, resources = engine.kernel_names(), engine.resources(self._runner.target)
         with self._runner.candidate_code(), torch.no_grad():
-            seen = profile_call(lambda: built.model(*values), names)
+            seen = profile_call(lambda: call(built.model, values), names)
         return protocol.KernelInspection(tuple(resources), seen.share, tuple(seen.unjoined))
 
     def prepare_timing(self, request: protocol.PrepareTiming) -> Done:
@@ -182,10 +184,10 @@ class CandidateRole:
         torch.cuda.empty_cache()
         return Done()
 
-    def _read(self, inputs: TensorFile) -> list[Any]:
+    def _read(self, inputs: TensorFile) -> ForwardArguments:
         give_back_unused()
         try:
-            values = exchange.read_inputs(inputs, self._runner.device)
+            values: ForwardArguments = exchange.read_inputs(inputs, self._runner.device)
             if inputs.memory is not None:
                 inputs.memory.close()
             return values

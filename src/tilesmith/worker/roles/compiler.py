@@ -28,9 +28,12 @@ from tilesmith.worker.fake_cuda.graphs import captures
 from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.roles.request_loop import answer_requests
 from tilesmith.worker.task import seed_everything
+from tilesmith.worker.task.argument_types import prepare_for
 from tilesmith.worker.task.fake_tensors import fake_tensors
+from tilesmith.worker.task.forward_arguments import call
 from tilesmith.worker.task.torch_steps import MOST_STEPS, TorchStepLog
 from tilesmith.worker.tensors import exchange
+from tilesmith.worker.tensors.trusted_pickle import read_trusted
 from tilesmith.worker.watch.allowed_paths import AllowedPaths
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
 from tilesmith.worker.watch.forked_copy import run_in_fork
@@ -56,7 +59,9 @@ class CompilerRole:
     def load(self, request: protocol.LoadKernel) -> Done:
         self.path, self._target = request.path, request.target
         self._launches: list[RecordedLaunch] = []
-        paths = AllowedPaths.around(request.path, request.task)
+        if request.task is not None:
+            prepare_for(request.task, request.types)
+        paths = AllowedPaths.around(request.path, request.task.path if request.task else None)
         self._watch = Watch(paths, lambda detected: report_and_exit(self._channel, detected))
         with recording(target=self._target), pretend_cuda(), self._watch.over_candidate_code():
             self._class = execute(request.path, request.text)
@@ -71,7 +76,7 @@ class CompilerRole:
         return seen or protocol.FirstCallReport(None)
 
     def _first_call(self, request: protocol.RecordFirstCall) -> protocol.FirstCallReport:
-        plan = exchange.read_trusted(request.construction)
+        plan = read_trusted(request.construction)
         inputs = exchange.read_inputs(request.inputs, "cpu")
         launches: list[RecordedLaunch] = []
         complete, earlier = False, captures()
@@ -81,7 +86,7 @@ class CompilerRole:
                 seed_everything(plan["seed"])
                 launches.clear()
                 with GuardedMemory(None, request.fill):
-                    model(*inputs)
+                    call(model, inputs)
             complete = True
         except CheatingDetected:
             raise
@@ -94,7 +99,7 @@ class CompilerRole:
     def record_exact_launches(self, request: protocol.RecordExactLaunches) -> protocol.LaunchRecord:
         """No memory, no arithmetic. On the fake GPU first; a PyTorch without CUDA refuses much of that (`.to`,
         indexing), so then on the CPU."""
-        plan = exchange.read_trusted(request.blueprint)
+        plan = read_trusted(request.blueprint)
         try:
             return self._record_on("cuda", plan)
         except RuntimeError as error:
@@ -109,17 +114,17 @@ class CompilerRole:
         with self._recording(translate=device == "cpu") as launches, fake_tensors(), TorchStepLog() as steps:
             model = self._class(*plan["args"], **plan["kwargs"])
             model = model.to(device) if device != "cpu" else model
-            inputs = [exchange.map_tensors(value, fake) for value in plan["inputs"]]
+            inputs = exchange.map_tensors(plan["inputs"], fake)
             steps.taken.clear()
-            model(*inputs)
+            call(model, inputs)
         return replace(self._keep(launches), torch_steps=tuple(steps.taken[:MOST_STEPS]))
 
     def record_launches(self, request: protocol.RecordLaunches) -> protocol.LaunchRecord:
-        plan = exchange.read_trusted(request.construction)
+        plan = read_trusted(request.construction)
         inputs = exchange.read_inputs(request.inputs, "cpu")
         with self._recording() as launches:
             model, _ = construct(self._class, plan, "cpu")
-            model(*inputs)
+            call(model, inputs)
         return self._keep(launches)
 
     @contextmanager
@@ -149,8 +154,8 @@ class CompilerRole:
                 if launch.autotuned_call is None:
                     raise
                 refused[launch.autotuned_call] = failure
-        for call, refusal in refused.items():
-            if call not in surviving:
+        for autotuned, refusal in refused.items():
+            if autotuned not in surviving:
                 raise refusal
         return protocol.CompiledKernels(tuple(resources))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import os
+from contextlib import ExitStack
 from dataclasses import replace
 
 import torch
@@ -32,10 +33,13 @@ from tilesmith.worker.task import (
     steps_on_fakes,
     trace,
 )
+from tilesmith.worker.task.argument_types import argument_types
+from tilesmith.worker.task.loading import importable
 from tilesmith.worker.task.torch_steps import Step, covers
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
+from tilesmith.worker.tensors.trusted_pickle import write_trusted
 from tilesmith.worker.timing.baselines import Baselines
 from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.copied_answers import find_copied_draw
@@ -60,14 +64,19 @@ class ReferenceRole:
         torch.set_num_threads(max(1, (os.cpu_count() or 2) // 2))
         set_precision(request.precision)
         self._task = request
-        self._texts = {"exact": request.text}
+        self._texts = {"exact": request.task.text}
         self._variants: dict[str, Variant] = {}
         self._baselines: Baselines | None = None
         self._exact_steps: list[Step] | None = None
         self._necessary_bytes: int | None = None
         self._strong_parameters = False
-        self._loaded = load_task(request.path, request.text)
+        self._import_path = ExitStack()
+        self._import_path.enter_context(importable(request.task))  # functions may import when they are called
+        self._loaded = load_task(request.task)
         return describe_environment(request.device)
+
+    def find_argument_types(self, request: protocol.FindArgumentTypes) -> protocol.ArgumentTypes:
+        return argument_types(self._loaded, input_shapes(self._loaded))
 
     def describe(self, request: protocol.DescribeTask) -> TaskProfile:
         return describe(self._loaded)
@@ -87,7 +96,7 @@ class ReferenceRole:
             for position, long in enumerate(long_shapes(self._loaded.source, small), 1):
                 self._texts[f"long {position}"], plans[f"long {position}"] = long.text, long.plan
         shown = ("exact", "shrunk") if self._task.device == "cpu" else ()
-        shapes = {name: shapes_of(load_task(self._task.path, self._texts[name])) for name in shown}
+        shapes = {name: shapes_of(load_task(self._task.task, self._texts[name])) for name in shown}
         return protocol.Variants(plans, shapes)
 
     def align(self, request: protocol.AlignShape) -> protocol.AlignedShape:
@@ -102,7 +111,7 @@ class ReferenceRole:
         # Small and aligned shapes stand for the exact one; on other shapes a kernel must do without its copies.
         stands_for_exact = request.variant.startswith(("shrunk", "aligned", "long"))
         sizes = resized(self._loaded, chosen.loaded) if stands_for_exact else {}
-        exchange.write_trusted(request.path, chosen.construction() | {"sizes": sizes})
+        write_trusted(request.path, chosen.construction() | {"sizes": sizes})
         return Done()
 
     def write_blueprint(self, request: protocol.WriteBlueprint) -> protocol.FileWritten:
@@ -111,7 +120,7 @@ class ReferenceRole:
         if inputs is None:
             return protocol.FileWritten(False)
         plan = {"seed": self._task.seed, "args": self._loaded.init_args, "kwargs": self._loaded.init_kwargs}
-        exchange.write_trusted(request.path, plan | {"inputs": inputs})
+        write_trusted(request.path, plan | {"inputs": inputs})
         return protocol.FileWritten(True)
 
     def write_inputs(self, request: protocol.WriteInputs) -> protocol.InputsWritten:
@@ -154,7 +163,7 @@ class ReferenceRole:
     def check_exact_steps(self, request: protocol.CheckExactSteps) -> protocol.StepCoverage:
         """The exact task is gone through without its memory, once."""
         if self._exact_steps is None:
-            self._exact_steps = steps_on_fakes(self._task.path, self._task.text)
+            self._exact_steps = steps_on_fakes(self._task.task)
         return _coverage(request.steps, self._exact_steps)
 
     def move_parameters(self, request: protocol.MoveParameters) -> Done:
@@ -208,7 +217,7 @@ class ReferenceRole:
     def _variant(self, name: str) -> Variant:
         if name not in self._variants:
             task = self._task
-            loaded = self._loaded if name == "exact" else load_task(task.path, self._texts[name])
+            loaded = self._loaded if name == "exact" else load_task(task.task, self._texts[name])
             self._variants[name] = Variant(loaded, task.device, task.precision, task.seed, self._strong_parameters)
         return self._variants[name]
 

@@ -12,6 +12,7 @@ import torch
 from torch import fx, nn
 
 from tilesmith.tasks.graph import GETITEM, Input, Node
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.recurrent_nodes import REAL_NAMES
 
 _RANDOM = torch.Tag.nondeterministic_seeded
@@ -21,9 +22,10 @@ _SWITCHES = {"dropout": (1, 2), "gru": (5, 6), "lstm": (5, 6), "rnn_tanh": (5, 6
 """Operators that are random only in training: where their probability and their switch are."""
 
 
-def inputs_of(model: nn.Module, arguments: list[Any]) -> Iterator[tuple[Input, torch.Tensor | None]]:
+def inputs_of(model: nn.Module, arguments: ForwardArguments) -> Iterator[tuple[Input, torch.Tensor | None]]:
     """Tensors and plain values among the arguments, in the order in which `map_tensors` meets them."""
-    for argument, value in zip(_argument_names(model, len(arguments)), arguments, strict=True):
+    positional = zip(_argument_names(model, len(arguments.args)), arguments.args, strict=True)
+    for argument, value in (*positional, *arguments.kwargs.items()):
         for path, item in _leaves(value, ()):
             name = "_".join([argument, *(str(step) for step in path)])
             if isinstance(item, torch.Tensor):

@@ -47,7 +47,7 @@ def describe(loaded: LoadedTask) -> TaskProfile:
 def _measure(loaded: LoadedTask, fake: bool, forward: bool = True) -> TaskProfile:
     """Loads the task once more (its module may hold tensors of the other kind) and runs it."""
     with fake_tensors() if fake else nullcontext(), torch.no_grad():
-        again = load_task(loaded.path, loaded.source.text)
+        again = load_task(loaded.source)
         try:
             model, inputs = build_model(again), again.make_inputs(seed=0)
             outputs, counter = None, OpCounter()

@@ -18,7 +18,7 @@ from tilesmith.tasks.shrunk_variants import (
     make_shrunk_variants,
 )
 from tilesmith.tasks.size_constants import find_constants
-from tilesmith.tasks.source import TaskSource, parse_task
+from tilesmith.tasks.source import TaskSource
 from tilesmith.worker.task.trial import TaskTrial, try_task
 
 BUDGET_ELEMENTS = 200_000
@@ -80,9 +80,9 @@ class _Search:
     def consider(self, variant: ShrunkTask) -> TaskTrial:
         """Tries a variant, and keeps it if it is valid and smaller than the best so far."""
         self.tried += 1
-        trial = try_task(self.task.path, variant.text)
-        if trial.runs and not _same_outputs(trial, self.original):
-            trial = replace(trial, runs=False, reason="the outputs changed their number of dimensions")
+        trial = try_task(replace(self.task, text=variant.text))
+        if trial.runs and not _same_form(trial, self.original):
+            trial = replace(trial, runs=False, reason="the outputs or the parameters are of another form")
         if trial.runs and _cost(trial) < _cost(self.best_trial):
             self.best, self.best_trial = variant, trial
         return trial
@@ -99,7 +99,7 @@ def choose_shrunk(
 
     Raises `TaskError` when the task itself, at its own sizes, does not run.
     """
-    original = try_task(task.path, task.text)
+    original = try_task(task)
     if not original.runs:
         raise TaskError(original.reason)
     as_is = ShrunkTask(task.text, "as is", {}, "as is")
@@ -114,8 +114,8 @@ def choose_shrunk(
 
 def odd_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[ShrunkChoice]:
     """Up to `count` valid ragged versions of the chosen small task, one per way of being ragged."""
-    small = parse_task(task.path, choice.text)
-    original = try_task(task.path, choice.text)
+    small = replace(task, text=choice.text)
+    original = try_task(small)
     if not original.ran_for_real:
         return []
     growth = _Budget(
@@ -128,9 +128,9 @@ def odd_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[S
 
 def long_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[ShrunkChoice]:
     """Up to `count` versions of the chosen small task with one size much longer, for one run each."""
-    small = parse_task(task.path, choice.text)
+    small = replace(task, text=choice.text)
     budget = _Budget(LONG_ELEMENTS, BUDGET_FLOPS, LONG_OUTPUTS, LONG_ROWS)
-    search = _Ragged(task, small, try_task(task.path, choice.text), budget, time.monotonic() + LONG_SECONDS)
+    search = _Ragged(task, small, try_task(small), budget, time.monotonic() + LONG_SECONDS)
     found: list[ShrunkChoice] = []
     for versions in make_long_variants(small, task):
         longest = next((long for variant in versions if (long := search.choice(variant))), None)
@@ -143,10 +143,10 @@ def long_shapes(task: TaskSource, choice: ShrunkChoice, count: int = 2) -> list[
 
 def choose_aligned(task: TaskSource) -> ShrunkChoice | None:
     """The largest shape that divides as the task does and can still be interpreted; None if there is none."""
-    budget = _Budget(ALIGNED_ELEMENTS, ALIGNED_FLOPS)
+    budget, original = _Budget(ALIGNED_ELEMENTS, ALIGNED_FLOPS), try_task(task)
     for tried, variant in enumerate(make_aligned_variants(task), 1):
-        trial = try_task(task.path, variant.text)
-        if trial.runs and budget.fits(trial):
+        trial = try_task(replace(task, text=variant.text))
+        if trial.runs and trial.parameters == original.parameters and budget.fits(trial):
             return ShrunkChoice(
                 variant.text, variant.plan, variant.constants, trial.elements, trial.flops, True, tried
             )
@@ -178,8 +178,8 @@ class _Ragged:
     def choice(self, variant: ShrunkTask) -> ShrunkChoice | None:
         if time.monotonic() > self.deadline:
             return None
-        trial = try_task(self.task.path, variant.text)
-        valid = trial.runs and trial.ran_for_real and _same_outputs(trial, self.original)
+        trial = try_task(replace(self.task, text=variant.text))
+        valid = trial.runs and trial.ran_for_real and _same_form(trial, self.original)
         if not (valid and self.budget.fits(trial)):
             return None
         return ShrunkChoice(variant.text, variant.plan, variant.constants, trial.elements, trial.flops, True, 1)
@@ -208,7 +208,7 @@ def _halve_until_small(search: _Search) -> None:
 
 def _halved_from(search: _Search) -> Iterator[ShrunkTask]:
     best = search.best
-    for variant in make_halvings(parse_task(search.task.path, best.text), search.task):
+    for variant in make_halvings(replace(search.task, text=best.text), search.task):
         yield replace(
             variant,
             plan=best.plan if best.plan.endswith("halved") else f"{best.plan}, then halved",
@@ -216,7 +216,9 @@ def _halved_from(search: _Search) -> Iterator[ShrunkTask]:
         )
 
 
-def _same_outputs(trial: TaskTrial, original: TaskTrial) -> bool:
+def _same_form(trial: TaskTrial, original: TaskTrial) -> bool:
+    if trial.parameters != original.parameters:
+        return False
     return original.output_ranks is None or trial.output_ranks == original.output_ranks
 
 

@@ -15,6 +15,7 @@ from torch import fx, nn
 from tilesmith.tasks.graph import MOST_NODES, Graph, Node, Parameter
 from tilesmith.worker.compat.torch_names import TorchFunctionMode, trace_on_fakes
 from tilesmith.worker.task.fake_tensors import fake_tensors
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.graph_records import (
     filled,
     form,
@@ -46,7 +47,7 @@ def trace(loaded: LoadedTask) -> Traced:
     """The graph of the task in the mode it is judged in: evaluation where training would be random."""
     try:
         with fake_tensors(), torch.no_grad():
-            again = load_task(loaded.path, loaded.source.text)
+            again = load_task(loaded.source)
             try:
                 model, arguments = build_model(again), again.make_inputs(seed=0)
                 return Traced(_graph(model, arguments), None)
@@ -76,7 +77,7 @@ class _OperatorLimit(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _graph(model: nn.Module, arguments: list[Any]) -> Graph:
+def _graph(model: nn.Module, arguments: ForwardArguments) -> Graph:
     traced = _TracedRun(model, arguments)
     module = traced.run()
     if model.training and any(is_random(node) for node in module.graph.nodes):
@@ -89,7 +90,7 @@ def _graph(model: nn.Module, arguments: list[Any]) -> Graph:
 class _TracedRun:
     """One run of the model under the tracer, and its translation into records."""
 
-    def __init__(self, model: nn.Module, arguments: list[Any]) -> None:
+    def __init__(self, model: nn.Module, arguments: ForwardArguments) -> None:
         self._model, self._arguments = model, arguments
         self._inputs = list(inputs_of(model, arguments))
         self._owned = {**dict(model.named_parameters()), **dict(model.named_buffers())}
@@ -102,9 +103,9 @@ class _TracedRun:
 
         def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
             given, state = iter(flat[: len(tensors)]), dict(zip(self._owned, flat[len(tensors) :], strict=True))
-            arguments = [map_tensors(value, lambda _: next(given)) for value in self._arguments]
+            arguments = map_tensors(self._arguments, lambda _: next(given))
             with _OperatorLimit():
-                found = torch.func.functional_call(self._model, state, tuple(arguments))
+                found = torch.func.functional_call(self._model, state, tuple(arguments.args), arguments.kwargs)
             leaves: list[torch.Tensor] = []
             self._outputs = laid_out(found, leaves)
             return leaves

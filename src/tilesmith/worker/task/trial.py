@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
 from tilesmith.errors import MachineError, TaskError
+from tilesmith.tasks.source import TaskSource
 from tilesmith.worker.compat.torch_names import (
     DataDependentOutputException,
     DynamicOutputShapeException,
@@ -23,7 +23,7 @@ from tilesmith.worker.compat.torch_names import (
     UnsupportedOperatorException,
 )
 from tilesmith.worker.task.fake_tensors import fake_tensors, gpu_or_none
-from tilesmith.worker.task.loading import build_model, load_task, run_forward, tensors_in, unload
+from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, run_forward, tensors_in, unload
 from tilesmith.worker.task.operator_counts import counting
 from tilesmith.worker.task.torch_steps import Step, TorchStepLog
 
@@ -55,19 +55,21 @@ class TaskTrial:
     """Elements: a kernel may start one program for each output, unless outputs are as many as inputs."""
     rows: int = 0
     """Of the output with the most: there, a kernel may start one program for each row."""
+    parameters: tuple[tuple[int, ...], ...] = ()
+    """Their shapes, where a function makes the model: ModelNew, which gets no arguments, must have the same."""
 
     @property
     def is_map(self) -> bool:
         return self.outputs == self.largest_input
 
 
-def try_task(path: Path, text: str) -> TaskTrial:
-    """Runs the reference of `text` on fake tensors and, if it is small, on real ones."""
+def try_task(task: TaskSource) -> TaskTrial:
+    """Runs the reference of a task on fake tensors and, if it is small, on real ones."""
     try:
-        trial = _run_fake(path, text)
+        trial = _run_fake(task)
         if trial.elements > REAL_RUN_ELEMENTS or trial.flops > REAL_RUN_FLOPS:
             return trial
-        return _run_real(path, text, trial.flops)
+        return _run_real(task, trial.flops)
     except (TaskError, MachineError) as error:
         return TaskTrial(False, str(error))
 
@@ -78,29 +80,30 @@ def warm_up() -> None:
         torch.nn.functional.relu(torch.empty(1))
 
 
-def _run_fake(path: Path, text: str) -> TaskTrial:
+def _run_fake(task: TaskSource) -> TaskTrial:
     with fake_tensors(), torch.no_grad():
-        loaded = load_task(path, text)
+        loaded = load_task(task)
         try:
             model, inputs = build_model(loaded), loaded.make_inputs()
             held = _elements([inputs, *model.parameters(), *model.buffers()])
+            fixed = _fixed_shapes(loaded, model)
             try:
                 with counting() as counter:
                     outputs = run_forward(loaded, model, inputs)
             except TaskError as error:
                 if isinstance(error.__cause__, UNFAKEABLE):
-                    return TaskTrial(True, f"not on fake tensors: {error}", held)
+                    return TaskTrial(True, f"not on fake tensors: {error}", held, parameters=fixed)
                 raise
         finally:
             unload(loaded)
-    return TaskTrial(True, "", held + _elements(outputs), counter.flops, _ranks(outputs))
+    return TaskTrial(True, "", held + _elements(outputs), counter.flops, _ranks(outputs), parameters=fixed)
 
 
-def steps_on_fakes(path: str, text: str) -> list[Step]:
+def steps_on_fakes(task: TaskSource) -> list[Step]:
     """What torch computes in the task at full size, without its memory; none where that cannot be known."""
     try:
         with fake_tensors(), torch.no_grad():
-            loaded = load_task(Path(path), text)
+            loaded = load_task(task)
             try:
                 model, inputs = build_model(loaded), loaded.make_inputs()
                 with TorchStepLog() as steps:
@@ -124,9 +127,9 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def _run_real(path: Path, text: str, flops: int) -> TaskTrial:
+def _run_real(task: TaskSource, flops: int) -> TaskTrial:
     with one_thread(), torch.no_grad(), gpu_or_none():
-        loaded = load_task(path, text)
+        loaded = load_task(task)
         try:
             model, inputs = build_model(loaded), loaded.make_inputs(seed=0)
             outputs = run_forward(loaded, model, inputs)
@@ -136,7 +139,15 @@ def _run_real(path: Path, text: str, flops: int) -> TaskTrial:
     elements = _elements([inputs, outputs, *model.parameters(), *model.buffers()])
     largest = max((tensor.numel() for tensor in tensors_in(inputs)), default=0)
     rows = max((_rows(tensor) for tensor in tensors_in(outputs)), default=0)
-    return TaskTrial(not fault, fault, elements, flops, _ranks(outputs), True, _elements(outputs), largest, rows)
+    fixed = _fixed_shapes(loaded, model)
+    count = _elements(outputs)
+    return TaskTrial(not fault, fault, elements, flops, _ranks(outputs), True, count, largest, rows, fixed)
+
+
+def _fixed_shapes(loaded: LoadedTask, model: torch.nn.Module) -> tuple[tuple[int, ...], ...]:
+    if isinstance(loaded.constructor, type):
+        return ()
+    return tuple(tuple(parameter.shape) for parameter in model.parameters())
 
 
 def _rows(tensor: torch.Tensor) -> int:

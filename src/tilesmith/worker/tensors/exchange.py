@@ -7,7 +7,7 @@ candidate may hold any constructor argument, so that direction may be pickled.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import torch
 from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.tensors import TensorFile
 from tilesmith.worker.tensors.tensor_file import read_tensors, share_tensors, write_tensors
+from tilesmith.worker.tensors.trusted_pickle import read_trusted, write_trusted
 
 
 class NotReturnable(Exception):
@@ -34,7 +35,7 @@ def read_outputs(source: TensorFile, device: str) -> FlatOutputs:
     return FlatOutputs(layout, tensors)
 
 
-def write_inputs(path: str, inputs: list[Any], may_share: bool = True) -> Descriptor | None:
+def write_inputs(path: str, inputs: Any, may_share: bool = True) -> Descriptor | None:
     """Arguments of a forward: the tensors raw, whatever else there is pickled beside them."""
     tensors: list[torch.Tensor] = []
 
@@ -42,18 +43,18 @@ def write_inputs(path: str, inputs: list[Any], may_share: bool = True) -> Descri
         tensors.append(tensor)
         return _TensorPosition(len(tensors) - 1, tensor.stride())
 
-    write_trusted(f"{path}.nest", [map_tensors(value, slot) for value in inputs])
+    write_trusted(f"{path}.nest", map_tensors(inputs, slot))
     return write_tensors(path, tensors, may_share=may_share)
 
 
-def share_inputs(inputs: list[Any]) -> Descriptor | None:
+def share_inputs(inputs: Any) -> Descriptor | None:
     """The numbers of inputs that were written before, on the GPU."""
     return share_tensors(tensors_in(inputs))
 
 
-def read_inputs(source: TensorFile, device: str) -> list[Any]:
+def read_inputs(source: TensorFile, device: str) -> Any:
     tensors, _ = read_tensors(source, device)
-    return [_filled(value, tensors) for value in read_trusted(f"{source.path}.nest")]
+    return _filled(read_trusted(f"{source.path}.nest"), tensors)
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,8 @@ def _laid_out(tensor: torch.Tensor, stride: tuple[int, ...]) -> torch.Tensor:
 def _filled(value: Any, tensors: list[torch.Tensor]) -> Any:
     if isinstance(value, _TensorPosition):
         return _laid_out(tensors[value.position], value.stride)
+    if is_record(value):
+        return _with_fields(value, lambda item: _filled(item, tensors))
     if isinstance(value, Mapping):
         return {key: _filled(item, tensors) for key, item in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -100,7 +103,7 @@ def _layout(value: Any, tensors: list[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         tensors.append(value.detach())
         return "tensor"
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_record(value):
         return {f.name: _layout(getattr(value, f.name), tensors) for f in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _layout(item, tensors) for key, item in value.items()}
@@ -112,9 +115,11 @@ def _layout(value: Any, tensors: list[torch.Tensor]) -> Any:
 
 
 def map_tensors(value: Any, change: Any) -> Any:
-    """The same nest of lists, tuples and dictionaries with `change` applied to every tensor."""
+    """The same nest of lists, tuples, dictionaries and dataclasses with `change` applied to every tensor."""
     if isinstance(value, torch.Tensor):
         return change(value)
+    if is_record(value):
+        return _with_fields(value, lambda item: map_tensors(item, change))
     if isinstance(value, Mapping):
         return {key: map_tensors(item, change) for key, item in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -124,15 +129,22 @@ def map_tensors(value: Any, change: Any) -> Any:
     return value
 
 
+def is_record(value: Any) -> bool:
+    """A dataclass that is not a dictionary as well, as the outputs of Hugging Face's models are."""
+    return is_dataclass(value) and not isinstance(value, type | Mapping)
+
+
+def _with_fields(record: Any, change: Callable[[Any], Any]) -> Any:
+    """A copy with every field changed, made without any code of the dataclass."""
+    copy = object.__new__(type(record))
+    if hasattr(record, "__dict__"):
+        vars(copy).update(vars(record))
+    for one in fields(record):
+        object.__setattr__(copy, one.name, change(getattr(record, one.name)))
+    return copy
+
+
 def tensors_in(value: Any) -> list[torch.Tensor]:
     found: list[torch.Tensor] = []
     map_tensors(value, found.append)
     return found
-
-
-def write_trusted(path: str, value: Any) -> None:
-    torch.save(value, path)
-
-
-def read_trusted(path: str) -> Any:
-    return torch.load(path, weights_only=False, map_location="cpu", mmap=True)

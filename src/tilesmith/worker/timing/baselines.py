@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.timing.stopwatch import Stopwatch, TimedTurn
 from tilesmith.worker.timing.timing_inputs import TimingInputs
@@ -21,7 +22,7 @@ class Baselines:
     def __init__(self, variant: Variant) -> None:
         self._model = variant.model
         self._stopwatch = Stopwatch(TimingInputs(variant.inputs("own"), variant.second_inputs()))
-        self._calls: dict[str, Callable[[list[Any]], Any]] = {}
+        self._calls: dict[str, Callable[[ForwardArguments], Any]] = {}
         self._refused: dict[str, str] = {}
 
     def build(self, kind: str) -> str | None:
@@ -42,7 +43,7 @@ class Baselines:
         with torch.no_grad():
             return self._stopwatch.time(self._calls[kind], seeds, digests=kind == "eager")
 
-    def inputs_under(self, seed: int) -> list[Any]:
+    def inputs_under(self, seed: int) -> ForwardArguments:
         """The inputs of a timed call, until the next one."""
         return self._stopwatch.inputs_under(seed)
 
@@ -50,11 +51,11 @@ class Baselines:
         """All that surrounds that many calls, without them."""
         self._stopwatch.run_many_calls(None, seed, calls)
 
-    def _eager(self) -> Callable[[list[Any]], Any]:
+    def _eager(self) -> Callable[[ForwardArguments], Any]:
         self._warm_up(self._model)
-        return lambda inputs: self._model(*inputs)
+        return lambda inputs: call(self._model, inputs)
 
-    def _graph(self) -> Callable[[list[Any]], Any]:
+    def _graph(self) -> Callable[[ForwardArguments], Any]:
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -62,15 +63,15 @@ class Baselines:
         torch.cuda.current_stream().wait_stream(side)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph):
-            self._model(*self._stopwatch.inputs)
+            call(self._model, self._stopwatch.inputs)
         return lambda _: graph.replay()
 
-    def _compile(self) -> Callable[[list[Any]], Any]:
+    def _compile(self) -> Callable[[ForwardArguments], Any]:
         compiled = torch.compile(self._model)
         self._warm_up(compiled)
-        return lambda inputs: compiled(*inputs)
+        return lambda inputs: call(compiled, inputs)
 
     def _warm_up(self, model: Any) -> None:
         for _ in range(_WARM_UP_CALLS):
-            model(*self._stopwatch.inputs)
+            call(model, self._stopwatch.inputs)
         torch.cuda.synchronize()

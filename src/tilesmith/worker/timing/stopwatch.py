@@ -19,6 +19,7 @@ from typing import Any
 import torch
 
 from tilesmith.worker.compat.torch_names import CudaEvent, sleep_on_gpu
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.tensors.exchange import flatten, map_tensors
 from tilesmith.worker.timing.digests import Digest, digest_of
 from tilesmith.worker.timing.timing_inputs import TimingInputs
@@ -30,7 +31,7 @@ _SLEEP_CYCLES = 800_000
 """About 0.4 ms."""
 _LATE_MS = 0.05
 
-Call = Callable[[list[Any]], Any]
+Call = Callable[[ForwardArguments], Any]
 
 
 @dataclass
@@ -71,7 +72,7 @@ class Stopwatch:
             self._note(turn, result, kept)
         return turn
 
-    def inputs_under(self, seed: int) -> list[Any]:
+    def inputs_under(self, seed: int) -> ForwardArguments:
         """What a call under this seed sees, until the next one."""
         self._inputs.vary(seed)
         return self.inputs

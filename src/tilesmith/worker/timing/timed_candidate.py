@@ -9,6 +9,7 @@ import torch
 from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.candidate import TimedCalls
 from tilesmith.worker.candidate.runner import BuiltModel, Runner, refuse_lazy
+from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.timing.stopwatch import Stopwatch
 from tilesmith.worker.timing.timing_inputs import TimingInputs
@@ -46,5 +47,5 @@ class TimedCandidate:
         with self._runner.candidate_code(), torch.no_grad():
             self._stopwatch.run_many_calls(self._call, seed, calls)
 
-    def _call(self, inputs: list[Any]) -> Any:
-        return self._model(*inputs)
+    def _call(self, inputs: ForwardArguments) -> Any:
+        return call(self._model, inputs)

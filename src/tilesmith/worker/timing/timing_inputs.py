@@ -8,10 +8,10 @@ at most one, triangular, symmetric); integers, masks and labels stay as they are
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import torch
 
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.tensors.exchange import map_tensors, tensors_in
 from tilesmith.worker.truth.draws import is_mask
 
@@ -23,9 +23,9 @@ _LEAST_SCALE = 0.75
 class TimingInputs:
     """Owns the tensors that timed calls are given."""
 
-    def __init__(self, first: list[Any], second: list[Any] | None) -> None:
+    def __init__(self, first: ForwardArguments, second: ForwardArguments | None) -> None:
         """Two draws of the same shapes; without a second one, the first is mixed with itself, upside down."""
-        self.current = map_tensors(first, torch.clone)
+        self.current: ForwardArguments = map_tensors(first, torch.clone)
         places, ones = tensors_in(self.current), tensors_in(first)
         others = tensors_in(second) if second is not None else []
         if [t.shape for t in others] != [t.shape for t in ones]:

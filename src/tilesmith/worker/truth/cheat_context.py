@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
 
 import torch
 
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.tensors.exchange import FlatOutputs, flatten, map_tensors, tensors_in
 from tilesmith.worker.truth.model_state import State
 from tilesmith.worker.truth.variant import Answer, Variant
@@ -34,14 +34,14 @@ class CheatContext:
         return self.variant.answer(self.draw)
 
     @cached_property
-    def inputs(self) -> list[Any]:
+    def inputs(self) -> ForwardArguments:
         return self.variant.inputs(self.draw)
 
     def outputs_of(self, draw: str) -> FlatOutputs:
         """What PyTorch returns on another draw."""
         return self.variant.answer(draw).eager
 
-    def rerun(self, inputs: list[Any] | None = None, state: State | None = None) -> FlatOutputs:
+    def rerun(self, inputs: ForwardArguments | None = None, state: State | None = None) -> FlatOutputs:
         """The model itself on other inputs or with other parameters."""
         try:
             return flatten(self.variant.run_eager(self.inputs if inputs is None else inputs, state=state))
@@ -61,8 +61,8 @@ class CheatContext:
             raise Inapplicable(unless)
         return FlatOutputs(eager.layout, tensors)
 
-    def inputs_changed(self, change: Change) -> list[Any]:
-        changed = [map_tensors(value, change) for value in self.inputs]
+    def inputs_changed(self, change: Change) -> ForwardArguments:
+        changed: ForwardArguments = map_tensors(self.inputs, change)
         if all(new is old for new, old in zip(tensors_in(changed), tensors_in(self.inputs), strict=True)):
             raise Inapplicable("no floating input has rows")
         return changed

@@ -7,11 +7,11 @@ Besides the task's own inputs under fresh seeds there are variations of them, be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
 from tilesmith.tasks.draws import ALL_DRAWS, CORNERS_DRAW
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.loading import seed_everything
 from tilesmith.worker.tensors.exchange import map_tensors, tensors_in
 
@@ -20,14 +20,14 @@ _CORNER_ELEMENTS = 64
 Variation = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
 
 
-def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[Any]:
+def draw_inputs(make_inputs: Callable[[], ForwardArguments], kind: str, seed: int) -> ForwardArguments:
     """The task's inputs under `seed`, varied as `kind` says; integer inputs keep the task's own range."""
     if kind == CORNERS_DRAW:
-        pairs = zip(draw_inputs(make_inputs, "own", seed), draw_inputs(make_inputs, "own again", seed), strict=True)
-        return [_with_corners_of(own, other) for own, other in pairs]
+        own, other = (draw_inputs(make_inputs, draw, seed) for draw in ("own", "own again"))
+        return _with_corners_of(own, other)
     position = ALL_DRAWS.index(kind)
     seed_everything(seed + 7919 * position)
-    inputs = list(make_inputs())
+    inputs = make_inputs()
     variation = _VARIATIONS.get(kind)
     if variation is None:
         return inputs
@@ -39,12 +39,12 @@ def draw_inputs(make_inputs: Callable[[], Any], kind: str, seed: int) -> list[An
         varied = torch.where(tensor.isfinite(), variation(tensor, generator), tensor).to(tensor.dtype)
         return _mirrored(varied) if _is_symmetric(tensor) else varied
 
-    return [map_tensors(value, vary) for value in inputs]
+    return map_tensors(inputs, vary)
 
 
-def _with_corners_of(own: Any, other: Any) -> Any:
+def _with_corners_of(own: ForwardArguments, other: ForwardArguments) -> ForwardArguments:
     """`own` with other numbers in the middle of its floating tensors, where both are of the same shape."""
-    others = iter(tensors_in([other]))
+    others = iter(tensors_in(other))
 
     def mix(tensor: torch.Tensor) -> torch.Tensor:
         middle = next(others, tensor)

@@ -141,7 +141,7 @@ def _blind_to_inputs(context: CheatContext, keeps_first: bool) -> FlatOutputs:
 
 
 def _computed_coarsely(context: CheatContext) -> FlatOutputs:
-    inputs = [map_tensors(value, coarser) for value in context.inputs]
+    inputs = map_tensors(context.inputs, coarser)
     return context.rerun(inputs, {name: coarser(tensor) for name, tensor in context.variant.state.items()})
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import torch
 
+from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.tensors.exchange import flatten, map_tensors, tensors_in
 from tilesmith.worker.truth.variant import Variant
 
 
 def necessary_bytes(variant: Variant) -> int:
     inputs = variant.inputs("own")
-    leaves = [map_tensors(value, _with_gradient) for value in inputs]
+    leaves = map_tensors(inputs, _with_gradient)
     try:
         outputs = [t for t in _forward(variant, leaves) if t.requires_grad]
         if not outputs:
@@ -31,8 +32,8 @@ def necessary_bytes(variant: Variant) -> int:
         variant.model.zero_grad(set_to_none=True)
 
 
-def _forward(variant: Variant, leaves: list[object]) -> list[torch.Tensor]:
-    outputs = variant.model(*leaves)
+def _forward(variant: Variant, leaves: ForwardArguments) -> list[torch.Tensor]:
+    outputs = call(variant.model, leaves)
     tensors: list[torch.Tensor] = []
     map_tensors(outputs, tensors.append)
     return tensors or flatten(outputs).tensors

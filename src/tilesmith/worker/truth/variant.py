@@ -15,6 +15,7 @@ from tilesmith.process.protocol.comparison import ExactStatistics, FloatStatisti
 from tilesmith.worker.compat.torch_names import FakeTensorMode
 from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
 from tilesmith.worker.task import LoadedTask, build_model, seed_everything
+from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.task.torch_steps import Step, TorchStepLog
 from tilesmith.worker.tensors.exchange import FlatOutputs, flatten, map_tensors, tensors_in
 from tilesmith.worker.tensors.gpu_memory import spare_bytes
@@ -67,7 +68,7 @@ class Variant:
         self.state = perturbed(self.seeded, parameters, seed + 1, strong_parameters)
         self.model = model.to(device)
         self._answers: dict[str, Answer] = {}
-        self._drawn_inputs: dict[tuple[str, int], list[Any]] = {}
+        self._drawn_inputs: dict[tuple[str, int], ForwardArguments] = {}
         self._usable: dict[str, bool] = {}
         self._steps: list[Step] | None = None
         self._typical: list[TypicalError] | None = None
@@ -84,7 +85,7 @@ class Variant:
             "training": self.training,
         }
 
-    def inputs(self, draw: str, seed: int | None = None) -> list[Any]:
+    def inputs(self, draw: str, seed: int | None = None) -> ForwardArguments:
         """Nobody may change them: they are kept where there is room."""
         key = (draw, self.seed if seed is None else seed)
         if key in self._drawn_inputs:
@@ -96,28 +97,28 @@ class Variant:
                 self._drawn_inputs[key] = made
         return made
 
-    def _inputs_of(self, draw: str, seed: int) -> list[Any]:
+    def _inputs_of(self, draw: str, seed: int) -> ForwardArguments:
         try:
             made = self._drawn(draw, seed, self.device)
         except Exception:
             made = self._drawn(draw, seed, "cpu")
-        return [map_tensors(value, lambda t: t.to(self.device)) for value in made]
+        return map_tensors(made, lambda t: t.to(self.device))
 
-    def second_inputs(self) -> list[Any] | None:
+    def second_inputs(self) -> ForwardArguments | None:
         """Those that timing mixes with the task's own; None where the task cannot give them."""
         return self.inputs("own again") if self.is_usable("own again") else None
 
-    def _drawn(self, draw: str, seed: int, device: str) -> list[Any]:
+    def _drawn(self, draw: str, seed: int, device: str) -> ForwardArguments:
         """Made where they are needed if the task allows it: a CPU takes seconds for what a GPU does at once."""
         with self._world(), torch.device(device):
             return draw_inputs(self.loaded.make_inputs, draw, seed)
 
-    def run_eager(self, inputs: list[Any], seed: int | None = None, state: State | None = None) -> Any:
+    def run_eager(self, inputs: ForwardArguments, seed: int | None = None, state: State | None = None) -> Any:
         """The reference as the user has it, from the perturbed state unless told another, under the fixed seed."""
         self._restore(self.model, self.state if state is None else state)
         seed_everything(self.seed if seed is None else seed)
         with self._world(), self._tf32(), torch.no_grad():
-            return self.model(*_copy(inputs))
+            return call(self.model, _copy(inputs))
 
     def answer(self, draw: str) -> Answer:
         if draw not in self._answers:
@@ -133,7 +134,7 @@ class Variant:
             inputs = _copy(self.inputs("own"))
             self._restore(self.model, self.state)
             with self._world(), torch.no_grad(), TorchStepLog() as steps:
-                self.model(*inputs)
+                call(self.model, inputs)
             self._steps = steps.taken
         return self._steps
 
@@ -141,7 +142,7 @@ class Variant:
         """Those of the draws that were compared before, as far as they are kept."""
         return dict(self._answers)
 
-    def answer_on(self, inputs: list[Any]) -> Answer:
+    def answer_on(self, inputs: ForwardArguments) -> Answer:
         eager = flatten(self.run_eager(inputs))
         log = ArgReductionLog()
         truth, truth_is = self._truth(inputs, eager, log)
@@ -168,7 +169,7 @@ class Variant:
         self._answers.clear()
         self._drawn_inputs.clear()
 
-    def _truth(self, inputs: list[Any], eager: FlatOutputs, log: ArgReductionLog) -> tuple[FlatOutputs, str]:
+    def _truth(self, inputs: ForwardArguments, eager: FlatOutputs, log: ArgReductionLog) -> tuple[FlatOutputs, str]:
         for device, widen in ((self.device, True), (self.device, False), ("cpu", True)):
             try:
                 return self._in_float64(inputs, device, widen, log), f"float64 on {device}"
@@ -179,18 +180,18 @@ class Variant:
                     torch.cuda.empty_cache()
         return eager, "compared with PyTorch's own result, because the model does not run in float64"
 
-    def _in_float64(self, inputs: list[Any], device: str, widen: bool, log: ArgReductionLog) -> FlatOutputs:
+    def _in_float64(self, inputs: ForwardArguments, device: str, widen: bool, log: ArgReductionLog) -> FlatOutputs:
         with self._world():
             wide = build_model(self.loaded, self.seed)
         wide = wide.to(device).double()
         widen_attributes(wide, device)
         wide.train(self.training)
         self._restore(wide, self.state)
-        wide_inputs = [map_tensors(value, lambda t: widened(t, device)) for value in inputs]
+        wide_inputs = map_tensors(inputs, lambda t: widened(t, device))
         seed_everything(self.seed)
         widening: AbstractContextManager[Any] = FloatWidening() if widen else nullcontext()
         with self._world(), widening, log, torch.no_grad():
-            flat = flatten(wide(*wide_inputs))
+            flat = flatten(call(wide, wide_inputs))
         if device != self.device:
             with suppress(torch.OutOfMemoryError):  # compared piece by piece from where it is
                 flat.tensors = [tensor.to(self.device) for tensor in flat.tensors]
@@ -250,14 +251,14 @@ class Variant:
         return Tf32Emulation(self.precision) if self.device == "cpu" else nullcontext()
 
 
-def input_shapes(loaded: LoadedTask) -> list[Any] | None:
+def input_shapes(loaded: LoadedTask) -> ForwardArguments | None:
     """The task's inputs as meta tensors: shapes, strides and dtypes without the memory."""
     try:
         with FakeTensorMode(), pretend_cuda():
-            made = list(loaded.make_inputs())
+            made = loaded.make_inputs()
     except Exception:
         return None
-    return [map_tensors(value, _to_meta) for value in made]
+    return map_tensors(made, _to_meta)
 
 
 def shapes_of(loaded: LoadedTask) -> str:
@@ -270,8 +271,8 @@ def _to_meta(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
 
 
-def _copy(inputs: list[Any]) -> list[Any]:
-    return [map_tensors(value, torch.clone) for value in inputs]
+def _copy(inputs: ForwardArguments) -> ForwardArguments:
+    return map_tensors(inputs, torch.clone)
 
 
 def _size(answer: Answer) -> int:

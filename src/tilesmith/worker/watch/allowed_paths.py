@@ -6,6 +6,7 @@ import os
 import sys
 from dataclasses import dataclass
 from importlib.machinery import PathFinder
+from pathlib import Path
 
 from tilesmith.process.sandbox.grants import READABLE_DEVICES, devices, system_paths
 
@@ -24,7 +25,7 @@ class AllowedPaths:
     """Scratch space of this child: caches of compilers go there."""
 
     @classmethod
-    def around(cls, kernel: str, task: str) -> AllowedPaths:
+    def around(cls, kernel: str, task: Path | None) -> AllowedPaths:
         """That of a child whose working folder is its own."""
         return cls(
             task=os.path.realpath(task) if task else "",

@@ -67,7 +67,7 @@ def run_after_each_change(task: str, kernel: str) -> dict[str, tuple[float, floa
     import torch
 
     twins = Twins(task, kernel)
-    inputs = twins.loaded.make_inputs(seed=0)
+    inputs = twins.loaded.make_inputs(seed=0).args
     assert twins.error(*inputs) < CLOSE
     found = {}
     for change in CHANGES:
@@ -137,7 +137,7 @@ def run_in_training(task: str, kernel: str) -> str:
     twins = Twins(task, kernel)
     twins.written.train()
     try:
-        twins.outputs(*twins.loaded.make_inputs(seed=0))
+        twins.outputs(*twins.loaded.make_inputs(seed=0).args)
     except AssertionError as refusal:
         return str(refusal)
     return ""

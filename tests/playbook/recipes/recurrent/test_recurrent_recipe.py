@@ -164,7 +164,7 @@ def recorded(task: str, kernel: str) -> list[dict[str, Any]]:
     loaded = load_task("task.py", task)
     with recording() as launches, pretend_cuda(), torch.no_grad():
         model = execute("recorded.py", kernel)(*loaded.init_args, **loaded.init_kwargs)
-        model(*loaded.make_inputs())
+        model(*loaded.make_inputs().args)
     return [
         {launch.fn.arg_names[place]: value for (place, *_), value in launch.constexprs.items()}
         for launch in launches

@@ -62,7 +62,7 @@ def compile_exact(task: str, kernel: str, target: str, folder: str) -> list[Kern
     loaded = load_task(f"{folder}/task.py", task)
     with recording(target=target) as launches, pretend_cuda(), fake_tensors(), torch.no_grad():
         model = execute(f"{folder}/kernel.py", kernel)(*loaded.init_args, **loaded.init_kwargs)
-        model(*loaded.make_inputs())
+        model(*loaded.make_inputs().args)
     return [compile_launch(launch, target) for launch in distinct(launches)]
 
 

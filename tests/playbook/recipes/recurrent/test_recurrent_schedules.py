@@ -40,7 +40,7 @@ def run_in_orders(task: str, kernel: str, seeds: tuple[int, ...]) -> tuple[float
     import torch
 
     twins = Twins(task, kernel)
-    inputs = twins.loaded.make_inputs(seed=0)
+    inputs = twins.loaded.make_inputs(seed=0).args
     results = [twins.outputs(*inputs, schedule=seed) for seed in seeds]
     are_same = all(torch.equal(a, b) for other in results for a, b in zip(other, results[0], strict=True))
     return difference(results[0], twins.expected(*inputs)), are_same
