@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tilesmith.errors import UsageError
 
 PRECISIONS = ("default", "ieee", "tf32")
+MODES = ("auto", "eval", "train")
 TARGETS = ("sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120", "gfx942", "gfx1100")
 
 
@@ -31,6 +32,8 @@ class CheckConfig:
     """Measure speed where there is a GPU."""
     timing_s: float = 2.0
     """How long the timing rounds may take, unless the confidence interval is tight before."""
+    mode: str = "auto"
+    """Judge the module in eval or in train mode; auto takes the mode the task builds unless it is random there."""
     require_general: bool = False
     """Fail a candidate that is right only for the task's exact shapes."""
     sanitize: bool = False
@@ -45,6 +48,8 @@ class CheckConfig:
             raise UsageError(f"unknown precision '{self.precision}': use default, ieee or tf32")
         if self.target not in TARGETS:
             raise UsageError(f"unknown target '{self.target}': use one of {', '.join(TARGETS)}")
+        if self.mode not in MODES:
+            raise UsageError(f"unknown mode '{self.mode}': use auto, eval or train")
         for name in ("k", "timeout_s", "timing_s"):
             value = getattr(self, name)
             if value is not None and not value > 0:

@@ -18,7 +18,7 @@ def snapshot(folder: Path) -> dict[str, Any]:
         kept["best.py"] = kept["best.py"].replace(folder.name, "RUN", 1)
     events = [json.loads(line) for line in files["events.jsonl"].read_text().splitlines()]
     run = without_times(json.loads(files["run.json"].read_text()))
-    for place in ("task_path", "author"):
+    for place in ("task_path", "task_name", "author"):
         run.pop(place)  # where the task lay and which port the server had
     run["configuration"]["author"].pop("endpoint")
     return kept | {"events": sorted(json.dumps(without_times(one), sort_keys=True) for one in events), "run": run}

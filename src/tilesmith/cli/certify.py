@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilesmith.cli.task_options import InputsOption, PathOption, TaskArgument
+from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
 from tilesmith.records import Certificate, Outcome, to_json
 
@@ -44,6 +44,7 @@ def certify(
     task: TaskArgument,
     inputs: InputsOption = None,
     path: PathOption = None,
+    train: ModeOption = None,
     device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
     precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
     k: float | None = typer.Option(
@@ -57,7 +58,7 @@ def certify(
     from tilesmith.tasks.user_code.task_name import TaskName
 
     named = TaskName(task, inputs, tuple(map(str, path or ())))
-    config = CheckConfig(device=device, precision=precision, k=k, seed=seed)
+    config = CheckConfig(device=device, precision=precision, k=k, seed=seed, mode=mode_of(train))
     with Console(stderr=True).status(f"{task}: certificate"), Judge(config) as judge:
         certificate = judge.certify(named, renew=refresh)
     if as_json:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tilesmith.cli.task_options import InputsOption, PathOption, TaskArgument
+from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
 from tilesmith.records import to_json
 
@@ -37,6 +37,7 @@ def check(
     kernel: Annotated[Path, typer.Argument(help="Python file with ModelNew.")],
     inputs: InputsOption = None,
     path: PathOption = None,
+    train: ModeOption = None,
     device: str = typer.Option(_DEFAULTS.device, help="auto, cpu (Triton's interpreter) or cuda."),
     target: str = typer.Option(_DEFAULTS.target, help="GPU to compile for when there is none here."),
     precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
@@ -73,6 +74,7 @@ def check(
         require_general=require_general,
         sanitize=sanitize,
         require_sandbox=require_sandbox,
+        mode=mode_of(train),
     )
     errors = Console(stderr=True)
     with errors.status("starting") as status, Judge(config) as judge:

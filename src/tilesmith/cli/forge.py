@@ -8,7 +8,7 @@ import typer
 
 from tilesmith.authors.author_choice import AUTHORS
 from tilesmith.cli.output_options import OutputOptions, runs_folder
-from tilesmith.cli.task_options import TASK_HELP, InputsOption, PathOption
+from tilesmith.cli.task_options import TASK_HELP, InputsOption, ModeOption, PathOption
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import DEFAULT_EFFORT, EFFORTS
@@ -49,6 +49,7 @@ def forge(
     task: str | None = typer.Argument(None, help=TASK_HELP),
     inputs: InputsOption = None,
     path: PathOption = None,
+    train: ModeOption = None,
     resume: str | None = typer.Option(
         None, help="Go on with a run that was stopped or killed: its folder, or last."
     ),

@@ -16,6 +16,7 @@ from tilesmith.authors.author_choice import AuthorChoice, as_replay, choose_auth
 from tilesmith.cli.output_options import OutputOptions
 from tilesmith.cli.printing import print_line
 from tilesmith.cli.run_progress import open_progress
+from tilesmith.cli.task_options import mode_of
 from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError, TilesmithError, UsageError
 from tilesmith.forge.judge_evaluator import JudgeEvaluator
@@ -39,7 +40,7 @@ Options = Mapping[str, Any]
 def start_run(task: TaskName, options: Options, output: OutputOptions) -> int:
     author = _author(options)
     check = CheckConfig(**{one.name: options[one.name] for one in fields(CheckConfig) if one.name in options})
-    check = replace(check, timeout_s=options["timeout"])
+    check = replace(check, timeout_s=options["timeout"], mode=mode_of(options.get("train")))
     settings = settings_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
     specification = RunSpecification(task, author, check, settings)
     if choose_device(check.device) == "cpu" and settings.target_speedup is not None:

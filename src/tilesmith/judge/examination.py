@@ -31,6 +31,8 @@ from tilesmith.records import (
 from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.source import TaskSource
 
+FELL_BACK = "judged in eval mode: the module is random in training mode"
+
 
 @dataclass(frozen=True)
 class CheckFindings:
@@ -121,6 +123,9 @@ class Examination:
 
 def begin(findings: CheckFindings, reference: ReferenceSession, config: CheckConfig, device: str) -> CheckFindings:
     """What is known before the first gate: where the kernel is judged, and the fastest it could be there."""
+    findings = findings.knowing(mode="train" if reference.form.training else "eval")
+    if reference.form.fell_back:
+        findings = findings.noting(FELL_BACK)
     if device == "cuda":
         return replace(findings, roofline=roofline_on(reference.profile, gpu_at_hand(reference.environment)))
     small, exact = reference.shapes["shrunk"], reference.shapes["exact"]

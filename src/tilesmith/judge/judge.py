@@ -43,6 +43,7 @@ from tilesmith.process.protocol.reference import (
     ArgumentTypes,
     DescribeTask,
     FindArgumentTypes,
+    FindTaskForm,
     MakeVariants,
     OpenTask,
 )
@@ -202,7 +203,8 @@ class Judge:
                 job.cancel()
 
     def _read(self, task: AnyTask) -> TaskSource:
-        return task if isinstance(task, TaskSource) else read_task(task)
+        source = task if isinstance(task, TaskSource) else read_task(task)
+        return replace(source, mode=self.config.mode)
 
     def survey(self, task: AnyTask) -> Survey:
         """The task before anything is written for it. Raises TilesmithError where it cannot be used."""
@@ -274,6 +276,7 @@ class Judge:
             session.plans, session.shapes = variants.plans, variants.shapes
             session.profile = session.ask(DescribeTask())
             session.types = session.ask(FindArgumentTypes())
+            session.form = session.ask(FindTaskForm())
             session.k = self.config.k or default_factor(session.profile, self.config.precision)
         except BaseException:
             session.close()

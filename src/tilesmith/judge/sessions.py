@@ -27,6 +27,7 @@ from tilesmith.process.protocol.reference import (
     InputsWritten,
     MoveParameters,
     ShareInputs,
+    TaskForm,
     WriteBlueprint,
     WriteConstruction,
     WriteInputs,
@@ -69,6 +70,7 @@ class ReferenceSession:
         self.shapes: dict[str, str] = {}
         self.profile = TaskProfile()
         self.types = ArgumentTypes()
+        self.form = TaskForm(is_function=False, training=True, fell_back=False)
         self.k = USUAL_FACTOR
         """How many times PyTorch's own error is allowed on this task."""
         self.certificate: Certificate | None = None

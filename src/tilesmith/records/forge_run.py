@@ -69,6 +69,11 @@ class Survey:
     """The operators in order with shapes and dtypes; null where the task could not be traced."""
     environment: dict[str, Any] = field(default_factory=dict)
     """Versions, the device, `precision`, and why the task is `untraced`: facts for the record."""
+    model: str = ""
+    """The class, or the function that makes the model; empty where the task's file says it by itself."""
+    is_function: bool = False
+    imports: dict[str, str] = field(default_factory=dict)
+    """Texts of the user's own files that the task imports, by path; empty for those that are too long to tell."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.playbook.writing.task_code import read_task_code
+from tilesmith.playbook.writing.task_code import TaskCode, read_task_code
+from tilesmith.records import Survey, TaskProfile
 
 TASK = '''
 import math, json
@@ -56,8 +57,12 @@ def get_inputs():
 '''
 
 
+def code_of(text: str, **facts: Any) -> TaskCode:
+    return read_task_code(Survey("task", text, "cpu", TaskProfile(), None, None, None, **facts))
+
+
 def test_the_constructor_comes_with_all_it_needs():
-    code = read_task_code("task", TASK)
+    code = code_of(TASK)
     assert code.imports == ("import math",)
     assert [text.split("\n")[0] for text in code.definitions] == [
         "WIDTH = 2 * HALF if (HALF := 8) else 0",
@@ -70,7 +75,7 @@ def test_the_constructor_comes_with_all_it_needs():
 
 
 def test_the_class_is_taken_over_word_for_word_under_its_new_name():
-    body = read_task_code("task", TASK).body
+    body = code_of(TASK).body
     assert "super(ModelNew, self).__init__()" in body
     assert "self.scale = Scale(size + WIDTH)  # keeps its comment" in body
     assert 'kind = "plain"' in body
@@ -78,7 +83,7 @@ def test_the_class_is_taken_over_word_for_word_under_its_new_name():
 
 
 def test_what_only_forward_uses_stays_behind():
-    code = read_task_code("task", TASK)
+    code = code_of(TASK)
     text = "\n".join([*code.imports, *code.definitions, code.body])
     for name in ("_only_forward", "functional", "UNUSED", "get_inputs", "json", "Says what it does"):
         assert name not in text
@@ -87,25 +92,25 @@ def test_what_only_forward_uses_stays_behind():
 
 def test_a_model_of_another_name():
     adapted = TASK.replace("Model(nn.Module)", "Net(nn.Module)").replace("super(Model", "super(Net")
-    code = read_task_code("task", adapted + '\ntilesmith = {"model": "Net"}\n')
+    code = code_of(adapted + '\ntilesmith = {"model": "Net"}\n')
     assert "super(ModelNew, self).__init__()" in code.body
 
 
 def test_a_model_without_constructor():
     model = "class Model(nn.Module):\n    def forward(self, x):\n        return x\n"
-    code = read_task_code("t", f"import torch.nn as nn\n{model}def get_inputs(): return []")
+    code = code_of(f"import torch.nn as nn\n{model}def get_inputs(): return []")
     assert code.body == ""
     assert code.signature == "self, x"
 
 
 def test_a_model_from_elsewhere_is_refused():
     with pytest.raises(Unmatched, match="from another file"):
-        read_task_code("t", "from zoo import Model\ndef get_inputs(): return []")
+        code_of("from zoo import Model\ndef get_inputs(): return []")
 
 
 def written(text: str) -> dict[str, Any]:
     """What the taken-over parts define when they are run as a file, `ModelNew` among them."""
-    code = read_task_code("task", text)
+    code = code_of(text)
     head = f"class ModelNew({code.bases}):"
     forward = f"    def forward({code.signature}){code.returns}:\n        return None\n"
     own = "import torch\nimport torch.nn as nn"
@@ -166,7 +171,7 @@ def test_annotations_that_are_never_evaluated_stay_so() -> None:
     guarded = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from nowhere import Tensor\n"
     body = "    def forward(self, x: Tensor) -> Tensor:\n        return x\n"
     text = "from __future__ import annotations\n" + of(body, guarded)
-    assert read_task_code("task", text).imports[0] == "from __future__ import annotations"
+    assert code_of(text).imports[0] == "from __future__ import annotations"
     assert "Tensor" not in written(text)
 
 
@@ -188,4 +193,22 @@ def test_an_import_that_may_fail_comes_along() -> None:
 )  # fmt: skip
 def test_what_cannot_be_taken_over_is_declined(text: str, reason: str) -> None:
     with pytest.raises(Unmatched, match=reason):
-        read_task_code("task", text)
+        code_of(text)
+
+
+@pytest.mark.parametrize(
+    "line", ["from .layers import Scale", "from mine.layers import Scale", "import mine.layers as Scale"]
+)
+def test_what_a_kernel_cannot_import_is_declined(line: str) -> None:
+    body = "    def __init__(self):\n        self.scale = Scale()\n    def forward(self, x): return x\n"
+    with pytest.raises(Unmatched, match="its own package"):
+        code_of(of(body, line), imports={"mine/layers.py": ""})
+
+
+def test_the_model_is_the_one_that_was_named() -> None:
+    text = (
+        of("    def forward(self, x): return x\n") + "class Other(nn.Module):\n    def forward(self, y): return y\n"
+    )
+    assert code_of(text, model="Other").signature == "self, y"
+    with pytest.raises(Unmatched, match="function make"):
+        code_of(text + "def make(): return Other()\n", model="make", is_function=True)

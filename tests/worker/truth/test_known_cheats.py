@@ -104,7 +104,7 @@ def test_parameters_are_ignored_and_come_back(tmp_path: Path) -> None:
     assert torch.equal(outputs(made, "initial parameters")[0], x * 5)
     assert not outputs(made, "parameters all zero")[0].any()
     assert torch.equal(outputs(made, "parameters all one")[0], x)
-    assert torch.equal(made.run_eager([x]), right)
+    assert torch.equal(made.run_eager(made.inputs("own")), right)
 
 
 def test_inputs_are_ignored(tmp_path: Path) -> None:

@@ -10,7 +10,10 @@ from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.process.protocol.reference import TraceTask
 from tilesmith.records import GpuPeaks, Graph, Survey, from_json
 from tilesmith.tasks.gpus import REPRESENTATIVES
-from tilesmith.tasks.source import TaskSource
+from tilesmith.tasks.source import TaskSource, own_texts
+
+_MOST_CHARACTERS = 40_000
+"""Of the user's own files, in the order the task imports them."""
 
 
 def survey_of(task: TaskSource, reference: ReferenceSession, device: str, config: CheckConfig) -> Survey:
@@ -22,11 +25,22 @@ def survey_of(task: TaskSource, reference: ReferenceSession, device: str, config
         environment["untraced"] = traced.reason
     return Survey(
         task=task.name,
-        source=task.text,
+        source=task.model_text,
         device=device,
         profile=reference.profile,
         gpu=from_json(GpuPeaks, asdict(gpu)) if gpu is not None else None,
         roofline=roofline_on(reference.profile, gpu),
         graph=from_json(Graph, traced.graph) if traced.graph is not None else None,
         environment=environment,
+        model=task.model_name,
+        is_function=reference.form.is_function,
+        imports=_bounded(own_texts(task)),
     )
+
+
+def _bounded(texts: dict[str, str]) -> dict[str, str]:
+    room, kept = _MOST_CHARACTERS, {}
+    for name, text in texts.items():
+        kept[name] = text if len(text) <= room else ""
+        room -= len(kept[name])
+    return kept

@@ -15,6 +15,7 @@ from tilesmith.records import Analysis, Attempt, AuthorRequest, Evaluation, Phas
 from tilesmith.records.graph import Input
 
 LONGEST_TASK = 24_000
+LONGEST_IMPORT = 12_000
 LONGEST_KERNEL = 48_000
 LONGEST_REASON = 3_000
 LONGEST_PROSE = 3_000
@@ -66,6 +67,7 @@ class PromptFacts:
     request: AuthorRequest
     survey: Survey
     task_source: str
+    imports: dict[str, str]
     inputs: tuple[Input, ...]
     ops: list[tuple[str, int]]
     kinds: tuple[str, ...]
@@ -86,6 +88,7 @@ def gather_facts(request: AuthorRequest) -> PromptFacts:
         request=request,
         survey=request.survey,
         task_source=clip(request.survey.source, LONGEST_TASK),
+        imports={name: clip(text, LONGEST_IMPORT) for name, text in request.survey.imports.items()},
         inputs=request.survey.graph.inputs[:MOST_INPUTS] if request.survey.graph else (),
         ops=_ops(request.survey),
         kinds=kinds_of(request.survey),

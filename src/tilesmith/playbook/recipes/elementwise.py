@@ -32,7 +32,7 @@ class ElementwiseRecipe:
 
     def match(self, survey: Survey, graph: Graph) -> ElementwiseMatch | Declined:
         try:
-            code = read_task_code(survey.task, survey.source)
+            code = read_task_code(survey)
             refuse_constants(code, ("BLOCK", "NUM_WARPS"))
             low = Lowering(graph)
             steps = [step for step in low.values.values() if isinstance(step, KernelStep)]

@@ -39,7 +39,7 @@ class RowsRecipe:
 
     def match(self, survey: Survey, graph: Graph) -> RowsMatch | Declined:
         try:
-            code = read_task_code(survey.task, survey.source)
+            code = read_task_code(survey)
             refuse_constants(code, ("ROWS", "BLOCK_N", "NUM_WARPS"))
             low = Lowering(graph)
             first = _first_reduction(low)

@@ -15,6 +15,7 @@ from typing import TypeGuard
 
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.verbatim import VerbatimSource
+from tilesmith.records import Survey
 from tilesmith.syntax import parse
 from tilesmith.tasks.source import TaskSource, parse_task
 
@@ -53,15 +54,28 @@ class WholeModel:
     names: frozenset[str]
 
 
-def read_task_code(name: str, text: str) -> TaskCode:
-    return _TaskCodeReader(parse_task(Path(f"{name}.py"), text), {}).read()
+def read_task_code(survey: Survey) -> TaskCode:
+    return _TaskCodeReader(_source(survey), {}, _own_packages(survey)).read()
 
 
-def read_whole_model(name: str, text: str, module: str, replacement: str) -> WholeModel:
+def read_whole_model(survey: Survey, module: str, replacement: str) -> WholeModel:
     """All of the model, which makes one `module` of `torch.nn`: there, `replacement` stands instead."""
-    source = parse_task(Path(f"{name}.py"), text)
+    source = _source(survey)
     spellings = (f"nn.{module}", f"torch.nn.{module}", *([module] if _is_imported(source.text, module) else []))
-    return _TaskCodeReader(source, dict.fromkeys(spellings, replacement)).read_whole(spellings)
+    replaced = dict.fromkeys(spellings, replacement)
+    return _TaskCodeReader(source, replaced, _own_packages(survey)).read_whole(spellings)
+
+
+def _source(survey: Survey) -> TaskSource:
+    if survey.is_function:
+        raise Unmatched(f"has its model made by the function {survey.model}")
+    roles = {"model": survey.model} if survey.model else {}
+    return parse_task(Path(f"{survey.task}.py"), survey.source, roles, "inputs" if roles else "")
+
+
+def _own_packages(survey: Survey) -> frozenset[str]:
+    """What a kernel, which stands alone, cannot import."""
+    return frozenset(Path(name).parts[0].removesuffix(".py") for name in survey.imports)
 
 
 def _is_imported(text: str, module: str) -> bool:
@@ -79,8 +93,8 @@ def refuse_constants(code: TaskCode | WholeModel, names: Sequence[str]) -> None:
 
 
 class _TaskCodeReader:
-    def __init__(self, source: TaskSource, replaced: Mapping[str, str]) -> None:
-        self._model = source.model_name
+    def __init__(self, source: TaskSource, replaced: Mapping[str, str], own: Collection[str]) -> None:
+        self._model, self._own = source.model_name, own
         self._words = VerbatimSource(source.text, {self._model: NEW_NAME, **replaced})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -178,6 +192,7 @@ class _TaskCodeReader:
                     made |= set() if _is_import(node) else _defined(node)
                     grown = True
         self._refuse_early_use([statements[position] for position in chosen])
+        self._refuse_own_imports([statements[position] for position in chosen])
         return [statements[position] for position in sorted(chosen)]
 
     def _refuse_early_use(self, needed: Sequence[ast.stmt]) -> None:
@@ -186,6 +201,16 @@ class _TaskCodeReader:
             at_once = node.bases if isinstance(node, ast.ClassDef) else [node]
             if not isinstance(node, ast.FunctionDef) and self._model in _free_names(at_once):
                 raise Unmatched(f"makes something out of class {self._model} that its constructor needs")
+
+    def _refuse_own_imports(self, needed: Sequence[ast.stmt]) -> None:
+        for node in needed:
+            modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            relative = isinstance(node, ast.ImportFrom) and node.level
+            if relative or any(module.partition(".")[0] in self._own for module in modules):
+                raise Unmatched(
+                    f"needs a file of its own package (line {node.lineno}), which a kernel cannot import"
+                )
 
     def _refuse_changes(self) -> None:
         """A class that is not what its own text says cannot be taken over by its text."""

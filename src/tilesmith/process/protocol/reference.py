@@ -56,6 +56,22 @@ class ArgumentTypes:
 
 
 @dataclass(frozen=True)
+class TaskForm:
+    """How the model is made and in which mode it is judged."""
+
+    is_function: bool
+    """A function makes it: ModelNew is constructed without arguments."""
+    training: bool
+    fell_back: bool
+    """To eval mode, because it is random in training mode."""
+
+
+@dataclass(frozen=True)
+class FindTaskForm(Request[TaskForm]):
+    """Settle the mode, at the small shape."""
+
+
+@dataclass(frozen=True)
 class FindArgumentTypes(Request[ArgumentTypes]):
     """What must be imported before the task's arguments can be read."""
 

@@ -78,11 +78,16 @@ class ReferenceRole:
     def find_argument_types(self, request: protocol.FindArgumentTypes) -> protocol.ArgumentTypes:
         return argument_types(self._loaded, input_shapes(self._loaded))
 
+    def find_task_form(self, request: protocol.FindTaskForm) -> protocol.TaskForm:
+        settled = self._variant("shrunk")
+        is_function = not isinstance(self._loaded.constructor, type)
+        return protocol.TaskForm(is_function, settled.training, settled.fell_back)
+
     def describe(self, request: protocol.DescribeTask) -> TaskProfile:
         return describe(self._loaded)
 
     def trace(self, request: protocol.TraceTask) -> protocol.TracedGraph:
-        traced = trace(self._loaded)
+        traced = trace(self._loaded, self._variant("shrunk").training)
         return protocol.TracedGraph(graph_to_json(traced.graph) if traced.graph else None, traced.reason)
 
     def make_variants(self, request: protocol.MakeVariants) -> protocol.Variants:
@@ -163,7 +168,8 @@ class ReferenceRole:
     def check_exact_steps(self, request: protocol.CheckExactSteps) -> protocol.StepCoverage:
         """The exact task is gone through without its memory, once."""
         if self._exact_steps is None:
-            self._exact_steps = steps_on_fakes(self._task.task)
+            mode = "train" if self._variant("shrunk").training else "eval"
+            self._exact_steps = steps_on_fakes(replace(self._task.task, mode=mode))
         return _coverage(request.steps, self._exact_steps)
 
     def move_parameters(self, request: protocol.MoveParameters) -> Done:

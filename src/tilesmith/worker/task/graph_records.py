@@ -130,6 +130,8 @@ def filled(layout: Any, ends: list[str]) -> Any:
 def is_random(node: fx.Node) -> bool:
     """Whether the operator draws numbers in the mode it was called in."""
     name = _op(node).split(".")
+    if name[1:2] == ["scaled_dot_product_attention"]:
+        return bool(node.args[4] if len(node.args) > 4 else node.kwargs.get("dropout_p", 0.0))
     if len(name) > 1 and name[1] in _SWITCHES:
         probability, switch = _SWITCHES[name[1]]
         return bool(node.args[probability] and node.args[switch])

@@ -114,7 +114,7 @@ def build_model(loaded: LoadedTask, seed: int = 0) -> torch.nn.Module:
         model = loaded.constructor(*loaded.init_args, **loaded.init_kwargs)
     if not isinstance(model, torch.nn.Module):
         raise TaskError(f"{loaded.path}: {name}() returned {type(model).__name__}, not an nn.Module")
-    return model
+    return model if loaded.source.mode == "auto" else model.train(loaded.source.mode == "train")
 
 
 def make_inputs(loaded: LoadedTask, seed: int | None = None) -> ForwardArguments:

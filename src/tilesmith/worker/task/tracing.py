@@ -43,14 +43,17 @@ class Traced:
     reason: str | None
 
 
-def trace(loaded: LoadedTask) -> Traced:
-    """The graph of the task in the mode it is judged in: evaluation where training would be random."""
+def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
+    """The graph of the task in the mode it is judged in; where that is not known, evaluation if training would be
+    random."""
     try:
         with fake_tensors(), torch.no_grad():
             again = load_task(loaded.source)
             try:
                 model, arguments = build_model(again), again.make_inputs(seed=0)
-                return Traced(_graph(model, arguments), None)
+                if training is not None:
+                    model.train(training)
+                return Traced(_graph(model, arguments, training is None), None)
             finally:
                 unload(again)
     except _TooLarge as error:
@@ -77,10 +80,10 @@ class _OperatorLimit(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _graph(model: nn.Module, arguments: ForwardArguments) -> Graph:
+def _graph(model: nn.Module, arguments: ForwardArguments, may_change_mode: bool) -> Graph:
     traced = _TracedRun(model, arguments)
     module = traced.run()
-    if model.training and any(is_random(node) for node in module.graph.nodes):
+    if may_change_mode and model.training and any(is_random(node) for node in module.graph.nodes):
         model.eval()
         traced = _TracedRun(model, arguments)
         module = traced.run()

@@ -72,6 +72,8 @@ class Variant:
         self._usable: dict[str, bool] = {}
         self._steps: list[Step] | None = None
         self._typical: list[TypicalError] | None = None
+        self.fell_back = False
+        """To eval mode, because it is random in training mode."""
         self.training = self._settle_mode()
 
     def construction(self) -> dict[str, Any]:
@@ -199,13 +201,20 @@ class Variant:
 
     def _settle_mode(self) -> bool:
         """Keep the mode the task builds, unless it is random there (dropout): then compare in eval mode."""
+        name = self.loaded.source.model_name
         if not self.model.training:
             return False
         if self._is_random():
+            if self.loaded.source.mode == "train":
+                raise TaskError(
+                    f"{self.loaded.path}: {name} gives other results under another seed in training mode: "
+                    "nothing can be compared with them; use --eval, or leave the random part (dropout) out"
+                )
             self.model.eval()
+            self.fell_back = True
             if self._is_random():
                 raise TaskError(
-                    f"{self.loaded.path}: Model gives other results under another seed, in eval mode too: nothing "
+                    f"{self.loaded.path}: {name} gives other results under another seed, in eval mode too: nothing "
                     "can be compared with them; leave the random part out, or pass it as an input"
                 )
         return bool(self.model.training)

@@ -44,7 +44,7 @@ class RecurrentRecipe:
         try:
             layer = read_layer(graph)
             replacement = f"Persistent{layer.class_name}"
-            model = read_whole_model(survey.task, survey.source, layer.class_name, replacement)
+            model = read_whole_model(survey, layer.class_name, replacement)
             refuse_constants(model, OWN_NAMES)
         except Unmatched as reason:
             return Declined(f"the task {reason}")
