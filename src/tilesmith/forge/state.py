@@ -36,6 +36,8 @@ class ForgeState:
         self.last_refusal: str | None = None
         self.was_declined = False
         """Whether the author had nothing to offer when it was asked the last time."""
+        self.keeps_pytorch: str | None = None
+        """What the author says who would write no kernel for this task."""
         self._plans: dict[int, CandidatePlan] = {}
         self._requests = self._candidates = 0
 
@@ -69,6 +71,8 @@ class ForgeState:
         for reply in self.effects.ask(allowed):
             replies.append(reply)
             self.was_declined = reply.stop is StopReason.DECLINED
+            if reply.stop is StopReason.KEEPS_PYTORCH:
+                self.keeps_pytorch = reply.text.partition("\n")[0]
             yield reply
         self.spending = self.spending.after_calls(replies)
 

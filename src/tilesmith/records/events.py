@@ -86,6 +86,8 @@ class FinishedEvent:
     why: str
     stopped_by: str | None = None
     """The limit or target that ended it before it was through."""
+    keeps_pytorch: bool = False
+    """Nothing was written because the author has no kernel for the task, or none that would be faster."""
     event: str = "finished"
 
 
