@@ -24,7 +24,7 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-COMMANDS = ("forge", "check", "certify", "lint", "runs", "doctor")
+COMMANDS = ("forge", "check", "certify", "lint", "runs", "doctor", "mcp")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 

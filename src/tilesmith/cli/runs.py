@@ -72,12 +72,12 @@ def runs(
             )
         context.obj = OutputOptions(_existing_folder(folder), as_json)
         return
-    from tilesmith.runs.listing import RunFilter, list_runs
+    from tilesmith.runs.listing import RunFilter, list_runs, listed_document
 
     parent = _existing_folder(folder)
     found = list_runs(parent, RunFilter(task, status, author, since, faster))
     if as_json:
-        print(json.dumps([_listed(run) for run in found], indent=2))
+        print(json.dumps([listed_document(run) for run in found], indent=2))
     elif found:
         from tilesmith.cli.run_display import show_runs
 
@@ -185,28 +185,12 @@ def _available_numbers(missing: Path) -> str:
     return f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"
 
 
-def _listed(run: ListedRun) -> dict[str, Any]:
-    manifest = run.manifest
-    return {
-        "run": run.folder.name,
-        "path": str(run.folder),
-        "task": manifest.task if manifest else None,
-        "author": manifest.author if manifest else None,
-        "created": manifest.created if manifest else None,
-        "status": run.status,
-        "why": manifest.why if manifest else run.problem,
-        "verdicts": run.verdicts,
-        "best": run.best,
-        "score": run.score,
-        "faster": run.faster,
-    }
-
-
 def _document(run: ListedRun, summary: RunSummary) -> dict[str, Any]:
     from tilesmith.records import to_json
+    from tilesmith.runs.listing import listed_document
 
     spent = {phase.json_key: to_json(one) for phase, one in summary.costs_by_phase.items()}
-    return _listed(run) | {
+    return listed_document(run) | {
         "configuration": run.manifest.configuration if run.manifest else None,
         "survey": to_json(summary.survey) if summary.survey else None,
         "steps": [to_json(step.event) | {"under": step.under} for step in summary.steps],
