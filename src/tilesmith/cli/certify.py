@@ -9,14 +9,17 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tilesmith.cli.output_options import command_help
 from tilesmith.cli.task_options import InputsOption, PathOption, TaskArgument
 from tilesmith.config import CheckConfig
 from tilesmith.records import Certificate, Outcome, to_json
 
 _DEFAULTS = CheckConfig()
 _EXAMPLE = """
-Run known cheats made for a task (zeros, stale outputs, half of the work, a lower precision, ...) through the
-judge, and show which of them it kills, on which inputs and by how much.
+Show which known cheats the judge can tell from the truth on a task.
+
+Cheats made for the task (zeros, stale outputs, half of the work, a lower precision, ...) go through the judge;
+--all shows each of them, on which inputs it was killed and by how much. Examples:
 
     tilesmith certify examples/softmax.py
 
@@ -37,7 +40,7 @@ _DEVICES = {"cpu": "CPU", "cuda": "GPU"}
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=_EXAMPLE)(certify)
+    app.command(help=command_help(_EXAMPLE))(certify)
 
 
 def certify(

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from tilesmith.authors.author_choice import AUTHORS
-from tilesmith.cli.output_options import OutputOptions, runs_folder
+from tilesmith.cli.output_options import OutputOptions, command_help, runs_folder
 from tilesmith.cli.task_options import TASK_HELP, InputsOption, PathOption
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
@@ -18,8 +18,10 @@ from tilesmith.tasks.user_code.task_name import TaskName
 
 _CHECK = CheckConfig()
 _HELP = f"""
-Turn a PyTorch module into a Triton kernel: seeds, analysis, optimization, repair, tuning, confirmation. Everything
-is kept in a run folder; the best verified kernel is its best.py.
+Turn a PyTorch module into a Triton kernel that is as accurate and faster.
+
+Seeds, analysis, optimization, repair, tuning, confirmation. Everything is kept in a run folder; the best verified
+kernel is its best.py. Examples:
 
     tilesmith forge examples/softmax.py
 
@@ -42,7 +44,7 @@ _LLM, _SETTINGS, _JUDGE = "The author", "How much is tried (each overrides --eff
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=_HELP)(forge)
+    app.command(help=command_help(_HELP))(forge)
 
 
 def forge(

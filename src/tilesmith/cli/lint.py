@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tilesmith.cli.output_options import command_help
 from tilesmith.cli.task_options import InputsOption, PathOption
 from tilesmith.errors import UsageError
 from tilesmith.records import Severity, to_json
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tilesmith.lint.files import LintedFile
 
 HELP = """Read kernel files and say what kind they are and what is wrong with them. Nothing is run.
+
+Examples:
 
     tilesmith lint examples/kernels/softmax.py
 
@@ -32,7 +35,7 @@ Exit code 0: nothing that certainly fails; 1: at least one error; 2: wrong use, 
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=HELP)(lint)
+    app.command(help=command_help(HELP))(lint)
 
 
 def lint(

@@ -6,12 +6,14 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import runs_folder
+from tilesmith.cli.output_options import command_help, runs_folder
 from tilesmith.errors import MachineError
 
 HELP = """
-Serve check, lint, explain, certify, plan, forge and runs to a coding agent, as tools of the Model Context Protocol
-on stdin and stdout. The agent starts it; needs pip install 'tilesmith[mcp]'.
+Serve these commands to a coding agent, as tools of the Model Context Protocol on stdin and stdout.
+
+The agent starts it and gets the tools check, lint, explain, certify, plan, forge and runs. It needs
+pip install 'tilesmith\\[mcp]'. Examples:
 
     claude mcp add tilesmith -- tilesmith mcp --root .
 
@@ -24,7 +26,7 @@ Exit code 0: the agent has hung up; 2: wrong use, or the package is missing.
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=HELP)(mcp)
+    app.command(help=command_help(HELP))(mcp)
 
 
 def mcp(

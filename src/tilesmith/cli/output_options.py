@@ -1,7 +1,8 @@
-"""Where runs are kept, and how a command speaks."""
+"""Where runs are kept, how a command speaks, and how its help is laid out."""
 
 from __future__ import annotations
 
+import inspect
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,3 +20,9 @@ class OutputOptions:
 
 def runs_folder(chosen: Path | None) -> Path:
     return chosen or Path(os.environ.get(VARIABLE) or "runs")
+
+
+def command_help(text: str) -> str:
+    """Each paragraph as one line, for the terminal to wrap; examples, which are indented, as they are."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(one if one.startswith(" ") else " ".join(one.splitlines()) for one in paragraphs)

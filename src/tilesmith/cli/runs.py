@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tilesmith.cli.output_options import OutputOptions, runs_folder
+from tilesmith.cli.output_options import OutputOptions, command_help, runs_folder
 from tilesmith.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from tilesmith.runs.summary import RunSummary
 
 HELP = """List the runs of `tilesmith forge`, newest first.
+
+Examples:
 
     tilesmith runs
 
@@ -31,6 +33,8 @@ HELP = """List the runs of `tilesmith forge`, newest first.
 Exit code 0, also when there is none; 2: wrong use, or the folder cannot be read.
 """
 SHOW_HELP = """Show one run: the tree of its attempts, why each was kept or dropped, and what it cost.
+
+Examples:
 
     tilesmith runs show last
 
@@ -49,10 +53,10 @@ _WIDTH_OF_A_PIPE = 1000
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help=HELP, rich_markup_mode="rich")
+    group = typer.Typer(help=command_help(HELP), rich_markup_mode="rich")
     group.callback(invoke_without_command=True)(runs)
-    group.command("show", help=SHOW_HELP)(show)
-    app.add_typer(group, name="runs", help=HELP)
+    group.command("show", help=command_help(SHOW_HELP))(show)
+    app.add_typer(group, name="runs", help=command_help(HELP))
 
 
 def runs(
