@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 
 import typer
+from rich.console import Console
 
 from tilesmith.cli.output_options import command_help
 from tilesmith.judge.machine.diagnosis import Diagnosis
@@ -34,7 +35,8 @@ def register(app: typer.Typer) -> None:
 def doctor(as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout.")) -> None:
     from tilesmith.judge.machine.diagnosis import diagnose
 
-    found = diagnose(find_keys(os.environ))
+    with Console(stderr=True).status("looking at this machine"):
+        found = diagnose(find_keys(os.environ))
     if as_json:
         document = to_json(found)
         if found.gpu is not None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tilesmith.cli.output_options import OutputOptions, command_help, runs_folder
+from tilesmith.cli.output_options import VARIABLE, OutputOptions, command_help, runs_folder
 from tilesmith.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ _FOLDER = typer.Option(None, "--runs", metavar="DIR", help="Folder of runs; TILE
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr.")
 _WIDTH_OF_A_PIPE = 1000
 """Columns where nobody looks: a program that reads a pipe wants whole lines."""
+_WIDTH_OF_A_PANEL = 100
+"""Columns of what has a frame as wide as the console, for `less` and files."""
 
 
 def register(app: typer.Typer) -> None:
@@ -122,15 +125,17 @@ def _existing_folder(given: Path | None) -> Path:
         raise RunError(f"{folder}: not a folder of runs; see --runs")
     if given is not None and not folder.exists():
         raise RunError(f"{folder}: no such folder; see --runs")
+    if os.environ.get(VARIABLE) and not folder.exists():
+        raise RunError(f"{folder}: no such folder; {VARIABLE} names it: make it, or name another")
     return folder
 
 
-def _console() -> Console:
+def _console(width_of_a_pipe: int = _WIDTH_OF_A_PIPE) -> Console:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = _WIDTH_OF_A_PIPE
+        console.width = width_of_a_pipe
     return console
 
 
@@ -178,9 +183,8 @@ def _print_verdict(path: Path, what: str, number: int, as_json: bool) -> None:
     if as_json:
         print(json.dumps(to_json(attempt.evaluation), indent=2))
     else:
-        show_evaluation(
-            attempt.evaluation, Path(read_manifest(path).task_path), Path(f"{number:04}.py"), _console()
-        )
+        task, kernel = Path(read_manifest(path).task_path), Path(f"{number:04}.py")
+        show_evaluation(attempt.evaluation, task, kernel, _console(_WIDTH_OF_A_PANEL))
 
 
 def _available_numbers(missing: Path) -> str:

@@ -66,6 +66,7 @@ class ForgeState:
 
     def ask_all(self, requests: Sequence[AuthorRequest]) -> Iterator[Reply]:
         """All at once, each with its share of what is left of the budget."""
+        self.spending = self.spending.after_loss(self.effects.lost_usage(requests))
         allowed = limit_to_budget(self.settings, self.spending, requests, self.effects.author.dollars)
         replies = []
         for reply in self.effects.ask(allowed):

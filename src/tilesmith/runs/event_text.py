@@ -13,6 +13,7 @@ from tilesmith.records import (
     DecisionEvent,
     Event,
     FinishedEvent,
+    LostCallEvent,
     RefusalEvent,
     Reply,
     StopReason,
@@ -58,6 +59,14 @@ def _parts(event: Event) -> tuple[str, ...]:
             return "survey", survey.task, machine_text(survey), floor_text(survey), mode_text(survey)
         case CallEvent(reply=reply):
             return f"call {event.number}", event.phase, *_reply_parts(reply)
+        case LostCallEvent(usage=usage):
+            return (
+                f"call {event.number}",
+                event.phase,
+                tokens_text(usage),
+                money_text(usage.dollars),
+                "no whole reply",
+            )
         case AnalysisEvent(analysis=None):
             return f"analysis of kernel {event.base}", f"of no use: {event.problem or 'no reason given'}"
         case AnalysisEvent(analysis=Analysis() as analysis):
