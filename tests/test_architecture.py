@@ -66,7 +66,7 @@ LAYERS = {
             "mcp",
         ]
     },
-    "mcp": {"records", "errors", "config", "lint", "playbook", "judge", "llm", "runs", "authors", "forge"},
+    "mcp": {"records", "errors", "config", "tasks", "lint", "playbook", "judge", "llm", "runs", "authors", "forge"},
     "__init__": set(),
     "__main__": {"cli"},
 }

@@ -47,6 +47,7 @@ Ask = Callable[[Client], Coroutine[Any, Any, T]]
 
 def command(root: Path) -> StdioServerParameters:
     environment = {k: v for k, v in os.environ.items() if not k.startswith("TILESMITH_")}
+    environment["PYTHONPATH"] = str(ROOT / "src")
     arguments = ["-m", "tilesmith", "mcp", "--root", str(root)]
     return StdioServerParameters(command=sys.executable, args=arguments, env=environment)
 
@@ -160,6 +161,7 @@ def test_a_plan_says_what_would_be_done(server: RunningServer) -> None:
     fits = server.call("plan", task="task.py", device="cpu")
     assert fits["recipe_fits"]
     assert fits["analysis"]["kernel_type"] == "elementwise"
+    assert server.call("plan", task="task:Model", inputs="task:get_inputs", device="cpu")["recipe_fits"]
     plan = server.call("plan", task="linear.py", device="cpu")
     assert plan["told"].startswith("no recipe for linear; add --model")
     assert plan["operators"][0]["operator"] == "linear"
@@ -207,6 +209,9 @@ def test_a_forge_without_a_recipe_says_what_to_do(server: RunningServer) -> None
         ("check", {"task": "task.py"}, "'kernel' is a required property"),
         ("check", {"task": 7, "kernel": "task.py"}, "argument task: 7 is not of type 'string'"),
         ("lint", {"kernel": "task.py", "speed": 1}, "('speed' was unexpected); it takes kernel, task"),
+        ("plan", {"task": "tilesmith.config:CheckConfig"}, "lies outside"),
+        ("plan", {"task": "task.py", "path": [".."]}, "lies outside"),
+        ("plan", {"task": "task.py", "inputs": "tilesmith.config:CheckConfig"}, "lies outside"),
         ("check", {"task": "task.py", "kernel": "task.py", "target": "sm_1"}, "unknown target 'sm_1'"),
         ("forge", {"task": "task.py", "model": "nobodys"}, "where is model nobodys served?"),
         ("polish", {}, "no tool 'polish': use check, lint"),

@@ -13,8 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from tilesmith.authors.author_choice import AuthorChoice, as_replay, choose_author, make_author
-from tilesmith.cli.output_options import OutputOptions
-from tilesmith.cli.printing import print_line
+from tilesmith.cli.output_options import OutputOptions, print_line
 from tilesmith.cli.run_progress import open_progress
 from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError, TilesmithError, UsageError

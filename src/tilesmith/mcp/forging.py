@@ -45,7 +45,7 @@ class _NotifyingObserver:
 def forge(call: ToolCall, config: CheckConfig, environment: Mapping[str, str]) -> dict[str, Any]:
     arguments = call.arguments
     settings = settings_for(arguments.get("effort", DEFAULT_EFFORT), max_tokens=arguments.get("max_tokens"))
-    specification = RunSpecification(call.file("task"), _author(arguments, environment), config, settings)
+    specification = RunSpecification(call.task(), _author(arguments, environment), config, settings)
     call.progress("survey")
     with contextlib.closing(begin_run(specification, call.workspace.runs)) as run:
         try:

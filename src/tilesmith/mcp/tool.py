@@ -13,6 +13,7 @@ import jsonschema
 from tilesmith.errors import TilesmithError, UsageError
 from tilesmith.mcp.warm_judges import WarmJudges
 from tilesmith.mcp.workspace import Workspace
+from tilesmith.tasks.user_code.task_name import TaskName
 
 
 class CallCancelled(TilesmithError):
@@ -36,8 +37,12 @@ class ToolCall:
             raise CallCancelled("cancelled by the client")
         self.notify(line)
 
-    def file(self, argument: str) -> Path:
-        return self.workspace.file(self.arguments[argument])
+    def kernel(self) -> Path:
+        return self.workspace.file(self.arguments["kernel"])
+
+    def task(self) -> TaskName:
+        given = self.arguments
+        return self.workspace.task(given["task"], given.get("inputs"), given.get("path", ()))
 
 
 @dataclass(frozen=True)

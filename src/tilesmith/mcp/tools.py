@@ -24,9 +24,17 @@ from tilesmith.runs.listing import list_runs, listed_document, read_run
 from tilesmith.runs.summary import summarize
 
 _DEFAULTS = CheckConfig()
-_TASK = {
-    "type": "string",
-    "description": "Path of a Python file with Model, get_inputs and get_init_inputs, relative to the root.",
+_TASK: dict[str, Any] = {
+    "task": {
+        "type": "string",
+        "description": "Python file with Model, get_inputs and get_init_inputs; or FILE:CLASS or MODULE:CLASS.",
+    },
+    "inputs": {"type": "string", "description": "Function that makes the inputs, if it is not get_inputs."},
+    "path": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Folders to look for modules in, before the root.",
+    },
 }
 _KERNEL = {"type": "string", "description": "Path of a Python file with ModelNew, relative to the root."}
 _JUDGE: dict[str, Any] = {
@@ -43,7 +51,7 @@ def check_config(arguments: Mapping[str, Any]) -> CheckConfig:
 
 
 def _check(call: ToolCall) -> dict[str, Any]:
-    task, kernel = call.file("task"), call.file("kernel")
+    task, kernel = call.task(), call.kernel()
     with call.judges.use(check_config(call.arguments)) as judge:
         evaluation = judge.check(task, kernel, lambda gate: call.progress(f"{kernel.name}: {gate}"))
     document: dict[str, Any] = to_json(evaluation)
@@ -51,8 +59,8 @@ def _check(call: ToolCall) -> dict[str, Any]:
 
 
 def _lint(call: ToolCall) -> dict[str, Any]:
-    facts = read_task_facts(call.file("task") if "task" in call.arguments else None)
-    linted = lint_file(call.file("kernel"), facts)
+    facts = read_task_facts(call.task() if "task" in call.arguments else None)
+    linted = lint_file(call.kernel(), facts)
     return {"kernel": call.workspace.shown(linted.path), **to_json(linted.report)}
 
 
@@ -73,7 +81,7 @@ def _explain(call: ToolCall) -> dict[str, Any]:
 def _certify(call: ToolCall) -> dict[str, Any]:
     call.progress("certificate")
     with call.judges.use(check_config(call.arguments)) as judge:
-        certificate = judge.certify(call.file("task"))
+        certificate = judge.certify(call.task())
     return {
         "task": certificate.task,
         "conclusion": conclusion(certificate),
@@ -87,7 +95,7 @@ def _certify(call: ToolCall) -> dict[str, Any]:
 def _plan(call: ToolCall) -> dict[str, Any]:
     call.progress("survey")
     with call.judges.use(check_config(call.arguments)) as judge:
-        document: dict[str, Any] = to_json(plan_task(judge.survey(call.file("task"))))
+        document: dict[str, Any] = to_json(plan_task(judge.survey(call.task())))
     return document
 
 
@@ -117,7 +125,7 @@ TOOLS = {
             "Judge a Triton kernel against the PyTorch module it replaces: values against float64, memory safety, "
             "determinism and, on a GPU, speed. Answers with verdict, reason, findings, errors and timing.",
             {
-                "task": _TASK,
+                **_TASK,
                 "kernel": _KERNEL,
                 **_JUDGE,
                 "timeout_s": {
@@ -131,8 +139,9 @@ TOOLS = {
         ),
         AgentTool(
             "lint",
-            "Read a Triton kernel without running it: findings with rule ids and lines, kernel type, complexity.",
-            {"kernel": _KERNEL, "task": _TASK | {"description": "The task it answers; makes some rules stricter."}},
+            "Read a Triton kernel without running it: findings with rule ids and lines, kernel type, "
+            "complexity. With the task it answers, some rules are stricter.",
+            {"kernel": _KERNEL, **_TASK},
             ("kernel",),
             _lint,
         ),
@@ -152,7 +161,7 @@ TOOLS = {
         AgentTool(
             "certify",
             "Show which known cheats the judge can tell from the truth on a task: how much a pass there says.",
-            {"task": _TASK, **_JUDGE},
+            {**_TASK, **_JUDGE},
             ("task",),
             _certify,
         ),
@@ -160,7 +169,7 @@ TOOLS = {
             "plan",
             "Say what the playbook would do with a task, before anything is written: operators with bytes and "
             "FLOPs, roofline, what could be fused, whether a recipe fits and, if not, what to do.",
-            {"task": _TASK, **_JUDGE},
+            {**_TASK, **_JUDGE},
             ("task",),
             _plan,
         ),
@@ -170,7 +179,7 @@ TOOLS = {
             "playbook writes it offline, unless a model is named. Answers with best_path, verdict and speedups; "
             "keeps_pytorch says that no kernel is worth writing, and plan why.",
             {
-                "task": _TASK,
+                **_TASK,
                 "effort": {"enum": [*EFFORTS], "description": f"How much is tried; {DEFAULT_EFFORT}."},
                 "model": {
                     "type": "string",

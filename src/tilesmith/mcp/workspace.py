@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tilesmith.errors import RunError, UsageError
 from tilesmith.runs.listing import find_run
+from tilesmith.tasks.user_code.task_name import TaskName, is_module_name, locate_inputs, locate_task
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,17 @@ class Workspace:
                 f"{name}: lies outside {self.root}; name a file inside it, or start with another --root"
             )
         return path
+
+    def task(self, target: str, inputs: str | None = None, path: Sequence[str] = ()) -> TaskName:
+        """A task by the name that the command line takes; its file and that of its inputs lie in the root."""
+        if not is_module_name(target):
+            self.file(target)
+        name = TaskName(target, inputs, tuple(str(self.file(one)) for one in path))
+        located = locate_task(name)
+        self.file(str(located.file.path))
+        if (made_in := locate_inputs(name, located.file)) is not None:
+            self.file(str(made_in.file.path))
+        return name.absolute()
 
     def run(self, name: str) -> Path:
         """The folder of a run; one that was named by a path must be a run of ours or lie in the root."""
