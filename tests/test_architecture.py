@@ -63,8 +63,10 @@ LAYERS = {
             "runs",
             "authors",
             "forge",
+            "mcp",
         ]
     },
+    "mcp": {"records", "errors", "config", "tasks", "lint", "playbook", "judge", "llm", "runs", "authors", "forge"},
     "__init__": set(),
     "__main__": {"cli"},
 }
@@ -93,8 +95,9 @@ def test_imports_point_one_way() -> None:
 
 
 def test_heavy_packages_stay_where_they_belong() -> None:
-    """torch and the like in the children, the terminal in the command line, the SDK behind the client."""
+    """torch and the like in the children, the terminal in the command line, each SDK behind its own package."""
     homes = dict.fromkeys(HEAVY, "worker") | {"typer": "cli", "rich": "cli", "openai": "llm"}
+    homes |= dict.fromkeys(("mcp", "anyio", "jsonschema"), "mcp")
     wrong = [
         shown(path, name)
         for path in MODULES
@@ -145,8 +148,9 @@ def test_every_request_is_answered() -> None:
         "sys.argv = ['tilesmith', '--help']; from tilesmith.cli.main import main; main()",
         "sys.argv = ['tilesmith', 'check', '--help']; from tilesmith.cli.main import main; main()",
         "sys.argv = ['tilesmith', 'lint', sys.argv[1]]; from tilesmith.cli.main import main; main()",
+        "import tilesmith.mcp.server",
     ],
-    ids=["judge", "lint", "view", "help", "check help", "lint command"],
+    ids=["judge", "lint", "view", "help", "check help", "lint command", "mcp"],
 )
 def test_the_parent_imports_no_heavy_package(action: str) -> None:
     program = (

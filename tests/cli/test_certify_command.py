@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from tilesmith.cli.certify import conclusion, show_certificate
+from tilesmith.cli.certify import show_certificate
+from tilesmith.judge.certificates.conclusion import conclusion
 from tilesmith.records import Certificate, Outcome, Trial, from_json
 
 ROOT = Path(__file__).parents[2]
@@ -30,9 +31,9 @@ def run(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180, cwd=ROOT)
 
 
-def shown(certificate: Certificate) -> str:
+def shown(certificate: Certificate, everything: bool = True) -> str:
     console = Console(width=160, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
-    show_certificate(certificate, console)
+    show_certificate(certificate, console, everything)
     return console.export_text()
 
 
@@ -48,7 +49,7 @@ def test_one_json_document(cache_folder: Path) -> None:
 def test_help_has_an_example() -> None:
     done = run("--help")
     assert done.returncode == 0
-    assert "tilesmith certify examples/softmax.py" in done.stdout
+    assert "tilesmith certify examples/softmax.py --all" in done.stdout
     assert all(option in done.stdout for option in ("--device", "--precision", "--refresh", "--json"))
 
 
@@ -63,6 +64,15 @@ def test_a_bad_task_or_option_is_one_line_and_exit_code_two(arguments: tuple[obj
 def test_the_table_shows_every_cheat_with_its_outcome_and_reason() -> None:
     text = shown(SHARP)
     assert all(part in text for trial in TRIALS for part in (trial.cheat, trial.outcome, trial.detail))
+
+
+def test_the_summary_comes_first_and_alone_unless_all_is_asked_for() -> None:
+    assert shown(SHARP).startswith(conclusion(SHARP))
+    brief = shown(SHARP, everything=False)
+    assert brief.startswith(conclusion(SHARP))
+    assert "output rounded to bfloat16" in brief, "what was not caught is told"
+    assert "zeros" not in brief
+    assert "--all shows all 3 cheats" in brief
 
 
 def test_the_conclusion_counts_only_what_could_be_tried() -> None:

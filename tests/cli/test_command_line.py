@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import tilesmith
+from tilesmith.cli.main import COMMANDS
 from tilesmith.judge.machine.devices import gpu_present
 
 ROOT = Path(__file__).parents[2]
@@ -43,12 +44,13 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 # Help
 
 
-@pytest.mark.parametrize("command", ["check", "lint", "doctor"])
+@pytest.mark.parametrize("command", [*COMMANDS, "runs show"])
 def test_every_command_has_help_with_an_example_and_json(command: str) -> None:
-    done = run(command, "--help")
+    done = run(*command.split(), "-h")
     assert done.returncode == 0
-    assert f"tilesmith {command}" in done.stdout.replace("Usage: python -m tilesmith", "")
-    assert "--json" in done.stdout
+    assert re.search(rf"^     (claude mcp add )?tilesmith .*{command}", done.stdout, re.MULTILINE), "indented"
+    assert "--json" in done.stdout or command == "mcp"
+    assert re.search("Exit code 0", done.stdout)
 
 
 def test_help_is_instant_and_lists_the_commands() -> None:
@@ -56,7 +58,18 @@ def test_help_is_instant_and_lists_the_commands() -> None:
     done = run("--help")
     assert done.returncode == 0
     assert time.monotonic() - began < 3
-    assert all(command in done.stdout for command in ("check", "lint", "doctor"))
+    assert all(f"     tilesmith {command} " in done.stdout for command in COMMANDS), "an example each"
+    assert run("-h").stdout == done.stdout
+
+
+def test_a_shell_completes_commands_and_options(tmp_path: Path) -> None:
+    words = {"COMP_WORDS": "tilesmith ce", "COMP_CWORD": "1", "_TILESMITH_COMPLETE": "complete_bash"}
+    assert run(**words).stdout.split() == ["certify"]
+    options = run(**words | {"COMP_WORDS": "tilesmith check --prec", "COMP_CWORD": "2"}).stdout
+    assert options.split() == ["--precision"]
+    done = run("--install-completion", "bash", HOME=str(tmp_path), SHELL="/bin/bash")
+    assert done.returncode == 0, done.stderr
+    assert "_TILESMITH_COMPLETE" in next(tmp_path.rglob("tilesmith.sh")).read_text()
 
 
 def test_version() -> None:

@@ -136,9 +136,16 @@ def test_a_task_that_changed_is_not_resumed(tmp_path: Path) -> None:
 
 def test_a_task_no_recipe_fits(tmp_path: Path) -> None:
     done = tilesmith("forge", TESTS / "fixtures" / "tasks" / "matmul.py", *QUICK, "--json", cwd=tmp_path)
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["best"] is None
-    assert "--model" in done.stderr, "says what could write it"
+    assert done.returncode == 3
+    document = json.loads(done.stdout)
+    assert (document["best"], document["keeps_pytorch"]) == (None, True)
+    assert document["why"].startswith("PyTorch is kept: no recipe for matmul; add --model MODEL, or --base-url URL")
+    assert document["plan"]["operators"][0]["operator"] == "matmul"
+    assert done.stderr.count("no recipe for") == 1, "told once"
+    assert "roofline: at least" in done.stderr
+    again = tilesmith("forge", "--resume", "last", cwd=tmp_path)
+    assert again.returncode == 3
+    assert "roofline: at least" in again.stdout
 
 
 def test_whoever_reads_may_leave_early(tmp_path: Path) -> None:

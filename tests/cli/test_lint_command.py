@@ -30,7 +30,7 @@ def test_an_error_is_exit_code_one(tmp_path: Path) -> None:
     broken.write_text("def f(:\n", encoding="utf-8")
     done = run(str(broken), "--json")
     assert done.returncode == 1
-    document = json.loads(done.stdout)
+    (document,) = json.loads(done.stdout)
     assert document["kernel_type"] == "unknown"
     assert [(f["id"], f["severity"], f["line"]) for f in document["findings"]] == [("syntax-error", "error", 1)]
 
@@ -43,12 +43,23 @@ def test_a_bad_path_does_not_hide_the_others() -> None:
     assert read["kernel_type"] == "normalization"
 
 
+def test_one_file_and_several_have_one_shape() -> None:
+    (one,), (first, second) = (json.loads(run(*files, "--json").stdout) for files in ((GOOD,), (GOOD, NO_MASK)))
+    assert one == first
+    assert one.keys() == second.keys()
+    alone = run("nowhere.py", "--json")
+    assert alone.returncode == 2
+    assert len(alone.stderr.splitlines()) == 1
+    (missing,) = json.loads(alone.stdout)
+    assert "cannot read" in missing["error"]
+
+
 def test_a_file_too_large_to_read_is_no_success(tmp_path: Path) -> None:
     huge = tmp_path / "huge.py"
     huge.write_text("# é\n" * 1_000_000, encoding="utf-8")
     done = run(str(huge), "--json")
     assert done.returncode == 2
-    (finding,) = json.loads(done.stdout)["findings"]
+    ((finding,),) = (file["findings"] for file in json.loads(done.stdout))
     assert (finding["id"], finding["severity"]) == ("not-read", "warning")
 
 

@@ -92,6 +92,18 @@ def test_where_runs_are_looked_for(folder: Path, tmp_path: Path) -> None:
     assert GRU in printed(run(elsewhere, "show", GRU, "--runs", folder))
 
 
+def test_a_variable_that_names_no_folder_is_one_line(folder: Path) -> None:
+    told = refused(run(folder, TILESMITH_RUNS="nowhere"))
+    assert "nowhere: no such folder; TILESMITH_RUNS names it" in told
+    assert "TILESMITH_RUNS names it" in refused(run(folder, "show", "last", TILESMITH_RUNS="nowhere"))
+
+
+def test_a_verdict_fits_on_a_page_when_it_is_piped(folder: Path) -> None:
+    lines = printed(run(folder, "show", GRU, "--verdict", 3)).splitlines()
+    assert "wrong_values" in lines[0]
+    assert max(map(len, lines)) == 100
+
+
 def test_show_tells_the_whole_run(folder: Path) -> None:
     text = printed(run(folder, "show", "2026-05-01"))
     for told in (

@@ -19,8 +19,9 @@ from tilesmith.forge.settings import ForgeSettings
 from tilesmith.llm.prices import Price
 from tilesmith.llm.providers import OWN_KEY, Endpoint
 from tilesmith.llm.retry import CallLimits, RetryPolicy
-from tilesmith.records import AnalysisEvent, FinishedEvent, RefusalEvent
+from tilesmith.records import AnalysisEvent, FinishedEvent, LostCallEvent, Phase, RefusalEvent
 from tilesmith.runs import RunFolder, Status
+from tilesmith.runs.summary import summarize
 
 REPLIES = {
     "seed-1": kernel("passed 0.4", "a"),
@@ -78,6 +79,28 @@ def test_the_run_gets_over(replies: Path, tmp_path: Path, name: str) -> None:
         finished, _ = forged(run, server)
         assert any(entry.fault for entry in server.log), "the fault was thrown in"
     assert (finished.faster, finished.score) == (True, 1.4)
+
+
+def test_what_came_of_a_call_that_is_given_up_is_counted(replies: Path, tmp_path: Path) -> None:
+    """Five tries of the optimization are cut; the resumed run gets its answer, and both are paid for."""
+    cut = (Fault("cut", phase="optimize", after_chunks=3, times=5),)
+    with (
+        ScriptedServer(Script(replies, faults=cut, chunk_characters=8)) as server,
+        new_run(tmp_path, SETTINGS) as run,
+    ):
+        with pytest.raises(AuthorError, match="gave up after 5 tries"):
+            forged(run, server)
+        (lost,) = (event for event in run.journal if isinstance(event, LostCallEvent))
+        before = summarize(run.journal)
+        assert (lost.number, lost.phase) == (4, Phase.OPTIMIZE)
+        assert lost.usage.tokens > 0
+        assert lost.usage.dollars
+        assert before.costs_by_phase[Phase.OPTIMIZE].usage == lost.usage
+        finished, _ = forged(run, server)
+        after = summarize(run.journal)
+    assert finished.score == 1.4
+    answered = next(one.reply.usage for one in after.calls_made if one.phase is Phase.OPTIMIZE)
+    assert after.costs_by_phase[Phase.OPTIMIZE].usage == lost.usage + answered
 
 
 def test_an_analysis_that_never_comes_is_done_without(replies: Path, tmp_path: Path) -> None:

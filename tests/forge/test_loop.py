@@ -253,6 +253,16 @@ def test_an_author_that_declines_is_not_asked_again(tmp_path: Path) -> None:
     assert told.of(RefusalEvent)[0].problem == "no recipe for conv2d"
 
 
+def test_an_author_that_keeps_pytorch_is_told_once_at_the_end(tmp_path: Path) -> None:
+    kept = Reply("no recipe for conv2d; do this\nconv2d 1 call", "list", StopReason.KEEPS_PYTORCH)
+    told = forged(tmp_path, {"seed": [kept, kept]}, ForgeSettings(seeds=2))
+    assert told.author.phases == ["seed", "seed"]
+    assert told.of(RefusalEvent) == []
+    assert told.of(DecisionEvent) == []
+    assert told.finished.keeps_pytorch
+    assert told.finished.why == "PyTorch is kept: no recipe for conv2d; do this"
+
+
 def test_a_kernel_this_machine_cannot_judge_is_nobodys_fault(tmp_path: Path) -> None:
     replies = {"seed": [kernel("not judged here", "a"), kernel("passed 1.1", "b")]}
     told = forged(tmp_path, replies, ForgeSettings(seeds=2, rounds=0, stages="none"))

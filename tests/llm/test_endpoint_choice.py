@@ -110,7 +110,11 @@ def test_openai_base_url_serves_what_no_other_provider_claims() -> None:
     said = {**KEYS, OPENAI_BASE_URL: RELAY}
     for model in ("mystery-7b", "gpt-5"):
         endpoint = chosen(said, model=model)
-        assert (endpoint.base_url, endpoint.key_variable) == (RELAY, OWN_KEY), "OpenAI's key goes to OpenAI alone"
+        assert (endpoint.base_url, endpoint.key_variable) == (RELAY, OWN_KEY), "the user's own key comes first"
+    without_own = {name: key for name, key in said.items() if name != OWN_KEY}
+    assert chosen(without_own, model="gpt-5").key_variable == "OPENAI_API_KEY", "as in OpenAI's SDK"
+    named = chosen(without_own, model="gpt-5", base_url=RELAY)
+    assert named.key_variable == OWN_KEY, "an address that an option names gets no provider's key"
     assert chosen(said, model="claude-x").provider == "anthropic"
     assert chosen(said, model="gpt-5", provider="openai").base_url == PROVIDERS["openai"].base_url
     assert chosen({OPENAI_BASE_URL: RELAY}, model="mystery-7b").base_url == RELAY, "no key is needed"

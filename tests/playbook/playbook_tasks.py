@@ -47,7 +47,9 @@ BYTES = "a = torch.randint(0, 255, (50, 60), dtype=torch.uint8)"
 DOUBLE = "x = torch.randn(60, 70, dtype=torch.float64)"
 BIAS = owner("self.bias = nn.Parameter(torch.randn(size))")
 
+_BATCH_NORMS = owner("self.a = nn.BatchNorm2d(size)", "self.b = nn.BatchNorm2d(size, affine=False)", "self.eval()")
 ELEMENTWISE = {
+    "batch_norm_in_evaluation": task("return F.relu(self.a(x)) + self.b(x)", IMAGE, _BATCH_NORMS, "6"),
     "rectifiers": task(
         "return F.relu(x), F.relu6(x), F.leaky_relu(x, 0.2), F.elu(x, 0.7), F.selu(x), F.celu(x, 1.3)", FLAT
     ),
@@ -250,12 +252,12 @@ _NARROW_PAIR = "a = torch.randn(30, 40)\nb = torch.randn(30, 50)"
 DECLINED = {
     "linear": (
         task("return self.fc(x)", FLAT, owner("self.fc = nn.Linear(size, 3)"), "517"),
-        "aten.linear.default",
+        "no recipe for linear;",
     ),
-    "matmul": (task("return a @ b.t()", PAIR), "aten.matmul.default"),
+    "matmul": (task("return a @ b.t()", PAIR), "no recipe for t, matmul;"),
     "conv": (
         task("return F.relu(self.conv(x))", IMAGE, owner("self.conv = nn.Conv2d(size, 4, 3)"), "6"),
-        "aten.conv2d.default",
+        "no recipe for conv2d;",
     ),
     "gru": (
         task("return self.rnn(x)[0]", "x = torch.randn(9, 4, 8)", owner("self.rnn = nn.GRU(size, 16)"), "8"),
@@ -266,14 +268,18 @@ DECLINED = {
     "grand_total": (task("return (x * x).mean()", FLAT), "reduces everything to one number"),
     "two_row_lengths": (task("return a.sum(-1) * b.sum(-1)", _NARROW_PAIR), "rows of different lengths"),
     "long_argmax": (task("return x.argmax(-1)", LONG), "longer than fit on chip"),
-    "transposed": (task("return x.t() * 2", FLAT), "aten.t.default"),
+    "transposed": (task("return x.t() * 2", FLAT), "no recipe for t;"),
     "split_heads": (task("return F.softmax(x.view(30, 11, 47), -1)", FLAT), "splits a dimension"),
-    "random": (task("return x + torch.rand_like(x)", FLAT), "aten.rand_like.default"),
+    "batch_norm_in_training": (
+        task("return self.norm(x)", IMAGE, owner("self.norm = nn.BatchNorm2d(size)"), "6"),
+        "call self.eval() at the end of the model's __init__",
+    ),
+    "random": (task("return x + torch.rand_like(x)", FLAT), "no recipe for rand_like;"),
     "far_too_long": (task("for _ in range(300):\n    x = x * 0.9 + 0.1\nreturn x", FLAT), "at most 120"),
     "boolean_sum": (task("return (x > 0) + (x < -1)", FLAT), "arithmetic on booleans"),
     "boolean_maximum": (task("return (x > 0).amax(-1)", FLAT), "the amax of booleans"),
     "rounded_to_digits": (task("return torch.round(x, decimals=2)", FLAT), "calls round in a way"),
-    "floor_division": (task("return a // 3", INTEGERS), "no recipe knows"),
+    "floor_division": (task("return a // 3", INTEGERS), "no recipe for floor_divide;"),
     "flag_argument": (
         task("return x * 2 if s else x", "x = torch.randn(20, 10)\ns = True"),
         "takes s, a plain value",
@@ -299,7 +305,7 @@ DECLINED = {
         task("y = F.dropout(x, 0.5, False)\ny.mul_(2)\nreturn y - x", FLAT),
         "writes into a tensor that others may see",
     ),
-    "bits_of_a_float": (task("return x.view(torch.int32) > 1000", FLAT), "aten.view.dtype"),
+    "bits_of_a_float": (task("return x.view(torch.int32) > 1000", FLAT), "no recipe for view;"),
     "integer_tensor_power": (task("return a.abs() ** b.abs()", INTEGERS), "raises integers to a power"),
     "bytes_above_minus_one": (task("return a.clamp(min=-1)", BYTES), "does not hold it"),
     "empty_rows": (task("return x.sum(-1)", "x = torch.randn(60, 0)"), "works on an empty tensor"),

@@ -257,7 +257,7 @@ DECLINED = {
             "h = torch.zeros(x.shape[1], 7)\nfor step in x:\n    h = self.rnn(step, h)\nreturn h",
             layer="nn.GRUCell(width, hidden)",
         ),
-        "no recurrent layer",
+        "gru_cell",
     ),
 }
 """Task, and what the reason must say."""

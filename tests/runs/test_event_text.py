@@ -3,8 +3,25 @@ from __future__ import annotations
 import pytest
 from sample_run import EVENTS, attempted, called, evaluation
 
-from tilesmith.records import ConfirmationEvent, DecisionEvent, Event, FinishedEvent, Phase, RefusalEvent, Verdict
-from tilesmith.runs.event_text import LONGEST, clock_text, describe_event, money_text, one_line, score_text
+from tilesmith.records import (
+    Analysis,
+    ConfirmationEvent,
+    DecisionEvent,
+    Event,
+    FinishedEvent,
+    Phase,
+    RefusalEvent,
+    Verdict,
+)
+from tilesmith.runs.event_text import (
+    LONGEST,
+    clock_text,
+    describe_event,
+    money_text,
+    one_line,
+    plan_text,
+    score_text,
+)
 
 LINES = [
     "survey  39_GRU  NVIDIA GeForce RTX 4090  at least 0.5 ms, bound by memory",
@@ -81,3 +98,13 @@ def test_short_forms() -> None:
 )
 def test_money(dollars: float | None, known: float, text: str) -> None:
     assert money_text(dollars, known) == text
+
+
+def test_a_plan_that_expects_nothing_says_so_in_words() -> None:
+    analysis = Analysis("b", "tile it", "p", 1.0, "low", "gemm", "f")
+    assert plan_text(analysis) == "to do: tile it (low, no further gain expected)"
+
+
+def test_the_end_of_a_run_is_told_in_full() -> None:
+    why = "PyTorch is kept: " + "a long reason " * 40
+    assert describe_event(FinishedEvent(None, None, None, why)) == f"finished  {why.strip()}"

@@ -9,7 +9,7 @@ from tilesmith.authors.protocol import OnProgress
 from tilesmith.errors import MachineError
 from tilesmith.llm.prices import Price, dollars
 from tilesmith.llm.providers import Endpoint
-from tilesmith.llm.retry import CallLimits, RetryPolicy
+from tilesmith.llm.retry import CallGivenUp, CallLimits, RetryPolicy
 from tilesmith.records import AuthorRequest, Prompt, Reply, Usage
 
 
@@ -43,6 +43,10 @@ class LlmAuthor:
 
     def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         limits = replace(self._limits, max_output_tokens=request.max_output_tokens)
-        reply = self._client.complete(prompt, limits, on_progress)
+        try:
+            reply = self._client.complete(prompt, limits, on_progress)
+        except CallGivenUp as lost:
+            lost.spent = replace(lost.spent, dollars=self.dollars(lost.spent))
+            raise
         cost = dollars(self._client.endpoint, reply.usage, self._price, reply.author)
         return replace(reply, usage=replace(reply.usage, dollars=cost))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from tilesmith.authors.protocol import OnProgress
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
+from tilesmith.playbook.task_plan import plan_lines, plan_task
 from tilesmith.playbook.tuning import find_tuning
 from tilesmith.records import STAGES, AuthorRequest, Phase, Prompt, Reply, StopReason, Usage, Verdict
 
@@ -38,8 +39,12 @@ class PlaybookAuthor:
     def answer(self, request: AuthorRequest, prompt: Prompt, on_progress: OnProgress) -> Reply:
         """The reply to `request`; the prompt says the same in words and is not needed."""
         match = find_match(request.survey)
-        found = match if isinstance(match, Declined) else _ANSWERS[request.phase](request, match)
-        reply = Reply(found.reason, NAME, StopReason.DECLINED) if isinstance(found, Declined) else found
+        if isinstance(match, Declined):
+            told = "\n".join(plan_lines(plan_task(request.survey)))
+            reply = Reply(told, NAME, StopReason.KEEPS_PYTORCH)
+        else:
+            found = _ANSWERS[request.phase](request, match)
+            reply = Reply(found.reason, NAME, StopReason.DECLINED) if isinstance(found, Declined) else found
         on_progress(len(reply.text))
         return reply
 

@@ -9,16 +9,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tilesmith.cli.output_options import command_help
 from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
-from tilesmith.records import Certificate, Outcome, to_json
+from tilesmith.records import Certificate, Outcome, Trial, to_json
 
 _DEFAULTS = CheckConfig()
 _EXAMPLE = """
-Run known cheats made for a task (zeros, stale outputs, half of the work, a lower precision, ...) through the
-judge, and show which of them it kills, on which inputs and by how much.
+Show which known cheats the judge can tell from the truth on a task.
 
-    tilesmith certify examples/softmax.py
+Cheats made for the task (zeros, stale outputs, half of the work, a lower precision, ...) go through the judge;
+--all shows each of them, on which inputs it was killed and by how much. Examples:
+
+    tilesmith certify examples/softmax.py --all
 
     tilesmith certify TASK --json | jq '.trials[] | select(.outcome == "survived")'
 
@@ -33,11 +36,12 @@ _STYLES = {
     Outcome.INAPPLICABLE: "dim",
     Outcome.UNTRIED: "red",
 }
-_DEVICES = {"cpu": "CPU", "cuda": "GPU"}
+_TELLING = (Outcome.SURVIVED, Outcome.ALLOWED, Outcome.UNTRIED)
+"""What a reader should know without asking: everything but what was caught or means nothing here."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=_EXAMPLE)(certify)
+    app.command(help=command_help(_EXAMPLE))(certify)
 
 
 def certify(
@@ -51,6 +55,7 @@ def certify(
         _DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own; 2, or 4 where that is TF32's."
     ),
     seed: int = typer.Option(_DEFAULTS.seed, help="Seed of weights and inputs."),
+    everything: bool = typer.Option(False, "--all", help="Show every cheat, caught ones too."),
     refresh: bool = typer.Option(False, "--refresh", help="Try the cheats again even if the outcome is known."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
@@ -64,34 +69,27 @@ def certify(
     if as_json:
         print(json.dumps(to_json(certificate), indent=2))
     else:
-        show_certificate(certificate, Console())
+        show_certificate(certificate, Console(), everything)
 
 
-def show_certificate(certificate: Certificate, console: Console) -> None:
-    """Cheats in the order they were tried, then what it all means."""
-    table = Table("cheat", "outcome", "by", "why", box=None, header_style="dim")
-    for trial in certificate.trials:
-        style = _STYLES[trial.outcome]
-        table.add_row(
-            trial.cheat, Text(trial.outcome, style=style), trial.by or "", Text(trial.detail, style="dim")
-        )
-    console.print(table)
-    console.print()
+def show_certificate(certificate: Certificate, console: Console, everything: bool = True) -> None:
+    """What it all means first, then what the judge cannot tell; `everything`: every cheat in the order of trial."""
+    from tilesmith.judge.certificates.conclusion import conclusion
+
     console.print(Text(conclusion(certificate)))
     for note in certificate.notes:
         console.print(Text(note, style="red"))
+    shown = [one for one in certificate.trials if everything or one.outcome in _TELLING]
+    if shown:
+        console.print()
+        console.print(_table(shown))
+    if len(shown) < len(certificate.trials):
+        console.print(Text(f"--all shows all {len(certificate.trials)} cheats", style="dim"))
 
 
-def conclusion(certificate: Certificate) -> str:
-    """One sentence: how much a pass on this task tells."""
-    tried = len(certificate.trials) - certificate.count(Outcome.INAPPLICABLE)
-    killed = certificate.count(Outcome.KILLED)
-    where = f"at its {certificate.shape} shape on the {_DEVICES[certificate.device]}"
-    said = [f"{certificate.task}: {killed} of {tried} cheats killed {where}"]
-    if certificate.count(Outcome.ALLOWED):
-        said.append(f"{certificate.count(Outcome.ALLOWED)} within the error budget")
-    if certificate.extra_draws:
-        said.append(f"candidates are also checked on {', '.join(certificate.extra_draws)} inputs")
-    if certificate.strong_parameters:
-        said.append("candidates get parameters further from the initial ones than usual")
-    return "; ".join(said)
+def _table(trials: list[Trial]) -> Table:
+    table = Table("cheat", "outcome", "by", "why", box=None, header_style="dim")
+    for trial in trials:
+        outcome = Text(trial.outcome, style=_STYLES[trial.outcome])
+        table.add_row(trial.cheat, outcome, trial.by or "", Text(trial.detail, style="dim"))
+    return table

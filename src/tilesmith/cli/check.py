@@ -9,14 +9,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from tilesmith.cli.output_options import command_help
 from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
 from tilesmith.records import to_json
 
 _DEFAULTS = CheckConfig()
 _EXAMPLE = """
-Judge a kernel against the PyTorch module it replaces: values against float64, memory safety, determinism,
-and, on a GPU, speed against eager, a CUDA graph and torch.compile.
+Judge a kernel against the PyTorch module it replaces: is it right, and is it faster?
+
+Looks at values against float64, memory safety, determinism and, on a GPU, speed against eager, a CUDA graph and
+torch.compile. Examples:
 
     tilesmith check examples/softmax.py examples/kernels/softmax.py
 
@@ -29,7 +32,7 @@ Exit code 0: the kernel passed; 1: it failed; 2: the task, the options or this m
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=_EXAMPLE)(check)
+    app.command(help=command_help(_EXAMPLE))(check)
 
 
 def check(

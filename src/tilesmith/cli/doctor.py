@@ -7,22 +7,36 @@ import os
 from collections.abc import Iterator
 
 import typer
+from rich.console import Console
 
+from tilesmith.cli.output_options import command_help
 from tilesmith.judge.machine.diagnosis import Diagnosis
 from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL, find_keys
 from tilesmith.process.protocol.machine import LibraryInternals
 from tilesmith.process.sandbox import WALLS
 from tilesmith.records import to_json
 
+HELP = """Say in plain lines what this machine can do.
+
+Examples:
+
+    tilesmith doctor
+
+    tilesmith doctor --json | jq .gpu
+
+Exit code 0: kernels can be checked here; 2: they cannot, and the last line says what is missing.
+"""
+
 
 def register(app: typer.Typer) -> None:
-    app.command(help="Say in plain lines what this machine can do.\n\n    tilesmith doctor")(doctor)
+    app.command(help=command_help(HELP))(doctor)
 
 
 def doctor(as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout.")) -> None:
     from tilesmith.judge.machine.diagnosis import diagnose
 
-    found = diagnose(find_keys(os.environ))
+    with Console(stderr=True).status("looking at this machine"):
+        found = diagnose(find_keys(os.environ))
     if as_json:
         document = to_json(found)
         if found.gpu is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import typer
 
 from tilesmith.authors.author_choice import AUTHORS
-from tilesmith.cli.output_options import OutputOptions, runs_folder
+from tilesmith.cli.output_options import OutputOptions, command_help, runs_folder
 from tilesmith.cli.task_options import TASK_HELP, InputsOption, ModeOption, PathOption
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
@@ -18,8 +18,10 @@ from tilesmith.tasks.user_code.task_name import TaskName
 
 _CHECK = CheckConfig()
 _HELP = f"""
-Turn a PyTorch module into a Triton kernel: seeds, analysis, optimization, repair, tuning, confirmation. Everything
-is kept in a run folder; the best verified kernel is its best.py.
+Turn a PyTorch module into a Triton kernel that is as accurate and faster.
+
+Seeds, analysis, optimization, repair, tuning, confirmation. Everything is kept in a run folder; the best verified
+kernel is its best.py. Examples:
 
     tilesmith forge examples/softmax.py
 
@@ -33,7 +35,8 @@ Without a model the playbook writes the kernel: no network, no key. Keys come fr
 ({", ".join(one for one in KEY_VARIABLES if one != OWN_KEY)};
 {OWN_KEY} for --base-url and {OPENAI_BASE_URL}, if the server wants one).
 
-Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault.
+Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault;
+3: PyTorch is kept, because the playbook has no recipe for the task or none that would be faster.
 """
 _CHANGEABLE_ON_RESUME = ("model", "provider", "base_url", "price", "retries", "call_timeout", "idle_timeout")
 """What may be another on resume: a mistyped address must not cost a run."""
@@ -41,7 +44,7 @@ _LLM, _SETTINGS, _JUDGE = "The author", "How much is tried (each overrides --eff
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=_HELP)(forge)
+    app.command(help=command_help(_HELP))(forge)
 
 
 def forge(

@@ -13,8 +13,7 @@ from typing import Any
 from rich.console import Console
 
 from tilesmith.authors.author_choice import AuthorChoice, as_replay, choose_author, make_author
-from tilesmith.cli.output_options import OutputOptions
-from tilesmith.cli.printing import print_line
+from tilesmith.cli.output_options import OutputOptions, print_line
 from tilesmith.cli.run_progress import open_progress
 from tilesmith.cli.task_options import mode_of
 from tilesmith.config import CheckConfig
@@ -27,7 +26,8 @@ from tilesmith.judge.machine.devices import choose_device
 from tilesmith.llm.endpoint_choice import LlmOptions
 from tilesmith.llm.prices import dollars, parse_price, price_source
 from tilesmith.llm.providers import Endpoint
-from tilesmith.records import AttemptEvent, CallEvent, FinishedEvent, Usage, to_json
+from tilesmith.playbook.task_plan import plan_task
+from tilesmith.records import AttemptEvent, CallEvent, FinishedEvent, StopReason, Usage, to_json
 from tilesmith.runs import RunFolder, Status
 from tilesmith.runs.event_text import money_text
 from tilesmith.runs.listing import find_run
@@ -35,6 +35,8 @@ from tilesmith.runs.summary import RunSummary, summarize
 from tilesmith.tasks.user_code.task_name import TaskName
 
 Options = Mapping[str, Any]
+PYTORCH_IS_KEPT = 3
+"""The exit code for a task whose author would write no kernel: not the same as kernels that failed."""
 
 
 def start_run(task: TaskName, options: Options, output: OutputOptions) -> int:
@@ -180,7 +182,17 @@ def _print_result(run: RunFolder, finished: FinishedEvent, console: Console, out
             print_line(f"cost    {summary.usage.tokens:,} tokens in {summary.calls} calls, {cost}", console)
         if best is not None:
             print_line(f"best    {best}", console)
+    if finished.keeps_pytorch:
+        for line in _plan_lines(summary):
+            print_line(f"        {line}", console)
+        return PYTORCH_IS_KEPT
     return 0 if best is not None else 1
+
+
+def _plan_lines(summary: RunSummary) -> list[str]:
+    """What the author said after its first line, which is told as the end of the run."""
+    said = [call.reply.text for call in summary.calls_made if call.reply.stop is StopReason.KEEPS_PYTORCH]
+    return said[0].splitlines()[1:] if said else []
 
 
 def _document(run: RunFolder, finished: FinishedEvent, summary: RunSummary) -> dict[str, Any]:
@@ -190,6 +202,8 @@ def _document(run: RunFolder, finished: FinishedEvent, summary: RunSummary) -> d
         "score": finished.score,
         "why": finished.why,
         "stopped_by": finished.stopped_by,
+        "keeps_pytorch": finished.keeps_pytorch,
+        "plan": to_json(plan_task(summary.survey)) if finished.keeps_pytorch and summary.survey else None,
         "run": str(run.path),
         "author": run.manifest.author,
         "best_path": str(run.path / "best.py") if finished.best is not None else None,

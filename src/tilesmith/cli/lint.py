@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tilesmith.cli.output_options import command_help
 from tilesmith.cli.task_options import InputsOption, PathOption
 from tilesmith.errors import UsageError
 from tilesmith.records import Severity, to_json
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from tilesmith.lint.files import LintedFile
 
 HELP = """Read kernel files and say what kind they are and what is wrong with them. Nothing is run.
+
+Examples:
 
     tilesmith lint examples/kernels/softmax.py
 
@@ -32,7 +35,7 @@ Exit code 0: nothing that certainly fails; 1: at least one error; 2: wrong use, 
 
 
 def register(app: typer.Typer) -> None:
-    app.command(help=HELP)(lint)
+    app.command(help=command_help(HELP))(lint)
 
 
 def lint(
@@ -41,7 +44,7 @@ def lint(
     inputs: InputsOption = None,
     path: PathOption = None,
     explain: str = typer.Option(None, "--explain", metavar="RULE", help="Show a rule's lesson, or `all` ids."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON list on stdout, an entry for each file."),
 ) -> None:
     if explain is not None:
         _explain(explain, as_json)
@@ -52,10 +55,10 @@ def lint(
     from tilesmith.tasks.user_code.task_name import TaskName
 
     facts = read_task_facts(TaskName(task, inputs, tuple(map(str, path or ()))) if task else None)
-    linted = [_attempt(kernel, facts, alone=len(kernels) == 1) for kernel in kernels]
+    linted = [_attempt(kernel, facts) for kernel in kernels]
     if as_json:
         documents = [_document(path, file) for path, file in zip(kernels, linted, strict=True)]
-        print(json.dumps(documents[0] if len(documents) == 1 else documents, indent=2))
+        print(json.dumps(documents, indent=2))
     else:
         for file in linted:
             if not isinstance(file, str):
@@ -63,15 +66,13 @@ def lint(
     raise typer.Exit(_exit_code(linted))
 
 
-def _attempt(kernel: Path, facts: TaskFacts, alone: bool) -> LintedFile | str:
-    """The report, or why there is none; among several files one bad path does not stop the others."""
+def _attempt(kernel: Path, facts: TaskFacts) -> LintedFile | str:
+    """The report, or why there is none; one bad path does not stop the others."""
     from tilesmith.lint.files import lint_file
 
     try:
         return lint_file(kernel, facts)
     except UsageError as error:
-        if alone:
-            raise
         print(f"tilesmith: {error}", file=sys.stderr)
         return str(error)
 

@@ -11,20 +11,39 @@ from typing import NoReturn
 import typer
 
 from tilesmith import __version__
+from tilesmith.cli.output_options import command_help
 from tilesmith.errors import TilesmithError
 
+HELP = """
+Turns PyTorch modules into Triton GPU kernels that are as accurate and faster, and proves it.
+
+TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one with ModelNew. Examples:
+
+    tilesmith forge TASK            write a faster kernel; --model: by an LLM
+    tilesmith check TASK KERNEL     is this kernel right, and is it faster?
+    tilesmith lint KERNEL           what is wrong with it, without running it
+    tilesmith certify TASK          which cheats the judge can tell
+    tilesmith runs show last        what the last forge tried, and why
+    tilesmith doctor                what this machine can do
+    tilesmith mcp --root .          the same as tools for a coding agent
+
+--json gives one JSON document on stdout; what goes wrong is {"error": ...} and one line on stderr.
+
+Exit codes: 0 done, or the kernel passed; 1 it failed, or nothing passed; 2 wrong use, bad input or a failure of the
+machine; 3 PyTorch is kept, because nothing would be faster.
+"""
 app = typer.Typer(
     name="tilesmith",
-    help="Turns PyTorch modules into Triton GPU kernels that are as accurate and faster, and proves it.",
+    help=command_help(HELP),
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
 )
 
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-COMMANDS = ("forge", "check", "certify", "lint", "runs", "doctor")
+COMMANDS = ("forge", "check", "certify", "lint", "runs", "doctor", "mcp")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 
@@ -70,9 +89,9 @@ def _command_name(error: Exception) -> str:
 
 
 def main() -> None:
-    """Exit 0: done. 1: the kernel failed. 2: wrong use, bad input or our own failure, in one line."""
+    """The exit codes are those of the help text; 2 comes with one line that says what to do."""
     try:
-        code = app(standalone_mode=False) or 0
+        code = app(prog_name="tilesmith", standalone_mode=False) or 0
     except TilesmithError as error:
         _fail(str(error))
     except KeyboardInterrupt:

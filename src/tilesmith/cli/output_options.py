@@ -1,10 +1,14 @@
-"""Where runs are kept, and how a command speaks."""
+"""Where runs are kept, how a command speaks, and how its help is laid out."""
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import os
 from dataclasses import dataclass
 from pathlib import Path
+
+from rich.console import Console
 
 VARIABLE = "TILESMITH_RUNS"
 
@@ -19,3 +23,21 @@ class OutputOptions:
 
 def runs_folder(chosen: Path | None) -> Path:
     return chosen or Path(os.environ.get(VARIABLE) or "runs")
+
+
+def command_help(text: str) -> str:
+    """Each paragraph as one line, for the terminal to wrap; examples, which are indented, as they are."""
+    paragraphs = inspect.cleandoc(text).split("\n\n")
+    return "\n\n".join(one if one.startswith(" ") else " ".join(one.splitlines()) for one in paragraphs)
+
+
+def print_line(line: str, console: Console) -> None:
+    """One line, unbroken and without colors. When nobody reads any more, the job goes on without a word."""
+    if console.is_terminal:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        return
+    try:
+        print(line, file=console.file, flush=True)
+    except OSError:
+        with contextlib.suppress(OSError):  # else Python complains about the same pipe when it ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), console.file.fileno())

@@ -22,6 +22,7 @@ from tilesmith.records import (
     Severity,
 )
 from tilesmith.runs.event_text import (
+    LONGEST_ENDING,
     clock_text,
     confirmation_text,
     floor_text,
@@ -190,8 +191,9 @@ def _analysis(analysis: Analysis, call: int) -> Text:
 def _end(run: ListedRun, summary: RunSummary) -> Text:
     if summary.finished is not None:
         won = summary.finished.best is not None
-        style = "bold green" if summary.finished.faster else "bold" if won else "bold red"
-        return Text(one_line(summary.finished.why), style=style)
+        told = won or summary.finished.keeps_pytorch
+        style = "bold green" if summary.finished.faster else "bold" if told else "bold red"
+        return Text(one_line(summary.finished.why, LONGEST_ENDING), style=style)
     best = f"best so far: kernel {summary.best.candidate.number}" if summary.best else "no kernel has passed yet"
     score = f", {score_text(summary.score)}" if summary.score is not None else ""
     more = "" if run.status == "running" else f"; go on with  tilesmith forge --resume {run.folder}"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tilesmith.cli.output_options import OutputOptions, runs_folder
+from tilesmith.cli.output_options import VARIABLE, OutputOptions, command_help, runs_folder
 from tilesmith.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from tilesmith.runs.summary import RunSummary
 
 HELP = """List the runs of `tilesmith forge`, newest first.
+
+Examples:
 
     tilesmith runs
 
@@ -31,6 +34,8 @@ HELP = """List the runs of `tilesmith forge`, newest first.
 Exit code 0, also when there is none; 2: wrong use, or the folder cannot be read.
 """
 SHOW_HELP = """Show one run: the tree of its attempts, why each was kept or dropped, and what it cost.
+
+Examples:
 
     tilesmith runs show last
 
@@ -46,13 +51,15 @@ _FOLDER = typer.Option(None, "--runs", metavar="DIR", help="Folder of runs; TILE
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr.")
 _WIDTH_OF_A_PIPE = 1000
 """Columns where nobody looks: a program that reads a pipe wants whole lines."""
+_WIDTH_OF_A_PANEL = 100
+"""Columns of what has a frame as wide as the console, for `less` and files."""
 
 
 def register(app: typer.Typer) -> None:
-    group = typer.Typer(help=HELP, rich_markup_mode="rich")
+    group = typer.Typer(help=command_help(HELP), rich_markup_mode="rich")
     group.callback(invoke_without_command=True)(runs)
-    group.command("show", help=SHOW_HELP)(show)
-    app.add_typer(group, name="runs", help=HELP)
+    group.command("show", help=command_help(SHOW_HELP))(show)
+    app.add_typer(group, name="runs", help=command_help(HELP))
 
 
 def runs(
@@ -72,12 +79,12 @@ def runs(
             )
         context.obj = OutputOptions(_existing_folder(folder), as_json)
         return
-    from tilesmith.runs.listing import RunFilter, list_runs
+    from tilesmith.runs.listing import RunFilter, list_runs, listed_document
 
     parent = _existing_folder(folder)
     found = list_runs(parent, RunFilter(task, status, author, since, faster))
     if as_json:
-        print(json.dumps([_listed(run) for run in found], indent=2))
+        print(json.dumps([listed_document(run) for run in found], indent=2))
     elif found:
         from tilesmith.cli.run_display import show_runs
 
@@ -118,15 +125,17 @@ def _existing_folder(given: Path | None) -> Path:
         raise RunError(f"{folder}: not a folder of runs; see --runs")
     if given is not None and not folder.exists():
         raise RunError(f"{folder}: no such folder; see --runs")
+    if os.environ.get(VARIABLE) and not folder.exists():
+        raise RunError(f"{folder}: no such folder; {VARIABLE} names it: make it, or name another")
     return folder
 
 
-def _console() -> Console:
+def _console(width_of_a_pipe: int = _WIDTH_OF_A_PIPE) -> Console:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console.width = _WIDTH_OF_A_PIPE
+        console.width = width_of_a_pipe
     return console
 
 
@@ -174,9 +183,8 @@ def _print_verdict(path: Path, what: str, number: int, as_json: bool) -> None:
     if as_json:
         print(json.dumps(to_json(attempt.evaluation), indent=2))
     else:
-        show_evaluation(
-            attempt.evaluation, Path(read_manifest(path).task_path), Path(f"{number:04}.py"), _console()
-        )
+        task, kernel = Path(read_manifest(path).task_path), Path(f"{number:04}.py")
+        show_evaluation(attempt.evaluation, task, kernel, _console(_WIDTH_OF_A_PANEL))
 
 
 def _available_numbers(missing: Path) -> str:
@@ -185,28 +193,12 @@ def _available_numbers(missing: Path) -> str:
     return f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"
 
 
-def _listed(run: ListedRun) -> dict[str, Any]:
-    manifest = run.manifest
-    return {
-        "run": run.folder.name,
-        "path": str(run.folder),
-        "task": manifest.task if manifest else None,
-        "author": manifest.author if manifest else None,
-        "created": manifest.created if manifest else None,
-        "status": run.status,
-        "why": manifest.why if manifest else run.problem,
-        "verdicts": run.verdicts,
-        "best": run.best,
-        "score": run.score,
-        "faster": run.faster,
-    }
-
-
 def _document(run: ListedRun, summary: RunSummary) -> dict[str, Any]:
     from tilesmith.records import to_json
+    from tilesmith.runs.listing import listed_document
 
     spent = {phase.json_key: to_json(one) for phase, one in summary.costs_by_phase.items()}
-    return _listed(run) | {
+    return listed_document(run) | {
         "configuration": run.manifest.configuration if run.manifest else None,
         "survey": to_json(summary.survey) if summary.survey else None,
         "steps": [to_json(step.event) | {"under": step.under} for step in summary.steps],

@@ -94,6 +94,8 @@ def read_kernel(request: AuthorRequest, reply: Reply) -> Generator[Event, None, 
     if reply.stop is StopReason.DECLINED:
         yield refusal_event(request, reply.text)
         return None
+    if reply.stop is StopReason.KEEPS_PYTORCH:  # which is told once, when the run ends
+        return None
     try:
         return extract_kernel(reply.text)
     except UnusableReply as problem:

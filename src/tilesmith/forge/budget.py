@@ -40,6 +40,10 @@ class Spending:
         usage = sum((reply.usage for reply in replies), self.usage)
         return Spending(self.calls + len(replies), usage, self.seconds + slowest)
 
+    def after_loss(self, usage: Usage) -> Spending:
+        """What was paid for and never arrived whole."""
+        return replace(self, usage=self.usage + usage)
+
     def after_verdict(self, seconds: float) -> Spending:
         return replace(self, seconds=self.seconds + seconds)
 

@@ -24,6 +24,10 @@ def confirm(state: ForgeState) -> Generator[Event, None, None]:
             return
         told = f"not confirmed: {evaluation.verdict}: {evaluation.reason}"
         yield DecisionEvent(f"kernel {attempt.candidate.number}", told)
+    if not state.attempts and state.keeps_pytorch:
+        told = f"PyTorch is kept: {state.keeps_pytorch}"
+        yield FinishedEvent(None, None, None, told, state.stopped_by, keeps_pytorch=True)
+        return
     yield FinishedEvent(None, None, None, _reason_for_no_winner(state), state.stopped_by)
 
 

@@ -19,10 +19,13 @@ CONFIRMATION_SEED_OFFSET = 104_729
 class JudgeEvaluator:
     """Judges candidates of one task, one at a time. A run whose verdicts are all on record starts no process."""
 
-    def __init__(self, task: AnyTask, config: CheckConfig, sanitizes_winner: bool = False) -> None:
+    def __init__(
+        self, task: AnyTask, config: CheckConfig, sanitizes_winner: bool = False, shared: Judge | None = None
+    ) -> None:
+        """`shared` is a judge of the same configuration that somebody else opened and will close."""
         self._task, self._config = task, config
         self._sanitizes_winner = sanitizes_winner
-        self._judge: Judge | None = None
+        self._judge, self._shared = shared, shared
 
     def survey(self) -> Survey:
         return self._open().survey(self._task)
@@ -43,7 +46,7 @@ class JudgeEvaluator:
             return fresh.check(self._task, kernel, progress)
 
     def close(self) -> None:
-        if self._judge is not None:
+        if self._judge is not self._shared and self._judge is not None:
             self._judge.close()
             self._judge = None
 

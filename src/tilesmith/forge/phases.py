@@ -57,6 +57,8 @@ def improve(state: ForgeState) -> Generator[Event, None, None]:
     without_gain = 0
     for number in range(1, state.settings.rounds + 1):
         before = state.best
+        if state.base is None and state.keeps_pytorch:
+            return
         if state.base is None:
             yield DecisionEvent("rounds", "left out: there is no kernel to start from")
             return

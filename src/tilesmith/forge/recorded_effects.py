@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 from tilesmith.authors.protocol import Author
 from tilesmith.errors import NotJudgedHere, RunError
 from tilesmith.llm.prompts import write_prompt
+from tilesmith.llm.retry import CallGivenUp
 from tilesmith.records import (
     AttemptEvent,
     AuthorRequest,
@@ -25,11 +26,13 @@ from tilesmith.records import (
     ConfirmationEvent,
     Evaluation,
     Event,
+    LostCallEvent,
     Prompt,
     RefusalEvent,
     Reply,
     Survey,
     SurveyEvent,
+    Usage,
 )
 from tilesmith.runs import RunFolder
 from tilesmith.runs.digest import prompt_digest
@@ -109,6 +112,14 @@ class RecordedEffects:
         if failed is not None:
             raise failed
 
+    def lost_usage(self, requests: Sequence[AuthorRequest]) -> Usage:
+        """What these requests have cost before, without an answer."""
+        lost = (one.usage for request in requests for one in self._lost_calls(request.number))
+        return sum(lost, Usage())
+
+    def _lost_calls(self, number: int) -> list[LostCallEvent]:
+        return [one for one in self.run.journal if isinstance(one, LostCallEvent) and one.number == number]
+
     def wait_for_calls(self) -> None:
         """Wait for the calls under way: what is paid for shall be on disk."""
         for call in self._calls:
@@ -162,7 +173,13 @@ class RecordedEffects:
         self.run.write_prompt(request.number, prompt)
         called = self.run.journal.find(f"call {request.number}")
         if not isinstance(called, CallEvent):
-            reply = self._ask(request, prompt)
+            try:
+                reply = self._ask(request, prompt)
+            except CallGivenUp as error:
+                if error.spent.tokens:
+                    time_lost = len(self._lost_calls(request.number)) + 1
+                    self.record(LostCallEvent(request.number, request.phase, time_lost, error.spent, str(error)))
+                raise
             called = CallEvent(request.number, request.phase, prompt_digest(prompt), reply)
         if called.phase is not request.phase:
             raise self._mismatch(f"request {request.number}")

@@ -36,6 +36,8 @@ class ForgeState:
         self.last_refusal: str | None = None
         self.was_declined = False
         """Whether the author had nothing to offer when it was asked the last time."""
+        self.keeps_pytorch: str | None = None
+        """What the author says who would write no kernel for this task."""
         self._plans: dict[int, CandidatePlan] = {}
         self._requests = self._candidates = 0
 
@@ -64,11 +66,14 @@ class ForgeState:
 
     def ask_all(self, requests: Sequence[AuthorRequest]) -> Iterator[Reply]:
         """All at once, each with its share of what is left of the budget."""
+        self.spending = self.spending.after_loss(self.effects.lost_usage(requests))
         allowed = limit_to_budget(self.settings, self.spending, requests, self.effects.author.dollars)
         replies = []
         for reply in self.effects.ask(allowed):
             replies.append(reply)
             self.was_declined = reply.stop is StopReason.DECLINED
+            if reply.stop is StopReason.KEEPS_PYTORCH:
+                self.keeps_pytorch = reply.text.partition("\n")[0]
             yield reply
         self.spending = self.spending.after_calls(replies)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import SplitResult, urlsplit
 
 from tilesmith.errors import UsageError
@@ -45,7 +45,7 @@ def choose_endpoint(options: LlmOptions, environment: Mapping[str, str]) -> Endp
     elif provider is not None:
         endpoint = _at_provider(model, _known(provider))
     else:
-        endpoint = _by_model_name(model, _stripped(environment.get(OPENAI_BASE_URL)))
+        endpoint = _by_model_name(model, environment)
     _require_key(endpoint, environment)
     return EndpointChoice(endpoint)
 
@@ -75,16 +75,20 @@ def _at_address(model: str, base_url: str, provider: str | None) -> Endpoint:
     return Endpoint(model, base_url, named.name if named else None, here.key_variable if here else OWN_KEY)
 
 
-def _by_model_name(model: str, openai_url: str | None) -> Endpoint:
-    """`openai_url` is where models are served that no other provider claims by their name."""
+def _by_model_name(model: str, environment: Mapping[str, str]) -> Endpoint:
+    """Models that no other provider claims by their name are served at OPENAI_BASE_URL, if that is set; as for
+    other clients OPENAI_API_KEY goes there, unless there is a key of the user's own for such addresses."""
+    openai_url, openai = _stripped(environment.get(OPENAI_BASE_URL)), PROVIDERS["openai"]
     first, slash, rest = model.partition("/")
     if slash and first in PROVIDERS:
         if not rest:
             raise UsageError(f"--model {model} names a provider and no model: write {first}/MODEL")
         return _at_provider(rest, PROVIDERS[first])
     provider = next((one for one in PROVIDERS.values() if model.startswith(one.model_prefixes)), None)
-    if openai_url is not None and provider in (None, PROVIDERS["openai"]):
-        return _at_address(model, openai_url, None)
+    if openai_url is not None and provider in (None, openai):
+        endpoint = _at_address(model, openai_url, None)
+        takes_openai_key = endpoint.key_variable == OWN_KEY and not _stripped(environment.get(OWN_KEY))
+        return replace(endpoint, key_variable=openai.key_variable) if takes_openai_key else endpoint
     if provider is None:
         raise UsageError(f"where is model {model} served? Add --provider ({', '.join(PROVIDERS)}) or --base-url")
     return _at_provider(model, provider)

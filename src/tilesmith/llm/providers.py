@@ -13,7 +13,8 @@ from tilesmith.errors import UsageError
 OPENAI_BASE_URL = "OPENAI_BASE_URL"
 """Where other clients of the OpenAI protocol look for an address, and so do we."""
 OWN_KEY = "TILESMITH_API_KEY"
-"""Goes to the `--base-url` a user names; the key of a provider goes to that provider alone."""
+"""Goes to the `--base-url` a user names; the key of a provider goes to that provider alone, and OpenAI's to the
+address in OPENAI_BASE_URL too, as its SDK does."""
 
 
 @dataclass(frozen=True)

@@ -53,6 +53,14 @@ class RetryPolicy:
     """Told in one line why there is a wait."""
 
 
+class CallGivenUp(AuthorError):
+    """Nobody answered, however often it was tried; what was heard of the answer is paid for."""
+
+    def __init__(self, message: str, spent: Usage | None = None) -> None:
+        super().__init__(message)
+        self.spent = spent or Usage()
+
+
 class RetriedCall(NamedTuple, Generic[T]):
     value: T
     retries: int
@@ -61,7 +69,7 @@ class RetriedCall(NamedTuple, Generic[T]):
 
 
 def call_with_retries(attempt: Callable[[], T], policy: RetryPolicy, who: str) -> RetriedCall[T]:
-    """What `attempt` returns, once it does; `AuthorError` when it is no use to go on."""
+    """What `attempt` returns, once it does; `CallGivenUp` when it is no use to go on."""
     retries, lost = 0, Usage()
     while True:
         try:
@@ -69,22 +77,23 @@ def call_with_retries(attempt: Callable[[], T], policy: RetryPolicy, who: str) -
         except CallFailed as problem:
             failure = problem.failure
         lost += failure.spent
-        wait_s = _wait_or_give_up(failure, retries, policy, who)
+        wait_s = _wait_or_give_up(failure, retries, policy, who, lost)
         policy.notify(f"{who}: {failure.message}; trying again in {wait_s:.0f} s")
         policy.sleep(wait_s)
         retries += 1
 
 
-def _wait_or_give_up(failure: Failure, retries: int, policy: RetryPolicy, who: str) -> float:
+def _wait_or_give_up(failure: Failure, retries: int, policy: RetryPolicy, who: str, lost: Usage) -> float:
     asked_s = retry_after_s(failure, policy.now())
     allowed = policy.retries if failure.max_retries is None else min(failure.max_retries, policy.retries)
     if retries >= allowed:
         after = f" (gave up after {retries + 1} tries)" if retries else ""
-        raise AuthorError(f"{who}: {failure.message}{after}; {failure.advice}")
+        raise CallGivenUp(f"{who}: {failure.message}{after}; {failure.advice}", lost)
     if asked_s is None:
         return _backoff_s(retries, policy)
     if asked_s > policy.longest_retry_after_s:
-        raise AuthorError(f"{who}: {failure.message}; it asks to come back in {asked_s:.0f} s: resume the run then")
+        later = f"it asks to come back in {asked_s:.0f} s: resume the run then"
+        raise CallGivenUp(f"{who}: {failure.message}; {later}", lost)
     # A provider that asks for no wait, or always for too short a one, would have used up every try at once.
     return max(_no_sooner_than(asked_s, policy), _backoff_s(retries, policy))
 

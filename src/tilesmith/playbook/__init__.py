@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
+
+from tilesmith.playbook.graph.operators import list_unknown_operators, trains_batch_norm
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES
+from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Survey
 
-_OTHERS = "; name an LLM author with --model to go on"
+_LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write it"
+_EVAL = "call self.eval() at the end of the model's __init__ if it is for inference"
 
 
 def find_match(survey: Survey) -> Match | Declined:
-    """The first recipe that matches, or why none does."""
+    """The first recipe that matches, or what to do because none does, and why."""
     if survey.graph is None:
         why = survey.environment.get("untraced", "its forward pass could not be traced")
-        return Declined(f"no recipe: {why}{_OTHERS}")
+        return Declined(f"no recipe for a task that cannot be traced; {_LLM}: {why}")
+    if trains_batch_norm(survey.graph):
+        return Declined(f"no recipe for batch norm in training mode; {_EVAL}, or {_LLM}")
     reasons: dict[str, str] = {}
     for recipe in RECIPES:
         found = recipe.match(survey, survey.graph)
         if not isinstance(found, Declined):
             return found
         if found.is_its_kind:
-            return Declined(f"no recipe fits. {recipe.name}: {found.reason}{_OTHERS}")
+            return Declined(f"no recipe fits; {_LLM}: {recipe.name}: {found.reason}")
         reasons[recipe.name] = found.reason
+    with contextlib.suppress(Unmatched):  # then that is the reason, and stands among the others
+        if unknown := list_unknown_operators(survey.graph):
+            return Declined(f"no recipe for {unknown}; {_LLM}")
     if len(set(reasons.values())) == 1:
-        return Declined(f"no recipe fits: {next(iter(reasons.values()))}{_OTHERS}")
-    told = ". ".join(f"{name}: {reason}" for name, reason in reasons.items())
-    return Declined(f"no recipe fits. {told}{_OTHERS}")
+        return Declined(f"no recipe fits; {_LLM}: {next(iter(reasons.values()))}")
+    told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
+    return Declined(f"no recipe fits; {_LLM}: {told}")

@@ -26,6 +26,7 @@ from tilesmith.records.events import (
     DecisionEvent,
     Event,
     FinishedEvent,
+    LostCallEvent,
     RefusalEvent,
     SurveyEvent,
 )
@@ -74,6 +75,7 @@ __all__ = [
     "GpuPeaks",
     "Graph",
     "KernelResources",
+    "LostCallEvent",
     "Outcome",
     "OutputErrors",
     "Phase",

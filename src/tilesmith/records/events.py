@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilesmith.records.evaluation import Evaluation
-from tilesmith.records.forge_run import Analysis, Attempt, Phase, Reply, Survey
+from tilesmith.records.forge_run import Analysis, Attempt, Phase, Reply, Survey, Usage
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,19 @@ class CallEvent:
     prompt_sha256: str
     reply: Reply
     event: str = "call"
+
+
+@dataclass(frozen=True)
+class LostCallEvent:
+    """A request got no whole answer, and what had come of it is paid for. The run stops and can be resumed."""
+
+    number: int
+    phase: Phase
+    time: int
+    """The first, second, ... time this request was lost."""
+    usage: Usage
+    problem: str
+    event: str = "lost"
 
 
 @dataclass(frozen=True)
@@ -86,12 +99,15 @@ class FinishedEvent:
     why: str
     stopped_by: str | None = None
     """The limit or target that ended it before it was through."""
+    keeps_pytorch: bool = False
+    """Nothing was written because the author has no kernel for the task, or none that would be faster."""
     event: str = "finished"
 
 
 Event = (
     SurveyEvent
     | CallEvent
+    | LostCallEvent
     | AnalysisEvent
     | RefusalEvent
     | AttemptEvent
@@ -104,6 +120,7 @@ EVENTS: dict[str, type[Event]] = {
     for kind in (
         SurveyEvent,
         CallEvent,
+        LostCallEvent,
         AnalysisEvent,
         RefusalEvent,
         AttemptEvent,

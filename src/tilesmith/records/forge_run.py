@@ -51,6 +51,8 @@ class StopReason(StrEnum):
     """Cut off by the limit on output tokens."""
     DECLINED = "declined"
     """The author has nothing to offer; the text says why."""
+    KEEPS_PYTORCH = "keeps pytorch"
+    """The author would write no kernel for this task at all; the first line of the text says what to do."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from tilesmith.records import (
     DecisionEvent,
     Event,
     FinishedEvent,
+    LostCallEvent,
     RefusalEvent,
     Reply,
     StopReason,
@@ -24,10 +25,20 @@ from tilesmith.records import (
 SHORTEST_LAUNCH_MS = 0.002
 LONGEST = 240
 """Characters of somebody else's text in a line."""
+LONGEST_ENDING = 2000
+"""Characters of why a run ended, which is worth more than one line of a terminal."""
+_ENDINGS = {
+    StopReason.END: "",
+    StopReason.LENGTH: "cut off",
+    StopReason.DECLINED: "declined",
+    StopReason.KEEPS_PYTORCH: "declined",
+}
 
 
 def describe_event(event: Event) -> str:
     """The event in one line, whatever its texts hold."""
+    if isinstance(event, FinishedEvent):
+        return f"finished  {one_line(event.why, LONGEST_ENDING)}"
     return join_parts(*_parts(event))
 
 
@@ -48,6 +59,14 @@ def _parts(event: Event) -> tuple[str, ...]:
             return "survey", survey.task, machine_text(survey), floor_text(survey), mode_text(survey)
         case CallEvent(reply=reply):
             return f"call {event.number}", event.phase, *_reply_parts(reply)
+        case LostCallEvent(usage=usage):
+            return (
+                f"call {event.number}",
+                event.phase,
+                tokens_text(usage),
+                money_text(usage.dollars),
+                "no whole reply",
+            )
         case AnalysisEvent(analysis=None):
             return f"analysis of kernel {event.base}", f"of no use: {event.problem or 'no reason given'}"
         case AnalysisEvent(analysis=Analysis() as analysis):
@@ -62,16 +81,13 @@ def _parts(event: Event) -> tuple[str, ...]:
             return "decision", f"{event.about}: {event.why}"
         case ConfirmationEvent():
             return f"confirm kernel {event.candidate}", confirmation_text(event), f"{event.seconds:.1f} s"
-        case FinishedEvent():
-            return "finished", event.why
     raise AssertionError(f"an event without words: {event}")
 
 
 def _reply_parts(reply: Reply) -> tuple[str, ...]:
     spent = (tokens_text(reply.usage), money_text(reply.usage.dollars)) if reply.usage.tokens else (reply.author,)
     retried = f"{reply.retries} {'retry' if reply.retries == 1 else 'retries'}" if reply.retries else ""
-    ended = {StopReason.END: "", StopReason.LENGTH: "cut off", StopReason.DECLINED: "declined"}[reply.stop]
-    return *spent, f"{reply.seconds:.1f} s", retried, ended
+    return *spent, f"{reply.seconds:.1f} s", retried, _ENDINGS[reply.stop]
 
 
 def machine_text(survey: Survey) -> str:
@@ -96,8 +112,13 @@ def mode_text(survey: Survey) -> str:
 
 
 def plan_text(analysis: Analysis) -> str:
-    expected = f", {analysis.expected_speedup:g}x expected" if analysis.expected_speedup is not None else ""
-    return f"to do: {analysis.method} ({analysis.complexity}{expected})"
+    return f"to do: {analysis.method} ({analysis.complexity}{_gain_text(analysis.expected_speedup)})"
+
+
+def _gain_text(expected: float | None) -> str:
+    if expected is None:
+        return ""
+    return f", {expected:g}x expected" if expected > 1 else ", no further gain expected"
 
 
 def confirmation_text(confirmed: ConfirmationEvent) -> str:

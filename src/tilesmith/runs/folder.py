@@ -127,7 +127,7 @@ def _fresh_folder(parent: Path, manifest: Manifest) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise RunError(f"{path}: cannot make the run's folder: {error.strerror}; see --out") from None
+            raise RunError(f"{path}: cannot make the run's folder: {error.strerror}; see --runs") from None
     raise AssertionError("unreachable")
 
 

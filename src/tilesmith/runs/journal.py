@@ -23,6 +23,7 @@ from tilesmith.records import (
     ConfirmationEvent,
     DecisionEvent,
     Event,
+    LostCallEvent,
     RefusalEvent,
     from_json,
     to_json,
@@ -34,6 +35,8 @@ def event_key(event: Event) -> str:
     match event:
         case CallEvent(number=about) | AnalysisEvent(call=about) | RefusalEvent(call=about):
             return f"{event.event} {about}"
+        case LostCallEvent():
+            return f"{event.event} {event.number}.{event.time}"
         case AttemptEvent(attempt=attempt):
             return f"{event.event} {attempt.candidate.number}"
         case ConfirmationEvent(candidate=about):

@@ -89,6 +89,24 @@ def read_run(folder: Path) -> ListedRun:
     return ListedRun(folder, current_status(folder, manifest), manifest, *facts)
 
 
+def listed_document(run: ListedRun) -> dict[str, Any]:
+    """The run at a glance as JSON."""
+    manifest = run.manifest
+    return {
+        "run": run.folder.name,
+        "path": str(run.folder),
+        "task": manifest.task if manifest else None,
+        "author": manifest.author if manifest else None,
+        "created": manifest.created if manifest else None,
+        "status": run.status,
+        "why": manifest.why if manifest else run.problem,
+        "verdicts": run.verdicts,
+        "best": run.best,
+        "score": run.score,
+        "faster": run.faster,
+    }
+
+
 def _require_texts(folder: Path, manifest: Manifest) -> Manifest:
     """What runs are sorted and shown by must be there."""
     if not all(isinstance(text, str) for text in (manifest.task, manifest.author, manifest.created)):

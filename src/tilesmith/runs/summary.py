@@ -18,6 +18,7 @@ from tilesmith.records import (
     DecisionEvent,
     Event,
     FinishedEvent,
+    LostCallEvent,
     Phase,
     RefusalEvent,
     Reply,
@@ -76,6 +77,8 @@ class RunSummary:
                 return replace(self, survey=event.survey)
             case CallEvent():
                 return self._after_call(event)
+            case LostCallEvent():
+                return self._spending(event.phase, Reply("", "", usage=event.usage))
             case FinishedEvent():
                 return replace(self, finished=event)
         told = replace(self, steps=(*self.steps, TreeEvent(event, self._place_of(event))))
@@ -148,13 +151,12 @@ class RunSummary:
         return tuple(step.event for step in self.steps if isinstance(step.event, kind))
 
     def _after_call(self, calls_made: CallEvent) -> RunSummary:
-        phase = self.costs_by_phase.get(calls_made.phase, CallCosts()).after(calls_made.reply)
-        return replace(
-            self,
-            calls_made=(*self.calls_made, calls_made),
-            spent=self.spent.after(calls_made.reply),
-            costs_by_phase={**self.costs_by_phase, calls_made.phase: phase},
-        )
+        spent = self._spending(calls_made.phase, calls_made.reply)
+        return replace(spent, calls_made=(*self.calls_made, calls_made))
+
+    def _spending(self, phase: Phase, reply: Reply) -> RunSummary:
+        costs = self.costs_by_phase.get(phase, CallCosts()).after(reply)
+        return replace(self, spent=self.spent.after(reply), costs_by_phase={**self.costs_by_phase, phase: costs})
 
     def _place_of(self, event: Event) -> int | None:
         """A candidate that is known, so that nothing hangs in the air."""

@@ -20,7 +20,7 @@ from tilesmith.playbook.graph.reductions import (
     make_mean,
     make_reduction,
 )
-from tilesmith.playbook.graph.steps import KernelStep
+from tilesmith.playbook.graph.steps import VIEW, KernelStep
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
 
@@ -115,6 +115,32 @@ def _normalized(low: Lowering, step: KernelStep, count: int, epsilon: float) -> 
     return low.pointwise("mul", (step, factor), "normalized", step.dtype)
 
 
+def _batch_norm(low: Lowering, node: Node) -> KernelStep:
+    """(x, weight, bias, running mean, running variance, training, momentum, eps): fixed statistics alone."""
+    if in_training_mode(node):
+        raise Unmatched("normalizes by the statistics of the batch, over dimensions that no recipe reduces")
+    step = low.operand(node.args[0])
+    weight, bias, mean, variance = (_by_channel(low, one, step) for one in node.args[1:5])
+    centered = low.pointwise("sub", (step, mean), "centered", step.dtype)
+    padded = low.pointwise("add", (variance, low.operand(node.args[7])), "padded", step.dtype)
+    factor = low.pointwise("rsqrt", (padded,), "rstd", step.dtype)
+    return _scaled(low, low.pointwise("mul", (centered, factor), "normalized", step.dtype), weight, bias)
+
+
+def in_training_mode(node: Node) -> bool:
+    """Whether a batch norm takes the statistics of its batch; it has no others where none are kept."""
+    return bool(node.args[5]) or node.args[3] is None
+
+
+def _by_channel(low: Lowering, value: Any, step: KernelStep) -> KernelStep | None:
+    """One number for each channel, which is dimension 1, shaped to be broadcast."""
+    one: KernelStep | None = low.operand(value)
+    if one is None or step.form.rank == 2:
+        return one
+    shape = (step.form.shape[1], *(1 for _ in range(step.form.rank - 2)))
+    return KernelStep(low.free_name(one.name), VIEW, (one,), low.symbols.view(one.form, shape), one.dtype)
+
+
 def _norm(low: Lowering, node: Node) -> KernelStep:
     """norm and linalg_vector_norm: (x, order, dims, keepdim)."""
     step = low.operand(node.args[0])
@@ -151,6 +177,7 @@ COMPOSITES: dict[str, Lower] = {
     "logsumexp": _logsumexp,
     "layer_norm": _layer_norm,
     "rms_norm": _rms_norm,
+    "batch_norm": _batch_norm,
     "norm": _norm,
     "linalg_vector_norm": _norm,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesmith.playbook.graph.composites import COMPOSITES
+from tilesmith.playbook.graph.composites import COMPOSITES, in_training_mode
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
@@ -96,11 +96,26 @@ def refuse_unknown(graph: Graph) -> None:
     """Says in one line which operators stand in the way."""
     refuse_autocast(graph)
     nodes = find_needed_nodes(graph)
-    unknown = list(dict.fromkeys(node.op for node in nodes if not is_known(node)))
-    if unknown:
-        more = f" and {len(unknown) - _MOST_NAMED} more" if len(unknown) > _MOST_NAMED else ""
-        raise Unmatched(f"uses {', '.join(unknown[:_MOST_NAMED])}{more}, which no recipe knows")
+    if unknown := list_unknown_operators(graph):
+        raise Unmatched(f"uses {unknown}, which no recipe knows")
     _refuse_shared_writes(graph, nodes)
+
+
+def list_unknown_operators(graph: Graph) -> str:
+    """The operators that no recipe knows, each once, in order, as a text; empty where there is none."""
+    names = list(dict.fromkeys(called(node) for node in find_needed_nodes(graph) if not is_known(node)))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"{', '.join(names[:_MOST_NAMED])}{more}"
+
+
+def called(node: Node) -> str:
+    """The operator as people call it: `linear`, `attention`."""
+    name = operator_name(node).strip("_")
+    return "attention" if "scaled_dot_product" in name else name
+
+
+def trains_batch_norm(graph: Graph) -> bool:
+    return any(operator_name(node) == "batch_norm" and in_training_mode(node) for node in graph.nodes)
 
 
 def _refuse_shared_writes(graph: Graph, nodes: list[Node]) -> None:

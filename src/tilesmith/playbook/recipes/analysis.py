@@ -24,7 +24,7 @@ _LAUNCH_MS = 0.002
 def analyze_fusion(survey: Survey, fused: FusedKernel, kernel_type: str, plan: str, fallback: str) -> Analysis:
     graph = fused.graph
     steps = [*fused.leaves, *(output.step for output in fused.outputs)]
-    least = sum(_bytes(step.form.shape, step.dtype) for step in steps)
+    least = sum(bytes_of(step.form.shape, step.dtype) for step in steps)
     moved = max(_moved_one_by_one(graph), least)
     count = sum(1 for node in find_needed_nodes(graph) if _works(node))
     kinds = ", ".join(list_working_operators(graph)[:_MOST_NAMED])
@@ -57,12 +57,13 @@ def _works(node: Node) -> bool:
 def _moved_one_by_one(graph: Graph) -> int:
     """Every operator reads its operands and writes its result, each in its own type."""
     values = (*graph.leaves, *graph.nodes)
-    widths = {value.name: _bytes(value.shape, value.dtype) for value in values}
+    widths = {value.name: bytes_of(value.shape, value.dtype) for value in values}
     works = (node for node in find_needed_nodes(graph) if _works(node))
     return sum(widths[name] for node in works for name in {*references([node.args, node.kwargs]), node.name})
 
 
-def _bytes(shape: tuple[int, ...] | None, dtype: str | None) -> int:
+def bytes_of(shape: tuple[int, ...] | None, dtype: str | None) -> int:
+    """What a tensor takes; nothing where its shape is not known."""
     return prod(shape) * _WIDTHS.get(dtype or "", 1) if shape is not None else 0
 
 

@@ -1,0 +1,169 @@
+"""What the playbook would do with a task, and what the task consists of: an answer before anything is judged."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from tilesmith.playbook import find_match
+from tilesmith.playbook.graph.operators import (
+    ALIASES,
+    POINTWISE,
+    SYNONYMS,
+    VIEWS,
+    called,
+    find_needed_nodes,
+    is_known,
+    operator_name,
+)
+from tilesmith.playbook.recipe import Declined
+from tilesmith.playbook.recipes.analysis import bytes_of
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.records import Analysis, Roofline, Survey
+from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
+
+_MOST_LISTED = 12
+_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "convolution")
+_PRODUCTS = {"matmul": 0, "mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
+"""Operators that sum over the last dimension of an operand, and the place of that operand."""
+
+
+@dataclass(frozen=True)
+class OperatorWork:
+    """All calls of one operator in a forward pass."""
+
+    operator: str
+    calls: int
+    bytes_moved: int
+    """Of its operands and results, as PyTorch reads and writes them one call after another."""
+    flops: int | None
+    """About; null where the shapes alone do not tell."""
+    in_recipes: bool
+    """Whether recipes know it; that alone does not make one fit."""
+
+
+@dataclass(frozen=True)
+class TaskPlan:
+    """What would be done with a task, and the facts behind it."""
+
+    task: str
+    recipe_fits: bool
+    told: str
+    """The strategy of the recipe, or what to do because none fits."""
+    operators: tuple[OperatorWork, ...]
+    """Those that move the most first."""
+    bytes_moved: int | None
+    """Of the whole task at least: every input, parameter and output once."""
+    flops: int | None
+    roofline: Roofline | None
+    fusable: tuple[str, ...]
+    """Neighbors that one kernel could compute: `add, relu, mul`."""
+    analysis: Analysis | None = None
+    variants: int = 0
+    """Kernels that the recipe could write."""
+
+
+def plan_task(survey: Survey) -> TaskPlan:
+    match = find_match(survey)
+    fits = not isinstance(match, Declined)
+    return TaskPlan(
+        task=survey.task,
+        recipe_fits=fits,
+        told=match.reason if isinstance(match, Declined) else match.strategy(match.tunings[0]),
+        operators=_works(survey.graph) if survey.graph else (),
+        bytes_moved=survey.profile.bytes_moved,
+        flops=survey.profile.flops,
+        roofline=survey.roofline,
+        fusable=_fusable(survey.graph) if survey.graph else (),
+        analysis=None if isinstance(match, Declined) else match.analysis(),
+        variants=0 if isinstance(match, Declined) else len(match.tunings),
+    )
+
+
+def plan_lines(plan: TaskPlan) -> list[str]:
+    """The plan for people: what to do, then operators, roofline and what could be fused."""
+    lines = [plan.told]
+    if plan.operators:
+        lines.append(f"{'operator':<24} {'calls':>5} {'bytes':>9} {'FLOPs':>9}  recipes")
+    for one in plan.operators[:_MOST_LISTED]:
+        known = "know it" if one.in_recipes else "none"
+        lines.append(
+            f"{one.operator:<24} {one.calls:>5} {_number(one.bytes_moved):>9} {_number(one.flops):>9}  {known}"
+        )
+    if len(plan.operators) > _MOST_LISTED:
+        lines.append(f"and {len(plan.operators) - _MOST_LISTED} more operators")
+    if plan.roofline is not None:
+        floor = plan.roofline
+        lines.append(
+            f"roofline: at least {floor.floor_ms:.3g} ms on {floor.gpu}, bound by {floor.bound}: "
+            f"{_number(plan.bytes_moved)} bytes once, {_number(plan.flops)} FLOPs"
+        )
+    lines += [f"could be fused into one kernel: {names}" for names in plan.fusable[:_MOST_LISTED]]
+    return lines
+
+
+def _number(count: int | None) -> str:
+    if count is None:
+        return "?"
+    for size, unit in ((1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if count >= size:
+            return f"{count / size:.3g}{unit}"
+    return str(count)
+
+
+def _working_nodes(graph: Graph) -> list[Node]:
+    nodes: Iterable[Node] = graph.nodes
+    with contextlib.suppress(Unmatched):  # it writes in place where nobody reads: then all of them
+        nodes = find_needed_nodes(graph)
+    return [node for node in nodes if node.op != GETITEM and operator_name(node) not in ALIASES | VIEWS]
+
+
+def _works(graph: Graph) -> tuple[OperatorWork, ...]:
+    values = {value.name: value for value in (*graph.leaves, *graph.nodes)}
+    shapes = {name: value.shape or () for name, value in values.items()}
+    widths = {name: bytes_of(value.shape, value.dtype) for name, value in values.items()}
+    found: dict[str, OperatorWork] = {}
+    for node in _working_nodes(graph):
+        name, before = called(node), found.get(called(node))
+        moved = sum(widths[one] for one in {*references([node.args, node.kwargs]), node.name})
+        flops = _flops(node, shapes)
+        if before is not None:
+            moved += before.bytes_moved
+            flops = None if flops is None or before.flops is None else flops + before.flops
+        calls = before.calls + 1 if before else 1
+        found[name] = OperatorWork(name, calls, moved, flops, is_known(node))
+    return tuple(sorted(found.values(), key=lambda one: -one.bytes_moved))
+
+
+def _flops(node: Node, shapes: dict[str, tuple[int, ...]]) -> int | None:
+    """Two for each multiplication that is added up; one for each element of what is not a product."""
+    operands = [shapes.get(reference(one) or "", ()) for one in node.args]
+    kind, out = operator_name(node), prod(node.shape or ())
+    if kind == "linear":
+        return 2 * out * operands[1][-1]
+    if kind in _PRODUCTS:
+        return 2 * out * operands[_PRODUCTS[kind]][-1]
+    if kind in _CONVOLUTIONS:
+        return 2 * out * prod(operands[1][1:])
+    if called(node) == "attention":
+        query, key, value = operands[:3]
+        return 2 * prod(query[:-1]) * key[-2] * (query[-1] + value[-1])
+    if node.shape is None or not node.op.startswith("aten.") or kind in ("einsum", "gru", "lstm"):
+        return None
+    return max([out, *map(prod, (one for one in operands if one))])
+
+
+def _fusable(graph: Graph) -> tuple[str, ...]:
+    """Runs of pointwise operators that feed one another, two at least, each as a list of names."""
+    groups: dict[str, list[str]] = {}
+    for node in _working_nodes(graph):
+        if not is_known(node) or SYNONYMS.get(operator_name(node), operator_name(node)) not in POINTWISE:
+            continue
+        feeding = [groups[name] for name in references([node.args, node.kwargs]) if name in groups]
+        group = feeding[0] if feeding else []
+        group.append(called(node))
+        groups[node.name] = group
+    distinct = {id(group): group for group in groups.values()}
+    return tuple(", ".join(group) for group in distinct.values() if len(group) > 1)

@@ -1,0 +1,49 @@
+"""A plan says what to do first, then what the task consists of."""
+
+from __future__ import annotations
+
+from playbook_surveys import survey_task
+from playbook_tasks import ROWS, owner, task
+
+from tilesmith.playbook.task_plan import plan_lines, plan_task
+
+LINEARS = owner("self.qkv = nn.Linear(size, 3 * size)", "self.out = nn.Linear(size, size)")
+ATTENTION = task(
+    "q, k, v = self.qkv(x).chunk(3, dim=-1)\n"
+    "return F.relu(self.out(F.scaled_dot_product_attention(q, k, v)) + x) * 2",
+    "x = torch.randn(4, 16, 32)",
+    LINEARS,
+    "32",
+)
+
+
+def test_a_plan_without_a_recipe_has_the_facts() -> None:
+    plan = plan_task(survey_task("attention", ATTENTION))
+    assert not plan.recipe_fits
+    assert plan.told.startswith("no recipe for linear, chunk, attention; add --model MODEL, or --base-url URL")
+    works = {one.operator: one for one in plan.operators}
+    assert (works["linear"].calls, works["linear"].in_recipes) == (2, False)
+    assert works["linear"].flops == 2 * 64 * 32 * (96 + 32)
+    assert works["attention"].flops == 2 * 64 * 16 * (32 + 32)
+    assert works["relu"].bytes_moved == 2 * 64 * 32 * 4
+    assert works["relu"].in_recipes
+    assert plan.fusable == ("add, relu, mul",)
+    assert plan.roofline is not None
+    first, *facts = plan_lines(plan)
+    assert first == plan.told
+    assert any(line.startswith("linear") for line in facts)
+    assert facts[-1] == "could be fused into one kernel: add, relu, mul"
+
+
+def test_a_plan_with_a_recipe_has_its_strategy_and_analysis() -> None:
+    plan = plan_task(survey_task("softmax", ROWS["softmax"]))
+    assert plan.recipe_fits
+    assert plan.variants > 1
+    assert plan.analysis is not None
+    assert "program" in plan.told
+
+
+def test_a_task_that_cannot_be_traced_has_a_plan_too() -> None:
+    plan = plan_task(survey_task("branch", task("return x * 2 if x.sum() > 0 else x - 1", "x = torch.randn(3, 5)")))
+    assert plan.told.startswith("no recipe for a task that cannot be traced; add --model")
+    assert plan.operators == ()
