@@ -15,6 +15,7 @@ __all__ = [
     "FakeTensor",
     "FakeTensorMode",
     "TorchDispatchMode",
+    "argument_names",
     "buffer_table",
     "child_table",
     "functorch_interpreter",
@@ -53,3 +54,7 @@ def has_hooks(module: nn.Module) -> bool:
 def version_of(tensor: torch.Tensor) -> int:
     """Counts the writes to a tensor; inference tensors do not count."""
     return -1 if tensor.is_inference() else tensor._version
+
+
+def argument_names(operator: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in operator._schema.arguments)
