@@ -7,11 +7,11 @@ from typing import Any
 
 from torch import nn
 
-from tilesmith.live.call_description import describe_call
-from tilesmith.live.call_records import KernelCard
+from tilesmith.live.calls.call_description import describe_call
+from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.kernel_cards import make_card
-from tilesmith.live.kernel_files import build_kernel
-from tilesmith.live.swapping import GuardedKernel, swap_in
+from tilesmith.live.swaps.kernel_files import build_kernel
+from tilesmith.live.swaps.swapping import GuardedKernel, swap_in
 from tilesmith.records import Evaluation, Verdict
 
 MARK = 1000.0

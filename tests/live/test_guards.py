@@ -15,9 +15,9 @@ from sample_package.layers import RMSNorm
 from torch import nn
 
 from tilesmith.errors import TaskError
-from tilesmith.live.call_description import describe_call
-from tilesmith.live.kernel_files import build_kernel
-from tilesmith.live.swapping import swap_in
+from tilesmith.live.calls.call_description import describe_call
+from tilesmith.live.swaps.kernel_files import build_kernel
+from tilesmith.live.swaps.swapping import swap_in
 
 X = torch.randn(2, 3, 64, generator=torch.Generator().manual_seed(0))
 

@@ -15,7 +15,7 @@ from sample_package import TinyModel
 
 import tilesmith as ts
 from tilesmith.errors import UsageError
-from tilesmith.live.call_records import KernelCard
+from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.kernel_cards import read_card, write_card
 
 X = torch.randn(2, 3, 64, generator=torch.Generator().manual_seed(0))

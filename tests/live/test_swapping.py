@@ -18,7 +18,7 @@ from sample_package.layers import RMSNorm
 from torch import nn
 
 from tilesmith.errors import UsageError
-from tilesmith.live.swapping import swap_out
+from tilesmith.live.swaps.swapping import swap_out
 
 HERE = Path(__file__).parent
 X = torch.randn(2, 3, 64, generator=torch.Generator().manual_seed(0))

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.call_description import describe_call
-from tilesmith.live.call_records import CallSpec
-from tilesmith.live.module_tasks import ModuleTask, write_task
-from tilesmith.live.nests import tensors_in
-from tilesmith.live.torch_names import version_of
+from tilesmith.live.calls.call_description import describe_call
+from tilesmith.live.calls.call_records import CallSpec
+from tilesmith.live.calls.nests import tensors_in
+from tilesmith.live.calls.torch_names import version_of
+from tilesmith.live.captured.module_tasks import ModuleTask, write_task
 
 Where = str | Sequence[str] | Callable[[str, nn.Module], bool] | None
 
@@ -120,7 +120,7 @@ def capture_calls(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, An
     observers = [_Observer(name, module, groups, refused) for name, module in chosen.items()]
     hooks = [hook for one in observers for hook in one.install()]
     try:
-        with torch.no_grad(), _put_back(model), torch.random.fork_rng(devices=_cuda_devices(model)):
+        with torch.no_grad(), putting_back(model), torch.random.fork_rng(devices=_cuda_devices(model)):
             model(*args, **kwargs)
     finally:
         for hook in hooks:
@@ -128,7 +128,7 @@ def capture_calls(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, An
     if not groups and not refused:
         raise UsageError(f"the example call reached none of the modules that where={where!r} names")
     order = sorted(groups.values(), key=lambda group: -group.calls)
-    return Capture(tuple(order), {name: why for name, why in refused.items()})
+    return Capture(tuple(order), refused)
 
 
 class _Observer:
@@ -191,7 +191,7 @@ def _cuda_devices(model: nn.Module) -> list[int]:
 
 
 @contextmanager
-def _put_back(model: nn.Module) -> Iterator[None]:
+def putting_back(model: nn.Module) -> Iterator[None]:
     """What an example call in training mode would leave in buffers (running means) is undone."""
     kept = [(one, version_of(one), one.clone()) for one in model.buffers()]
     try:

@@ -12,10 +12,10 @@ import torch
 from torch import nn
 
 from tilesmith.errors import RunError, UsageError
-from tilesmith.live.call_description import class_name, describe_call
-from tilesmith.live.call_records import CARD_VERSION, CallSpec, KernelCard
-from tilesmith.live.kernel_files import file_digest, interprets
-from tilesmith.live.nests import map_tensors
+from tilesmith.live.calls.call_description import class_name, describe_call
+from tilesmith.live.calls.call_records import CARD_VERSION, CallSpec, KernelCard
+from tilesmith.live.calls.nests import map_tensors
+from tilesmith.live.swaps.kernel_files import file_digest, interprets
 from tilesmith.records import Evaluation, Verdict, from_json, to_json
 from tilesmith.runs.atomic_files import write_atomically
 from tilesmith.runs.journal import read_events

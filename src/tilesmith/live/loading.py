@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from torch import nn
 
 from tilesmith.errors import TilesmithError, UsageError
-from tilesmith.live.call_records import KernelCard
+from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.kernel_cards import (
     CARD_NAME,
     KERNEL_NAME,
@@ -19,8 +19,8 @@ from tilesmith.live.kernel_cards import (
     why_not_for,
     why_not_here,
 )
-from tilesmith.live.kernel_files import build_kernel
-from tilesmith.live.swapping import GuardedKernel, swap_in, swap_out
+from tilesmith.live.swaps.kernel_files import build_kernel
+from tilesmith.live.swaps.swapping import GuardedKernel, swap_in, swap_out
 
 
 class Installed(NamedTuple):

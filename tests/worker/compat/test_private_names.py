@@ -12,7 +12,7 @@ from tilesmith.worker.compat.name_table import OPTIONAL, REQUIRED
 
 SOURCE = Path(tilesmith.__file__).parent
 COMPAT = SOURCE / "worker" / "compat"
-LIVE = SOURCE / "live" / "torch_names.py"
+LIVE = SOURCE / "live" / "calls" / "torch_names.py"
 """The same for modules that run in the user's own process, which import nothing of the worker."""
 EXEMPLARS = SOURCE / "playbook" / "exemplars"
 """Kernels to be shown, never imported."""

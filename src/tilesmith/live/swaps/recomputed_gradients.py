@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from tilesmith.live.nests import refilled, tensors_in
+from tilesmith.live.calls.nests import refilled, tensors_in
 
 
 class RecomputedGradients(torch.autograd.Function):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from tilesmith.errors import TaskError
-from tilesmith.live.call_records import NESTS, ArgumentSpec, CallSpec, TensorSpec
+from tilesmith.live.calls.call_records import NESTS, ArgumentSpec, CallSpec, TensorSpec
 
 _PLAIN = (bool, int, float, str, type(None))
 

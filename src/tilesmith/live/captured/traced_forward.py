@@ -1,6 +1,6 @@
 """The forward pass of one call of a module as flat Python text: PyTorch operators, one a line.
 
-Branches and plain values are those of this call, which is what a guard lets through. The text speaks of the module's
+Branches and plain values are those of this call, and a guard lets no other through. The text speaks of the module's
 tensors as `self.name` and of sizes by the names it is given, so that a judge can try other sizes.
 """
 
@@ -16,10 +16,10 @@ import torch
 from torch import fx, nn
 
 from tilesmith.errors import TaskError
-from tilesmith.live.call_description import signature_of
-from tilesmith.live.call_records import ArgumentSpec
-from tilesmith.live.nests import refilled, tensors_in
-from tilesmith.live.torch_names import argument_names, make_fx
+from tilesmith.live.calls.call_description import signature_of
+from tilesmith.live.calls.call_records import ArgumentSpec
+from tilesmith.live.calls.nests import refilled, tensors_in
+from tilesmith.live.calls.torch_names import argument_names, make_fx
 
 _MOST_LINES = 400
 _MOST_CONSTANT_ELEMENTS = 1024
@@ -58,7 +58,8 @@ def trace_forward(
 
     def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
         call = inspect.BoundArguments(
-            bound.signature, refilled(dict(bound.arguments), iter(flat[: len(given)]))  # type: ignore[arg-type]
+            bound.signature,
+            refilled(dict(bound.arguments), iter(flat[: len(given)])),
         )
         state = dict(zip(owned, flat[len(given) :], strict=True))
         found.append(torch.func.functional_call(module, state, call.args, call.kwargs))
@@ -83,7 +84,9 @@ def refuse_output(value: Any) -> None:
         for item in value:
             refuse_output(item)
     elif not isinstance(value, torch.Tensor) and type(value) not in _PLAIN:
-        raise TaskError(f"it returns a {type(value).__name__}, and only tensors in tuples, lists and dicts are known")
+        raise TaskError(
+            f"it returns a {type(value).__name__}, and only tensors in tuples, lists and dicts are known"
+        )
 
 
 class _ForwardText:
@@ -107,7 +110,9 @@ class _ForwardText:
         if len(self._lines) > _MOST_LINES:
             raise TaskError(f"its forward pass has {len(self._lines)} operators; capture the modules inside it")
         ends = iter(nodes[-1].args[0])
-        return "\n".join([*self._lines, f"return {_nest_text(refilled(outputs, (self._end(one) for one in ends)))}"])
+        return "\n".join(
+            [*self._lines, f"return {_nest_text(refilled(outputs, (self._end(one) for one in ends)))}"]
+        )
 
     def _end(self, node: Any) -> _Name:
         return _Name(self._names[node])

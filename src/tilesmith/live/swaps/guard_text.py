@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from tilesmith.live.call_records import ArgumentSpec, CallSpec, TensorSpec
+from tilesmith.live.calls.call_records import ArgumentSpec, CallSpec, TensorSpec
 
 _MOST_ELEMENTS = 2**31
 """What offsets of 32 bits can reach: a kernel that was right at one size is so at another below this."""

@@ -17,12 +17,12 @@ import torch
 from torch import nn
 
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.call_description import describe_call, dtype_name, tensors_at
-from tilesmith.live.call_records import CallSpec
-from tilesmith.live.kernel_files import bind_tensors
-from tilesmith.live.nests import map_tensors, tensors_in
-from tilesmith.live.tensor_text import random_text
-from tilesmith.live.traced_forward import argument_name, attribute_text, bind_example, trace_forward
+from tilesmith.live.calls.call_description import describe_call, dtype_name, tensors_at
+from tilesmith.live.calls.call_records import CallSpec
+from tilesmith.live.calls.nests import map_tensors, tensors_in
+from tilesmith.live.captured.tensor_text import random_text
+from tilesmith.live.captured.traced_forward import argument_name, attribute_text, bind_example, trace_forward
+from tilesmith.live.swaps.kernel_files import bind_tensors
 
 _RECURRENT = {nn.GRU: "GRU", nn.LSTM: "LSTM", nn.RNN: "RNN"}
 _TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
@@ -59,7 +59,7 @@ def write_task(
 
 
 def _size_names(spec: CallSpec) -> dict[int, str]:
-    """Names for sizes of inputs and tensors, so that a judge can change them; the first of the inputs is the batch."""
+    """Names for sizes of inputs and tensors, so that a judge can change them; the first is the batch."""
     owned = {size for one in spec.tensors for size in one.shape}
     given = [size for one in spec.inputs for size in one.shape or ()]
     names: dict[int, str] = {}
@@ -220,7 +220,9 @@ def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundA
         expected = module(*bound.args, **bound.kwargs)
         found = model(*tensors_at(bound.arguments, spec.arguments))
     if not same_outputs(found, expected):
-        raise TaskError("its forward pass, written out, returns something else: it may depend on more than its inputs")
+        raise TaskError(
+            "its forward pass, written out, returns something else: it may depend on more than its inputs"
+        )
 
 
 def same_outputs(found: Any, expected: Any, factor: float = 1.0) -> bool:

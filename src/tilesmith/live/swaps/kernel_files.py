@@ -13,7 +13,7 @@ from typing import Any
 from torch import nn
 
 from tilesmith.errors import UsageError
-from tilesmith.live.torch_names import share_tables
+from tilesmith.live.calls.torch_names import share_tables
 
 _load_numbers = itertools.count()
 

@@ -16,18 +16,18 @@ import torch
 from torch import nn
 
 from tilesmith.errors import UsageError
-from tilesmith.live.call_description import bind_arguments, signature_of, tensors_at
-from tilesmith.live.call_records import KernelCard
-from tilesmith.live.guard_text import GuardText, default_name, owners_of, write_guard
-from tilesmith.live.kernel_files import bind_tensors, interprets
-from tilesmith.live.recomputed_gradients import RecomputedGradients
-from tilesmith.live.torch_names import (
+from tilesmith.live.calls.call_description import bind_arguments, signature_of, tensors_at
+from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.calls.torch_names import (
     buffer_table,
     child_table,
     functorch_interpreter,
     has_hooks,
     parameter_table,
 )
+from tilesmith.live.swaps.guard_text import GuardText, default_name, owners_of, write_guard
+from tilesmith.live.swaps.kernel_files import bind_tensors, interprets
+from tilesmith.live.swaps.recomputed_gradients import RecomputedGradients
 
 GRADIENTS = ("fallback", "recompute")
 
