@@ -59,6 +59,7 @@ LAYERS = {
             "playbook",
             "process",
             "judge",
+            "llm",
             "runs",
             "authors",
             "forge",

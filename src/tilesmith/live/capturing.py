@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -21,6 +21,7 @@ from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import version_of
 from tilesmith.live.captured.module_tasks import ModuleTask, write_task
 
+_MOST_COPIED = 65536
 Where = str | Sequence[str] | Callable[[str, nn.Module], bool] | None
 
 
@@ -131,6 +132,16 @@ def capture_calls(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, An
     return Capture(tuple(order), refused)
 
 
+class _Before(NamedTuple):
+    """What a call found."""
+
+    group: CapturedCalls
+    versions: list[tuple[torch.Tensor, int]]
+    buffers: list[tuple[torch.Tensor, torch.Tensor]]
+    """Small ones by value, because batch_norm writes to them without counting it."""
+    state: list[Any]
+
+
 class _Observer:
     """Sees the calls of one module, and whether a call changes what a kernel would not change."""
 
@@ -138,7 +149,7 @@ class _Observer:
         self, name: str, module: nn.Module, groups: dict[str, CapturedCalls], refused: dict[str, str]
     ) -> None:
         self._name, self._module, self._groups, self._refused = name, module, groups, refused
-        self._before: list[tuple[CapturedCalls, list[tuple[torch.Tensor, int]], list[Any]]] = []
+        self._before: list[_Before] = []
 
     def install(self) -> Iterator[Any]:
         yield self._module.register_forward_pre_hook(self._on_call, with_kwargs=True)
@@ -154,15 +165,17 @@ class _Observer:
         group.modules[self._name] = module
         group.calls += 1
         watched = [*tensors_in([args, kwargs]), *module.parameters(), *module.buffers()]
-        self._before.append((group, [(one, version_of(one)) for one in watched], _state(module)))
+        buffers = [(one, one.clone()) for one in module.buffers() if one.numel() <= _MOST_COPIED]
+        self._before.append(_Before(group, [(one, version_of(one)) for one in watched], buffers, _state(module)))
 
     def _on_return(self, module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         if self._before:
-            group, versions, state = self._before.pop()
-            if any(version_of(tensor) != version for tensor, version in versions):
-                group.reason = "it writes to its inputs, parameters or buffers"
-            elif any(one is not other for one, other in zip(state, _state(module), strict=False)):
-                group.reason = "it keeps something on itself between calls"
+            before = self._before.pop()
+            written = any(version_of(tensor) != version for tensor, version in before.versions)
+            if written or any(not torch.equal(one, value) for one, value in before.buffers):
+                before.group.reason = "it writes to its inputs, parameters or buffers"
+            elif list(map(id, before.state)) != list(map(id, _state(module))):
+                before.group.reason = "it keeps something on itself between calls"
 
 
 def _state(module: nn.Module) -> list[Any]:
@@ -193,10 +206,10 @@ def _cuda_devices(model: nn.Module) -> list[int]:
 @contextmanager
 def putting_back(model: nn.Module) -> Iterator[None]:
     """What an example call in training mode would leave in buffers (running means) is undone."""
-    kept = [(one, version_of(one), one.clone()) for one in model.buffers()]
+    kept = [(one, one.clone()) for one in model.buffers()]
     try:
         yield
     finally:
-        for buffer, version, value in kept:
-            if version_of(buffer) != version:
+        for buffer, value in kept:
+            if not torch.equal(buffer, value):
                 buffer.copy_(value)

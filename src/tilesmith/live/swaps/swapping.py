@@ -150,6 +150,7 @@ def _traceable(kernel: nn.Module) -> Callable[..., Any]:
 def _with_gradients(
     module: nn.Module, kernel: nn.Module, card: KernelCard, original: Callable[..., Any]
 ) -> Callable[..., Any]:
+    @torch.compiler.disable
     def forward(*args: Any, **kwargs: Any) -> Any:
         def run_kernel() -> Any:
             if not card.flat:
