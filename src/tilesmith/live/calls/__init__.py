@@ -1,0 +1,1 @@
+"""Calls of modules as data, and what is needed of torch to read them."""

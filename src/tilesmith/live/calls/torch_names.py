@@ -1,0 +1,60 @@
+"""Private names of torch that live modules need, bound once: the only module of this package that uses them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch._C._functorch import peek_interpreter_stack as functorch_interpreter
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
+
+__all__ = [
+    "FakeTensor",
+    "FakeTensorMode",
+    "TorchDispatchMode",
+    "argument_names",
+    "buffer_table",
+    "child_table",
+    "functorch_interpreter",
+    "has_hooks",
+    "make_fx",
+    "parameter_table",
+    "share_tables",
+    "version_of",
+]
+
+
+def parameter_table(module: nn.Module) -> dict[str, Any]:
+    """The dictionary itself, in which torch looks a parameter up: it follows every later assignment."""
+    return module._parameters
+
+
+def buffer_table(module: nn.Module) -> dict[str, Any]:
+    return module._buffers
+
+
+def child_table(module: nn.Module) -> dict[str, Any]:
+    return module._modules
+
+
+def share_tables(kernel: nn.Module, module: nn.Module) -> None:
+    """From now on `kernel` has the parameters and buffers of `module`, whatever becomes of them."""
+    vars(kernel)["_parameters"], vars(kernel)["_buffers"] = module._parameters, module._buffers
+
+
+def has_hooks(module: nn.Module) -> bool:
+    return bool(
+        module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
+    )
+
+
+def version_of(tensor: torch.Tensor) -> int:
+    """Counts the writes to a tensor; inference tensors do not count."""
+    return -1 if tensor.is_inference() else tensor._version
+
+
+def argument_names(operator: Any) -> tuple[str, ...]:
+    return tuple(one.name for one in operator._schema.arguments)

@@ -1,0 +1,248 @@
+"""A captured module as a task: a file that needs neither the user's package nor the module's weights.
+
+The forward pass is written out operator by operator, as it was for the captured call; recurrent layers of torch.nn
+are made by their constructors, because kernels replace them whole. Before a task is handed out, its Model is given
+the live module's tensors and must return what the module returns.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import nn
+
+from tilesmith.errors import TaskError, UsageError
+from tilesmith.live.calls.call_description import describe_call, dtype_name, tensors_at
+from tilesmith.live.calls.call_records import CallSpec
+from tilesmith.live.calls.nests import map_tensors, tensors_in
+from tilesmith.live.captured.tensor_text import random_text
+from tilesmith.live.captured.traced_forward import argument_name, attribute_text, bind_example, trace_forward
+from tilesmith.live.swaps.kernel_files import bind_tensors
+
+_RECURRENT = {nn.GRU: "GRU", nn.LSTM: "LSTM", nn.RNN: "RNN"}
+_TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
+
+
+@dataclass(frozen=True)
+class ModuleTask:
+    """A task's text, and how its Model stands to the live module."""
+
+    text: str
+    spec: CallSpec
+    """With what tracing found out: sizes and modes that make no difference."""
+    prefix: str
+
+
+def write_task(
+    module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str]
+) -> ModuleTask:
+    """Raises TaskError in one line where the call cannot be made a task."""
+    spec = describe_call(module, args, kwargs)
+    bound = bind_example(module, args, kwargs)
+    if len(tensors_in(bound.arguments)) != len(spec.inputs):
+        raise TaskError("it has tensors inside an argument that is no list, tuple or dict")
+    sizes = _size_names(spec)
+    if type(module) in _RECURRENT:
+        prefix, constructor, body = "module", _recurrent_constructor(module, sizes), _call_text(spec, bound)
+    else:
+        prefix, constructor = "", list(_constructor(module, sizes))
+        body = trace_forward(module, bound, [argument_name(one) for one in spec.inputs], sizes)
+        spec = _without_needless_tests(module, spec, bound)
+    text = _file_text(spec, names, sizes, constructor, body, bound)
+    _compare(text, module, spec, bound, prefix)
+    return ModuleTask(text, spec, prefix)
+
+
+def _size_names(spec: CallSpec) -> dict[int, str]:
+    """Names for sizes of inputs and tensors, so that a judge can change them; the first is the batch."""
+    owned = {size for one in spec.tensors for size in one.shape}
+    given = [size for one in spec.inputs for size in one.shape or ()]
+    names: dict[int, str] = {}
+    for size in [*given, *sorted(owned)]:
+        if size > 1 and size not in names:
+            names[size] = "batch_size" if not names and size not in owned else f"size_{size}"
+    return names
+
+
+def _constructor(module: nn.Module, sizes: Mapping[int, str]) -> Iterator[str]:
+    """Empty modules that hold parameters and buffers by their names."""
+    for name, inner in module.named_modules():
+        if name:
+            holder = "nn.ModuleList()" if isinstance(inner, nn.ModuleList | nn.Sequential) else "nn.Module()"
+            parent, _, key = name.rpartition(".")
+            yield (
+                f"{attribute_text(name)} = {holder}"
+                if key.isidentifier()
+                else f"{attribute_text(parent) if parent else 'self'}.add_module({key!r}, {holder})"
+            )
+        prefix = f"{attribute_text(name) if name else 'self'}"
+        for key, tensor in inner.named_parameters(recurse=False):
+            gradient = "" if tensor.is_floating_point() else ", requires_grad=False"
+            yield f"{prefix}.{key} = nn.Parameter({random_text(tensor, sizes)}{gradient})"
+        for key, tensor in inner.named_buffers(recurse=False):
+            yield f"{prefix}.register_buffer({key!r}, {_buffer_text(tensor, sizes)})"
+
+
+def _buffer_text(tensor: torch.Tensor, sizes: Mapping[int, str]) -> str:
+    if tensor.numel() <= 64 and tensor.isfinite().all():
+        return f"torch.tensor({tensor.tolist()}, dtype={tensor.dtype})"
+    return random_text(tensor, sizes)
+
+
+def _recurrent_constructor(module: Any, sizes: Mapping[int, str]) -> list[str]:
+    args = [f"{sizes.get(value, value)}" for value in (module.input_size, module.hidden_size)]
+    options: dict[str, Any] = {
+        "num_layers": module.num_layers,
+        "bias": module.bias,
+        "batch_first": module.batch_first,
+        "dropout": module.dropout,
+        "bidirectional": module.bidirectional,
+        "proj_size": module.proj_size,
+    }
+    if module.training and module.dropout:
+        raise TaskError("it draws random numbers; call model.eval() first")
+    if isinstance(module, nn.RNN):
+        options["nonlinearity"] = module.nonlinearity
+    defaults = {name: one.default for name, one in inspect.signature(nn.RNNBase.__init__).parameters.items()}
+    args += [f"{name}={value!r}" for name, value in options.items() if value != defaults.get(name, "tanh")]
+    dtype = dtype_name(module.weight_ih_l0.dtype)
+    cast = [] if dtype == "float32" else [f"self.module.to(torch.{dtype})"]
+    return [f"self.module = nn.{_RECURRENT[type(module)]}({', '.join(args)})", *cast]
+
+
+def _call_text(spec: CallSpec, bound: inspect.BoundArguments) -> str:
+    """`return self.module(input, (hx_0, hx_1))`"""
+    names = iter([argument_name(one) for one in spec.inputs])
+    arguments = map_tensors(dict(bound.arguments), lambda _: _Bare(next(names)))
+    return f"return self.module({', '.join(f'{value!r}' for value in arguments.values())})"
+
+
+class _Bare(str):
+    """A name inside a nest, printed without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _without_needless_tests(module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments) -> CallSpec:
+    """What the forward pass does not depend on, found by tracing it again: its mode, and sizes of its inputs."""
+    plain = _body(module, spec, bound)
+    modes = {inner: inner.training for inner in module.modules()}
+    try:
+        same = all(_body(module.train(mode), spec, bound) == plain for mode in (True, False))
+    finally:
+        for inner, mode in modes.items():
+            inner.training = mode
+    fixed = {size for one in spec.tensors for size in one.shape}
+    fixed |= {size for one in spec.inputs for size in one.shape or () if one.stride is not None or size <= 1}
+    free = {size for one in spec.inputs for size in one.shape or ()} - fixed
+    free = {size for size in free if _body(module, spec, _resized(bound, size)) == plain}
+    arguments = tuple(
+        replace(one, free=tuple(place for place, size in enumerate(one.shape or ()) if size in free))
+        for one in spec.arguments
+    )
+    return replace(spec, arguments=arguments, training=None if same else spec.training)
+
+
+def _body(module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments) -> str:
+    """The forward pass with sizes as numbers; where there is none, why."""
+    try:
+        return trace_forward(module, bound, [argument_name(one) for one in spec.inputs], {})
+    except TaskError as error:
+        return f"# {error}"
+
+
+def _resized(bound: inspect.BoundArguments, size: int) -> inspect.BoundArguments:
+    """The same call with one more wherever a tensor has this size."""
+
+    def grown(tensor: torch.Tensor) -> torch.Tensor:
+        return tensor.new_empty([n + (n == size) for n in tensor.shape])
+
+    return inspect.BoundArguments(bound.signature, map_tensors(dict(bound.arguments), grown))
+
+
+def _file_text(
+    spec: CallSpec,
+    names: Sequence[str],
+    sizes: Mapping[int, str],
+    constructor: Sequence[str],
+    body: str,
+    bound: inspect.BoundArguments,
+) -> str:
+    inputs = [argument_name(one) for one in spec.inputs]
+    made = [random_text(tensor, sizes) for tensor in tensors_at(bound.arguments, spec.arguments)]
+    shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    constants = [f"{name} = {size}" for size, name in sizes.items() if name in "".join([*constructor, body, *made])]
+    lines = [
+        f'"""{spec.module_class}, called as {spec.describe()}; in its model: {shown or "the model itself"}."""',
+        "",
+        "import torch",
+        "import torch.nn as nn",
+        "",
+        "aten = torch.ops.aten",
+        *constants,
+        "",
+        "",
+        "class Model(nn.Module):",
+        "    def __init__(self):",
+        "        super().__init__()",
+        *(f"        {line}" for line in constructor),
+        "",
+        f"    def forward({', '.join(['self', *inputs])}):",
+        *(f"        {line}" for line in body.splitlines()),
+        "",
+        "",
+        "def get_inputs():",
+        *(f"    {name} = {text}" for name, text in zip(inputs, made, strict=True)),
+        f"    return [{', '.join(inputs)}]",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments, prefix: str) -> None:
+    """The task's Model with the tensors of the live module must return what that returns."""
+    task = types.ModuleType("tilesmith_captured_task")
+    exec(compile(text, "<captured task>", "exec"), vars(task))
+    model = task.Model()
+    try:
+        bind_tensors(model, prefix, module)
+    except UsageError as error:
+        raise TaskError(f"its task has other tensors: {error}") from None
+    with torch.no_grad():
+        expected = module(*bound.args, **bound.kwargs)
+        found = model(*tensors_at(bound.arguments, spec.arguments))
+    if not same_outputs(found, expected):
+        raise TaskError(
+            "its forward pass, written out, returns something else: it may depend on more than its inputs"
+        )
+
+
+def same_outputs(found: Any, expected: Any, factor: float = 1.0) -> bool:
+    """The same nest, dtypes and shapes, and values that differ by rounding at most."""
+
+    def form(value: Any) -> str:
+        return repr(map_tensors(value, lambda tensor: (tensor.dtype, tuple(tensor.shape))))
+
+    if form(found) != form(expected):
+        return False
+    pairs = zip(tensors_in(found), tensors_in(expected), strict=True)
+    return all(
+        torch.allclose(
+            one.double(),
+            other.double(),
+            rtol=factor * _TOLERANCE.get(other.dtype, 0.0),
+            atol=factor * _TOLERANCE.get(other.dtype, 0.0) * float(other.double().nan_to_num().abs().amax())
+            if other.numel()
+            else 0.0,
+            equal_nan=True,
+        )
+        for one, other in pairs
+    )

@@ -1,0 +1,196 @@
+"""The forward pass of one call of a module as flat Python text: PyTorch operators, one a line.
+
+Branches and plain values are those of this call, and a guard lets no other through. The text speaks of the module's
+tensors as `self.name` and of sizes by the names it is given, so that a judge can try other sizes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import fx, nn
+
+from tilesmith.errors import TaskError
+from tilesmith.live.calls.call_description import signature_of
+from tilesmith.live.calls.call_records import ArgumentSpec
+from tilesmith.live.calls.nests import refilled, tensors_in
+from tilesmith.live.calls.torch_names import argument_names, make_fx
+
+_MOST_LINES = 400
+_MOST_CONSTANT_ELEMENTS = 1024
+_PROBABILITIES = ("p", "dropout", "dropout_p")
+_SIZES = ("size", "sizes", "shape", "normalized_shape")
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def bind_example(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
+    bound = signature_of(module).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound
+
+
+def argument_name(spec: ArgumentSpec) -> str:
+    """What an input is called in the text: `pair_0` for `pair[0]`."""
+    name = "_".join(str(step) for step in spec.path)
+    cleaned = "".join(character if character.isidentifier() or character.isdigit() else "_" for character in name)
+    return f"{cleaned}_" if cleaned in ("self", "torch", "nn", "aten") else cleaned
+
+
+def attribute_text(name: str) -> str:
+    """`self.layers[0].weight` for `layers.0.weight`."""
+    first, *rest = name.split(".")
+    start = f"self.{first}" if first.isidentifier() else f"getattr(self, {first!r})"
+    return start + "".join(f".{part}" if part.isidentifier() else f"[{part}]" for part in rest)
+
+
+def trace_forward(
+    module: nn.Module, bound: inspect.BoundArguments, names: Sequence[str], sizes: Mapping[int, str]
+) -> str:
+    """The body of `forward` with inputs called `names`. Raises TaskError where it cannot be written down."""
+    given = tensors_in(bound.arguments)
+    owned = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    found: list[Any] = []
+
+    def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
+        call = inspect.BoundArguments(
+            bound.signature,
+            refilled(dict(bound.arguments), iter(flat[: len(given)])),
+        )
+        state = dict(zip(owned, flat[len(given) :], strict=True))
+        found.append(torch.func.functional_call(module, state, call.args, call.kwargs))
+        return tensors_in(found[-1])
+
+    tensors = [*given, *owned.values()]
+    try:
+        with torch.no_grad():
+            traced = make_fx(forward, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)(*tensors)
+    except Exception as error:  # whatever the module's code does when it meets a tensor without values
+        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise TaskError(f"its forward pass cannot be traced: {line[:160]}") from None
+    refuse_output(found[-1])
+    return _ForwardText(traced, [*names, *map(attribute_text, owned)], sizes).write(found[-1])
+
+
+def refuse_output(value: Any) -> None:
+    """A kernel must return exactly what the module does, so it must be clear what that is."""
+    if type(value) is dict:
+        value = list(value.values())
+    if type(value) in (list, tuple):
+        for item in value:
+            refuse_output(item)
+    elif not isinstance(value, torch.Tensor) and type(value) not in _PLAIN:
+        raise TaskError(
+            f"it returns a {type(value).__name__}, and only tensors in tuples, lists and dicts are known"
+        )
+
+
+class _ForwardText:
+    def __init__(self, traced: fx.GraphModule, leaves: Sequence[str], sizes: Mapping[int, str]) -> None:
+        self._traced, self._leaves, self._sizes = traced, leaves, sizes
+        self._names: dict[fx.Node, str] = {}
+        self._lines: list[str] = []
+
+    def write(self, outputs: Any) -> str:
+        nodes = list(self._traced.graph.nodes)
+        leaves = iter(self._leaves)
+        for node in nodes:
+            if node.op == "placeholder":
+                self._names[node] = next(leaves)
+            elif node.op == "get_attr":
+                self._name(node, self._constant(getattr(self._traced, node.target)))
+            elif node.op == "call_function":
+                self._call(node)
+            elif node.op != "output":
+                raise TaskError(f"its forward pass has a {node.op} in it")
+        if len(self._lines) > _MOST_LINES:
+            raise TaskError(f"its forward pass has {len(self._lines)} operators; capture the modules inside it")
+        ends = iter(nodes[-1].args[0])
+        return "\n".join(
+            [*self._lines, f"return {_nest_text(refilled(outputs, (self._end(one) for one in ends)))}"]
+        )
+
+    def _end(self, node: Any) -> _Name:
+        return _Name(self._names[node])
+
+    def _name(self, node: fx.Node, text: str) -> None:
+        taken = {*self._names.values(), *self._sizes.values()}
+        name, number = node.name, 1
+        while name in taken:
+            name, number = f"{node.name}_{number}", number + 1
+        self._names[node] = name
+        self._lines.append(f"{name} = {text}")
+
+    def _call(self, node: fx.Node) -> None:
+        target = node.target
+        if target is operator.getitem:
+            self._name(node, f"{self._text(node.args[0])}[{node.args[1]!r}]")
+            return
+        if not isinstance(target, torch._ops.OpOverload):
+            raise TaskError(f"its forward pass uses {getattr(target, '__name__', target)}, which has no plain text")
+        operator_name = str(target)
+        known = argument_names(target)
+        values = {**dict(zip(known, node.args, strict=False)), **node.kwargs}
+        if _is_random(target, values):
+            raise TaskError(f"it draws random numbers ({operator_name}); call model.eval() first")
+        if operator_name == "aten.dropout.default":
+            self._names[node] = self._names[values["input"]]
+            return
+        args = [self._text(value, name in _SIZES) for value, name in zip(node.args, known, strict=False)]
+        kwargs = [f"{name}={self._text(value, name in _SIZES)}" for name, value in node.kwargs.items()]
+        path = operator_name if operator_name.startswith("aten.") else f"torch.ops.{operator_name}"
+        self._name(node, f"{path}({', '.join([*args, *kwargs])})")
+
+    def _text(self, value: Any, sized: bool = False) -> str:
+        if isinstance(value, fx.Node):
+            return self._names[value]
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(self._text(item, sized) for item in value)}]"
+        if isinstance(value, torch.device):
+            return f"{self._leaves[0]}.device"
+        if isinstance(value, torch.dtype | torch.layout | torch.memory_format):
+            return str(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            return f'float("{value}")'
+        if sized and type(value) is int and value in self._sizes:
+            return self._sizes[value]
+        if type(value) in _PLAIN:
+            return repr(value)
+        raise TaskError(f"its forward pass uses a {type(value).__name__}, which has no plain text")
+
+    def _constant(self, tensor: torch.Tensor) -> str:
+        if tensor.numel() > _MOST_CONSTANT_ELEMENTS:
+            raise TaskError(f"it keeps a tensor of {tensor.numel()} elements that is neither parameter nor buffer")
+        values = tensor.tolist() if tensor.dtype != torch.bfloat16 else tensor.float().tolist()
+        text = repr(values).replace("inf", 'float("inf")').replace("nan", 'float("nan")')
+        return f"torch.tensor({text}, dtype={tensor.dtype}, device={self._leaves[0]}.device)"
+
+
+def _is_random(target: Any, values: Mapping[str, Any]) -> bool:
+    """Operators that are random only in training have a probability, and most of them a switch."""
+    if torch.Tag.nondeterministic_seeded not in target.tags:
+        return False
+    probability = next((values.get(name, 0.0) for name in _PROBABILITIES if name in argument_names(target)), 1.0)
+    return bool(probability and values.get("train", True))
+
+
+class _Name(str):
+    """Text of an expression, printed as it is."""
+
+    __slots__ = ()
+
+
+def _nest_text(value: Any) -> str:
+    if isinstance(value, _Name):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key!r}: {_nest_text(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_nest_text, value))}]"
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_nest_text, value))}{',' if len(value) == 1 else ''})"
+    return repr(value)

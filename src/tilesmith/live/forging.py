@@ -1,0 +1,78 @@
+"""One forge, from Python: a task in, the best verified kernel out. No torch here."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from tilesmith.authors.author_choice import make_author
+from tilesmith.errors import UsageError
+from tilesmith.forge.judge_evaluator import JudgeEvaluator
+from tilesmith.forge.recorded_effects import Activity
+from tilesmith.forge.run_specification import RunSpecification, begin_run
+from tilesmith.forge.runner import run_forge
+from tilesmith.live.optimization_settings import Config
+from tilesmith.playbook import find_match
+from tilesmith.playbook.recipe import Declined
+from tilesmith.records import Evaluation, Event
+from tilesmith.runs.event_text import describe_event
+from tilesmith.runs.summary import summarize
+from tilesmith.tasks.user_code.task_name import TaskName
+
+
+@dataclass(frozen=True)
+class ForgeResult:
+    """How a forge ended."""
+
+    why: str
+    kernel: Path | None
+    """The best verified kernel; null when nothing passed."""
+    evaluation: Evaluation | None
+    """Of that kernel, as it was judged last."""
+    faster: bool | None
+    """Than every baseline; null where nothing was timed."""
+    run: Path | None
+    """The folder that holds everything; null when no recipe fitted and nothing was tried."""
+
+    def __str__(self) -> str:
+        return f"{self.why}\n{self.kernel}" if self.kernel else self.why
+
+
+def run_one(task: Path, config: Config) -> ForgeResult:
+    """Raises TilesmithError for what is not a kernel's fault. Where no recipe fits, the playbook is not run."""
+    specification = RunSpecification(TaskName(str(task)), config.author(), config.check(), config.settings())
+    evaluator = JudgeEvaluator(task, specification.check, specification.settings.sanitize)
+    with contextlib.closing(evaluator):
+        if specification.author.kind == "playbook":
+            match = find_match(evaluator.survey())
+            if isinstance(match, Declined):
+                return ForgeResult(match.reason, None, None, None, None)
+        with contextlib.closing(begin_run(specification, config.runs_folder)) as run:
+            author = make_author(specification.author, config.tell)
+            finished = run_forge(run, author, evaluator, specification.settings, _Listener(config))
+            summary = summarize(run.journal)
+    if summary.best is None:
+        return ForgeResult(finished.why, None, None, None, run.path)
+    confirmed = [one for one in summary.confirmations if one.candidate == finished.best and one.evaluation.timing]
+    evaluation = confirmed[-1].evaluation if confirmed else summary.best.evaluation
+    return ForgeResult(finished.why, run.path / "best.py", evaluation, finished.faster, run.path)
+
+
+class _Listener:
+    """Hands a run's events on as lines."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def activity_changed(self, activity: Activity) -> None:
+        pass
+
+    def event_recorded(self, event: Event) -> None:
+        self._config.tell(describe_event(event))
+
+
+def read_path(path: str | Path) -> Path:
+    if not Path(path).is_file():
+        raise UsageError(f"{path}: no such file")
+    return Path(path)

@@ -1,0 +1,73 @@
+"""`Config`: every setting of `optimize_`, once. No torch here."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tilesmith.authors.author_choice import AuthorChoice, choose_author
+from tilesmith.config import CheckConfig
+from tilesmith.errors import UsageError
+from tilesmith.forge.settings import DEFAULT_EFFORT, ForgeSettings, settings_for
+from tilesmith.llm.endpoint_choice import LlmOptions
+
+
+@dataclass(frozen=True)
+class Config:
+    """What to optimize, who writes the kernels, and how much is tried."""
+
+    where: str | Sequence[str] | Callable[[str, Any], bool] | None = None
+    """Patterns over qualified names (`blocks.*.norm?`), or a function of name and module. None lets the playbook
+    choose: the outermost modules it has a recipe for."""
+    model: str | None = None
+    """The LLM that writes kernels, as `tilesmith forge --model` takes it; without one the playbook does."""
+    provider: str | None = None
+    base_url: str | None = None
+    effort: str = DEFAULT_EFFORT
+    max_cost: float | None = None
+    """Dollars per kernel."""
+    max_minutes: float | None = None
+    """Per kernel."""
+    grad: str = "fallback"
+    """What a call that needs gradients gets: PyTorch (fallback), or the kernel with a recomputed backward pass
+    (recompute)."""
+    precision: str = CheckConfig.precision
+    timeout_s: float = CheckConfig.timeout_s
+    interpret: bool = False
+    """Swap in kernels that were judged by Triton's interpreter: for tests, in a process with TRITON_INTERPRET=1."""
+    measure: bool | None = None
+    """Time the whole model with and without kernels. None does so where there is a GPU."""
+    runs: str | Path | None = None
+    """The folder that runs are kept in; TILESMITH_RUNS, else ./runs."""
+    notify: Callable[[str], None] | None = None
+    """Is told in one line what goes on."""
+
+    def __post_init__(self) -> None:
+        if self.grad not in ("fallback", "recompute"):
+            raise UsageError(f"grad='{self.grad}': use fallback or recompute")
+        if self.interpret and os.environ.get("TRITON_INTERPRET") != "1":
+            raise UsageError("interpret=True needs TRITON_INTERPRET=1 in the environment before triton is imported")
+        if self.model is not None and self.where is None:
+            raise UsageError("a model is paid per kernel: name the modules with Config(where=...)")
+
+    def author(self) -> AuthorChoice:
+        options = LlmOptions(self.model, self.provider, self.base_url)
+        return choose_author("playbook" if options == LlmOptions() else "llm", options, os.environ)
+
+    def check(self) -> CheckConfig:
+        device = "cpu" if self.interpret else CheckConfig.device
+        return CheckConfig(device=device, precision=self.precision, timeout_s=self.timeout_s)
+
+    def settings(self) -> ForgeSettings:
+        return settings_for(self.effort, max_cost=self.max_cost, max_minutes=self.max_minutes)
+
+    @property
+    def runs_folder(self) -> Path:
+        return Path(self.runs or os.environ.get("TILESMITH_RUNS") or "runs")
+
+    def tell(self, line: str) -> None:
+        if self.notify is not None:
+            self.notify(line)

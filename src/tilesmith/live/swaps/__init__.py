@@ -1,0 +1,1 @@
+"""Guarded kernels in the place of a module's forward."""

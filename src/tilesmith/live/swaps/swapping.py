@@ -1,0 +1,163 @@
+"""A guarded kernel in place of `forward`, on one instance of a module: its class and everybody else keep their own.
+
+Parameters, state_dict, hooks and names stay as they are, because the module stays what it is. A deep copy and an
+unpickled module have the plain `forward` of their class. A shallow copy (`copy.copy`, `nn.DataParallel`) shares the
+swapped one and with it the weights of the original.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from tilesmith.errors import UsageError
+from tilesmith.live.calls.call_description import bind_arguments, signature_of, tensors_at
+from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.calls.torch_names import (
+    buffer_table,
+    child_table,
+    functorch_interpreter,
+    has_hooks,
+    parameter_table,
+)
+from tilesmith.live.swaps.guard_text import GuardText, default_name, owners_of, write_guard
+from tilesmith.live.swaps.kernel_files import bind_tensors, interprets
+from tilesmith.live.swaps.recomputed_gradients import RecomputedGradients
+
+GRADIENTS = ("fallback", "recompute")
+
+
+class GuardedKernel(NamedTuple):
+    """One kernel on one module, and how its calls went."""
+
+    card: KernelCard
+    text: GuardText
+    forward: Callable[..., Any]
+    hits: list[int]
+    misses: list[int]
+
+    def misses_by_reason(self) -> dict[str, int]:
+        return {why: count for why, count in zip(self.text.reasons, self.misses, strict=True) if count}
+
+
+class SwappedForward:
+    """Stands in the place of `forward` on an instance; several kernels are asked one after another."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.module = module
+        self.original = MethodType(type(module).forward, module)
+        self.kernels: tuple[GuardedKernel, ...] = ()
+        self.first: Callable[..., Any] = self.original
+        self.__signature__ = inspect.signature(self.original)
+        self.__wrapped__ = self.original
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.first(*args, **kwargs)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        """The copy is plain: its kernel would have the weights of the original."""
+        if id(self.module) not in memo:
+            raise UsageError("copy the module rather than its forward, or undo the swap before")
+        return MethodType(type(self.module).forward, memo[id(self.module)])
+
+    def __reduce__(self) -> Any:
+        """Unpickled as what it replaced, where tilesmith need not be installed."""
+        return getattr, (self.module, "forward")
+
+    def remove(self, kernel: GuardedKernel) -> None:
+        """The other kernels stay."""
+        kept = [one for one in self.kernels if one is not kernel]
+        self.kernels, self.first = (), self.original
+        if not kept:
+            if vars(self.module).get("forward") is self:
+                del self.module.forward
+            return
+        for one in kept:
+            one.forward.__globals__["original"] = self.first
+            self.kernels, self.first = (*self.kernels, one), one.forward
+
+
+def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = "fallback") -> GuardedKernel:
+    """Raises UsageError in one line where the kernel cannot stand in for the module's `forward`."""
+    if grad not in GRADIENTS:
+        raise UsageError(f"grad='{grad}': use {' or '.join(GRADIENTS)}")
+    swapped = vars(module).get("forward")
+    if swapped is not None and not isinstance(swapped, SwappedForward):
+        raise UsageError("somebody else has replaced its forward already")
+    bind_tensors(kernel, card.prefix, module)
+    swapped = swapped or SwappedForward(module)
+    text = write_guard(card.spec, signature_of(module), card.flat, grad == "recompute")
+    hits, misses = [0], [0] * len(text.reasons)
+    names = _names(module, card) | {
+        "kernel": _traceable(kernel),
+        "original": swapped.first,
+        "with_gradients": _with_gradients(module, kernel, card, swapped.original),
+        "hits": hits,
+        "misses": misses,
+    }
+    exec(compile(text.source, f"<guard of {card.spec.module_class}>", "exec"), names)
+    guarded = GuardedKernel(card, text, names["forward"], hits, misses)
+    swapped.kernels, swapped.first = (*swapped.kernels, guarded), guarded.forward
+    module.forward = swapped
+    return guarded
+
+
+def swap_out(module: nn.Module, kernel: GuardedKernel) -> None:
+    swapped = vars(module).get("forward")
+    if isinstance(swapped, SwappedForward):
+        swapped.remove(kernel)
+
+
+def _names(module: nn.Module, card: KernelCard) -> dict[str, Any]:
+    """Everything that a guard's text speaks of."""
+    inside = dict(module.named_modules(remove_duplicate=False))
+    names: dict[str, Any] = {
+        "Tensor": torch.Tensor,
+        "Parameter": nn.Parameter,
+        "is_grad_enabled": torch.is_grad_enabled,
+        "is_autocast_enabled": torch.is_autocast_enabled,
+        "is_compiling": torch.compiler.is_compiling,
+        "current_device": torch.cuda.current_device,
+        "functorch_interpreter": functorch_interpreter,
+        "has_hooks": has_hooks,
+    }
+    for dtype in [one.dtype for one in card.spec.inputs] + [one.dtype for one in card.spec.tensors]:
+        names[str(dtype)] = getattr(torch, str(dtype))
+    for parameter in signature_of(module).parameters.values():
+        names[default_name(parameter.name)] = parameter.default
+    for owner, number in owners_of(card.spec).items():
+        if owner not in inside:
+            raise UsageError(f"the module has nothing called {owner}, which the kernel was made for")
+        names[f"module_{number}"] = inside[owner]
+        names[f"attributes_{number}"] = vars(inside[owner])
+        names[f"parameters_{number}"] = parameter_table(inside[owner])
+        names[f"buffers_{number}"] = buffer_table(inside[owner])
+        names[f"children_{number}"] = child_table(inside[owner])
+    return names
+
+
+def _traceable(kernel: nn.Module) -> Callable[..., Any]:
+    """torch.compile traces Triton's kernels, but not those of its interpreter."""
+    forward: Callable[..., Any] = kernel.forward
+    return torch.compiler.disable(forward) if interprets() else forward
+
+
+def _with_gradients(
+    module: nn.Module, kernel: nn.Module, card: KernelCard, original: Callable[..., Any]
+) -> Callable[..., Any]:
+    @torch.compiler.disable
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        def run_kernel() -> Any:
+            if not card.flat:
+                return kernel.forward(*args, **kwargs)
+            bound = bind_arguments(module, args, kwargs)
+            return kernel.forward(*tensors_at(bound, card.spec.arguments))
+
+        return RecomputedGradients.run(module, original, run_kernel, args, kwargs)
+
+    return forward

@@ -1,0 +1,9 @@
+"""A model of the sample package, and kernels for it that mark what they return."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))

@@ -1,0 +1,40 @@
+"""Run with TRITON_INTERPRET=1: makes a library of kernels for the sample model, and says what it saw."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+from sample_package import TinyModel
+
+import tilesmith as ts
+
+folder = Path(sys.argv[1])
+torch.manual_seed(0)
+model = TinyModel().eval()
+ids = torch.randint(0, 50, (2, 3))
+with torch.no_grad():
+    expected = model(ids, mask=None)["logits"]
+config = ts.Config(where=["blocks.*.norm?", "blocks.*.mlp"], effort="quick", interpret=True, runs=folder / "runs")
+report = ts.optimize_(model, (ids,), {"mask": None}, config=config)
+with torch.no_grad():
+    found = model(ids)["logits"]
+text, hits = str(report), report.hits
+report.save(folder / "kernels")
+report.undo()
+with torch.no_grad():
+    undone = torch.equal(model(ids)["logits"], expected)
+untimed = ts.Config(where="blocks.*.mlp.act", effort="quick", runs=folder / "runs")
+fast, second = ts.optimize(model, (ids,), config=untimed)
+facts = {
+    "kernels": [[one.names, one.verdict, one.reason, one.swapped, one.guard] for one in report.kernels],
+    "error": float((found - expected).abs().max()),
+    "hits": hits,
+    "undone": undone,
+    "text": text,
+    "untimed": str(second),
+    "twin shares weights": fast.norm.weight is model.norm.weight and fast.norm is not model.norm,
+}
+(folder / "facts.json").write_text(json.dumps(facts))

@@ -1,0 +1,182 @@
+"""Calls of a model's modules become tasks that need neither its package nor its weights."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from sample_package import TinyModel
+from sample_package.layers import KVCache, RMSNorm
+from torch import nn
+
+import tilesmith as ts
+from tilesmith.errors import TaskError, UsageError
+from tilesmith.live.captured.module_tasks import ModuleTask, write_task
+from tilesmith.live.capturing import CapturedTask, capture_calls
+from tilesmith.tasks.source import parse_task
+
+IDS = torch.arange(6).reshape(2, 3)
+
+
+@pytest.fixture(scope="module")
+def model() -> TinyModel:
+    torch.manual_seed(0)
+    return TinyModel().eval()
+
+
+@pytest.fixture(scope="module")
+def tasks(model: TinyModel, tmp_path_factory: pytest.TempPathFactory) -> dict[str, CapturedTask]:
+    where = ["blocks.*.norm?", "norm", "blocks.*.attention", "*.act", "encoder", "encoder.rnn", "blocks.0"]
+    captured = ts.capture(model, (IDS,), where=where, folder=tmp_path_factory.mktemp("tasks"))
+    return {task.names[0]: task for task in captured}
+
+
+def task_of(module: nn.Module, *args: Any, **kwargs: Any) -> ModuleTask:
+    return write_task(module.eval(), args, kwargs, ())
+
+
+def test_equal_calls_are_one_group(tasks: dict[str, CapturedTask]) -> None:
+    names = {task.names: task.calls for task in tasks.values()}
+    assert names == {
+        ("blocks.0.norm1", "blocks.0.norm2", "blocks.1.norm1", "blocks.1.norm2", "norm"): 5,
+        ("blocks.0.attention", "blocks.1.attention"): 2,
+        ("blocks.0.mlp.act", "blocks.1.mlp.act"): 2,
+        ("blocks.0",): 1,
+        ("encoder",): 1,
+        ("encoder.rnn",): 1,
+    }
+    assert all(task.reason is None and task.path is not None for task in tasks.values())
+
+
+def test_a_task_runs_without_the_package(tasks: dict[str, CapturedTask], tmp_path: Path) -> None:
+    program = (
+        "import sys, torch\n"
+        "for path in sys.argv[1:]:\n"
+        "    names = {}\n"
+        "    exec(open(path).read(), names)\n"
+        "    names['Model']()(*names['get_inputs']())"
+    )
+    paths = [str(task.path) for task in tasks.values()]
+    done = subprocess.run([sys.executable, "-c", program, *paths], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for task in tasks.values():
+        assert "sample_package" not in (task.text or "").split('"""')[2]
+        parse_task(Path("task.py"), task.text or "")
+
+
+def test_a_recurrent_layer_keeps_its_constructor(tasks: dict[str, CapturedTask]) -> None:
+    assert "self.module = nn.GRU(size_64, size_64, batch_first=True)" in (tasks["encoder.rnn"].text or "")
+    assert tasks["encoder.rnn"].prefix == "module"
+
+
+def test_inputs_have_the_same_shapes_strides_and_statistics() -> None:
+    x = (3 + 0.5 * torch.randn(4, 8, 64, dtype=torch.float64)).to(torch.bfloat16).transpose(0, 1)
+    names: dict[str, Any] = {}
+    exec(task_of(RMSNorm(TinyModel().config), x).text, names)
+    (made,) = names["get_inputs"]()
+    assert (made.shape, made.stride(), made.dtype) == (x.shape, x.stride(), x.dtype)
+    assert float(made.float().mean()) == pytest.approx(3, abs=0.1)
+    assert float(made.float().std()) == pytest.approx(0.5, abs=0.1)
+
+
+class Masked(nn.Module):
+    def forward(self, x, mask, ids, scale=None, *, more):
+        return {"y": (x * scale).masked_fill(mask, float("-inf")), "ids": (ids + 1, more["z"] * 2)}
+
+
+def test_integers_booleans_numbers_and_nests() -> None:
+    x, mask, ids = torch.randn(5, 70), torch.rand(5, 70) < 0.2, torch.randint(3, 9, (5, 70))
+    made = task_of(Masked(), x, mask, ids, 2.5, more={"z": x})
+    names: dict[str, Any] = {}
+    exec(made.text, names)
+    inputs = names["get_inputs"]()
+    assert [one.dtype for one in inputs] == [torch.float32, torch.bool, torch.int64, torch.float32]
+    assert inputs[1].float().mean() == pytest.approx(0.2, abs=0.1)
+    assert (inputs[2].min(), inputs[2].max()) == (3, 8)
+    assert "def forward(self, x, mask, ids, more_z):" in made.text
+    assert names["Model"]()(*inputs)["ids"][1].shape == x.shape
+
+
+def test_sizes_and_modes_that_make_no_difference_are_found() -> None:
+    spec = task_of(RMSNorm(TinyModel().config), torch.randn(2, 3, 64)).spec
+    assert spec.arguments[0].free == (0, 1)
+    assert spec.training is None
+    spec = task_of(nn.Sequential(nn.Flatten(0), nn.Dropout()), torch.randn(2, 3)).spec
+    assert spec.training is False
+
+
+class Branching(nn.Module):
+    def forward(self, x):
+        return x + 1 if x.shape[0] < 4 else x - 1
+
+
+def test_a_branch_on_a_size_fixes_it() -> None:
+    assert task_of(Branching(), torch.randn(3, 5)).spec.arguments[0].free == (1,)
+
+
+class LooksAtValues(nn.Module):
+    def forward(self, x):
+        return x + 1 if x.sum() > 0 else x - 1
+
+
+class ReturnsObject(nn.Module):
+    def forward(self, x):
+        return KVCache()
+
+
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.steps = 0
+
+    def forward(self, x):
+        self.steps += 1
+        return x + 1
+
+
+class AddsInPlace(nn.Module):
+    def forward(self, x):
+        return x.add_(1)
+
+
+REFUSED: dict[str, tuple[nn.Module, str]] = {
+    "branch on values": (LooksAtValues(), "cannot be traced"),
+    "object": (ReturnsObject(), "it returns a KVCache"),
+    "state": (Counts(), "keeps something on itself"),
+    "in place": (AddsInPlace(), "writes to its inputs"),
+    "random": (nn.Dropout(), "draws random numbers"),
+    "running mean": (nn.BatchNorm1d(64, momentum=0.2), "writes to its inputs, parameters or buffers"),
+}
+
+
+@pytest.mark.parametrize(("module", "reason"), REFUSED.values(), ids=REFUSED)
+def test_what_a_kernel_could_not_stand_in_for_is_refused(module: nn.Module, reason: str) -> None:
+    before = {name: one.clone() for name, one in module.named_buffers()}
+    (task,) = ts.capture(module.train(), (torch.ones(8, 64),))
+    assert task.text is None
+    assert reason in (task.reason or "")
+    for name, one in module.named_buffers():
+        assert torch.equal(one, before[name]), "the example call left a trace in the model"
+
+
+def test_a_cache_is_refused_by_name(model: TinyModel) -> None:
+    found = capture_calls(model, (IDS,), {"caches": [KVCache(), KVCache()]}, "blocks.*.attention")
+    assert found.refused["blocks.0.attention"] == "argument cache is a KVCache, which a guard cannot describe"
+
+
+def test_modules_are_chosen_by_pattern_or_function(model: TinyModel) -> None:
+    chosen = capture_calls(model, (IDS,), {}, lambda name, module: isinstance(module, RMSNorm) and "1" in name)
+    assert [set(group.modules) for group in chosen.groups] == [
+        {"blocks.0.norm1", "blocks.1.norm1", "blocks.1.norm2"}
+    ]
+    with pytest.raises(UsageError, match=r"where='layers.*' names no module of the model; its modules: embed, enc"):
+        ts.capture(model, (IDS,), where="layers.*")
+
+
+def test_an_example_that_does_not_fit_is_told() -> None:
+    with pytest.raises(TaskError, match=r"the example does not fit RMSNorm.forward: missing a required argument"):
+        task_of(RMSNorm(TinyModel().config))

@@ -1,0 +1,122 @@
+"""Kernels that were judged before go into a model, unless something speaks against it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from marked_kernels import MARK, marked_card
+from sample_package import TinyModel
+
+import tilesmith as ts
+from tilesmith.errors import UsageError
+from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.kernel_cards import read_card, write_card
+
+X = torch.randn(2, 3, 64, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> TinyModel:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    torch.manual_seed(0)
+    return TinyModel().eval().requires_grad_(False)
+
+
+@pytest.fixture
+def library(model: TinyModel, tmp_path: Path) -> Path:
+    folder = tmp_path / "kernels" / "norm"
+    folder.mkdir(parents=True)
+    card = marked_card(model.norm, folder, X)
+    write_card(folder, replace(card, names=("norm", "blocks.0.norm1")))
+    return folder.parent
+
+
+def by_kernel(y: torch.Tensor) -> bool:
+    return bool(y.mean() > MARK / 2)
+
+
+def test_a_card_survives_its_file(library: Path) -> None:
+    card = read_card(library / "norm/kernel.json")
+    write_card(library, card)
+    assert read_card(library / "kernel.json") == card
+
+
+def test_a_library_is_loaded_and_undone(model: TinyModel, library: Path) -> None:
+    handle = ts.load_(model, library, strict=True)
+    assert by_kernel(model.norm(X))
+    assert by_kernel(model.blocks[0].norm1(X))
+    assert not by_kernel(model.blocks[1].norm1(X))
+    model.norm(X[:1])
+    assert handle.hits == {"norm": 1, "blocks.0.norm1": 1}
+    assert handle.misses == {"norm": {"hidden: not of shape [2, 3, 64]": 1}, "blocks.0.norm1": {}}
+    assert "norm: 1 calls by the kernel, by PyTorch: 1 x hidden: not of shape" in str(handle)
+    handle.undo()
+    assert not by_kernel(model.norm(X))
+
+
+def test_files_by_name(model: TinyModel, library: Path) -> None:
+    ts.load_(model, {"blocks.1.norm2": library / "norm/best.py"}, strict=True)
+    assert by_kernel(model.blocks[1].norm2(X))
+    assert not by_kernel(model.norm(X))
+
+
+CHANGES: dict[str, tuple[Callable[[KernelCard], KernelCard], str]] = {
+    "gpu": (lambda card: replace(card, gpu="NVIDIA H200"), "it was judged on NVIDIA H200, and this is"),
+    "torch": (lambda card: replace(card, versions={**card.versions, "torch": "2.1.0"}), "judged with torch 2.1.0"),
+    "triton": (lambda card: replace(card, versions={**card.versions, "triton": "3.0.0"}), "with triton 3.0.0"),
+    "file": (lambda card: replace(card, sha256="0" * 64), "changed since it was judged"),
+    "verdict": (lambda card: replace(card, verdict="inaccurate", reason="too far"), "it did not pass: too far"),
+    "name": (lambda card: replace(card, names=("nothing",)), "no such module"),
+    "class": (lambda card: replace(card, names=("head",)), "made for sample_package.layers.RMSNorm"),
+}
+
+
+@pytest.mark.parametrize(("change", "reason"), CHANGES.values(), ids=CHANGES)
+def test_what_does_not_fit_is_not_loaded(
+    model: TinyModel, library: Path, change: Callable[[KernelCard], KernelCard], reason: str
+) -> None:
+    write_card(library / "norm", change(read_card(library / "norm/kernel.json")))
+    handle = ts.load_(model, library)
+    assert handle.installed == []
+    assert all(reason in why for why in handle.skipped.values())
+    assert "not loaded" in str(handle)
+    assert not by_kernel(model.norm(X))
+    with pytest.raises(UsageError, match=reason):
+        ts.load_(model, library, strict=True)
+
+
+def test_without_the_interpreter_an_interpreted_kernel_is_not_loaded(
+    model: TinyModel, library: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TRITON_INTERPRET")
+    assert set(ts.load_(model, library).skipped.values()) == {
+        "it was judged without a GPU; forge it again where the model runs"
+    }
+
+
+def test_strict_leaves_nothing_behind(model: TinyModel, library: Path) -> None:
+    card = read_card(library / "norm/kernel.json")
+    write_card(library / "norm", replace(card, names=("norm", "nothing")))
+    with pytest.raises(UsageError, match="nothing: the model has no such module"):
+        ts.load_(model, library, strict=True)
+    assert not by_kernel(model.norm(X))
+
+
+def test_a_damaged_card_is_named(model: TinyModel, library: Path) -> None:
+    (library / "norm/kernel.json").write_text(json.dumps({"format_version": 1}))
+    with pytest.raises(UsageError, match=r"kernel.json: is no description of a kernel"):
+        ts.load_(model, library)
+    with pytest.raises(UsageError, match="has no kernels"):
+        ts.load_(model, library.parent)
+
+
+def test_a_file_nobody_judged_is_refused(model: TinyModel, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("class ModelNew: pass")
+    handle: Any = ts.load_(model, {"norm": tmp_path / "mine.py"})
+    assert "neither kernel.json nor run.json" in handle.skipped["norm"]

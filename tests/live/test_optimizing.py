@@ -1,0 +1,127 @@
+"""From a model to a faster one and back, in processes of their own, because Triton interprets since its import."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import torch
+from sample_package import TinyModel
+from sample_package.layers import RMSNorm
+from torch import nn
+
+import tilesmith as ts
+from tilesmith.config import CheckConfig
+from tilesmith.errors import TaskError, UsageError
+from tilesmith.live.optimizing import share_weights
+from tilesmith.records import Verdict
+
+HERE = Path(__file__).parent
+NORMS = ["blocks.0.norm1", "blocks.0.norm2", "blocks.1.norm1", "blocks.1.norm2"]
+
+
+def run_script(name: str, folder: Path) -> str:
+    paths = os.pathsep.join([str(Path(ts.__file__).parents[1]), str(HERE)])
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": paths}
+    command = [sys.executable, str(HERE / name), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+class Optimized(NamedTuple):
+    folder: Path
+    facts: dict[str, Any]
+
+    @property
+    def kernel(self) -> Path:
+        return next((self.folder / "kernels").glob("rmsnorm_*/best.py"))
+
+
+@pytest.fixture(scope="session")
+def optimized(tmp_path_factory: pytest.TempPathFactory) -> Optimized:
+    folder = tmp_path_factory.mktemp("optimized")
+    run_script("optimize_script.py", folder)
+    return Optimized(folder, json.loads((folder / "facts.json").read_text()))
+
+
+def test_what_is_judged_is_swapped_in(optimized: Optimized) -> None:
+    facts = optimized.facts
+    by_first = {names[0]: rest for names, *rest in facts["kernels"]}
+    verdict, reason, swapped, guard = by_first["blocks.0.norm1"]
+    assert (verdict, swapped) == ("passed", True)
+    assert "right in Triton's interpreter" in reason
+    assert "hidden.dtype is not float32" in guard
+    assert facts["hits"] == dict.fromkeys(NORMS, 1)
+    assert facts["error"] < 1e-5
+    assert facts["undone"]
+    assert "swapped in: RMSNorm(hidden [2, 3, 64] float32)" in facts["text"]
+
+
+def test_what_no_recipe_fits_is_told(optimized: Optimized) -> None:
+    reports = {names[0]: rest for names, *rest in optimized.facts["kernels"]}
+    verdict, reason, swapped, _ = reports["blocks.0.mlp"]
+    assert (verdict, swapped) == ("none", False)
+    assert "no recipe fits" in reason
+
+
+def test_without_a_gpu_nothing_is_swapped_unless_asked_for(optimized: Optimized) -> None:
+    assert "not timed: no GPU here; nothing was swapped" in optimized.facts["untimed"]
+    assert optimized.facts["twin shares weights"]
+
+
+def test_the_library_serves_a_fresh_process(optimized: Optimized) -> None:
+    assert run_script("load_script.py", optimized.folder).endswith("done\n")
+
+
+def test_a_kernel_is_checked_against_a_live_module(optimized: Optimized, tmp_path: Path) -> None:
+    norm, x = RMSNorm(TinyModel().config), torch.randn(2, 3, 64)
+    config = CheckConfig(device="cpu", timeout_s=30)
+    assert ts.check(norm, optimized.kernel, (x,), config=config).verdict is Verdict.PASSED
+    norm.eps = 0.5
+    evaluation = ts.check(norm, optimized.kernel, (x,), config=config)
+    assert evaluation.verdict in (Verdict.WRONG_VALUES, Verdict.INACCURATE)
+    assert ts.lint(optimized.kernel).kernel_type != "unknown"
+
+
+def test_a_run_is_loaded_by_its_task(optimized: Optimized, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    (best,) = (optimized.folder / "runs").glob("*rmsnorm*/best.py")
+    model = TinyModel().eval().requires_grad_(False)
+    handle = ts.load_(model, {"norm": best}, strict=True)
+    assert [one.name for one in handle.installed] == ["norm"]
+    (best.parent / "changed").mkdir(exist_ok=True)
+    for name in ("run.json", "events.jsonl", "task.py"):
+        (best.parent / "changed" / name).write_bytes((best.parent / name).read_bytes())
+    (best.parent / "changed/best.py").write_text(best.read_text() + "\n# touched\n")
+    assert "changed since" in ts.load_(model, {"norm": best.parent / "changed"}).skipped["norm"]
+
+
+def test_a_twin_shares_every_tensor() -> None:
+    model = TinyModel()
+    twin = share_weights(model)
+    assert all(a is b for a, b in zip(model.parameters(), twin.parameters(), strict=True))
+    assert not set(model.modules()) & set(twin.modules())
+
+
+def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRITON_INTERPRET", raising=False)
+    with pytest.raises(UsageError, match="TRITON_INTERPRET=1"):
+        ts.Config(interpret=True)
+    with pytest.raises(UsageError, match="name the modules"):
+        ts.Config(model="gpt-5")
+    with pytest.raises(UsageError, match="use fallback or recompute"):
+        ts.Config(grad="both")
+    with pytest.raises(UsageError, match="no setting seeds"):
+        ts.forge(__file__, seeds=3)
+    with pytest.raises(UsageError, match=r"nothing.py: no such file"):
+        ts.forge("nothing.py")
+    with pytest.raises(TaskError, match="Dropout: it draws random numbers"):
+        ts.check(nn.Dropout().train(), "kernel.py", (torch.ones(2, 2),))
+    with pytest.raises(AttributeError, match="no attribute 'optimise'"):
+        _ = ts.optimise
