@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilesmith.authors.protocol import Author
 from tilesmith.errors import TilesmithError
+from tilesmith.forge.best_file import BestKernel, render_best
 from tilesmith.forge.loop import forge
 from tilesmith.forge.recorded_effects import KernelEvaluator, RecordedEffects, RunObserver
 from tilesmith.forge.settings import ForgeSettings
@@ -53,6 +54,7 @@ def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt], is_new: b
 
 
 def _with_header(run: RunFolder, attempt: Attempt, told: str) -> str:
-    """The source under a comment that says what it is worth."""
-    one_line = " ".join(told.split())
-    return f"# tilesmith, run {run.path.name}: {one_line}\n{attempt.candidate.source}"
+    candidate = attempt.candidate
+    return render_best(
+        BestKernel(candidate.source, told, run.manifest.task, run.path.name, candidate.number, attempt.evaluation)
+    )
