@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tilesmith.authors.protocol import Author
 from tilesmith.errors import TilesmithError
-from tilesmith.forge.best_file import BestKernel, render_best
 from tilesmith.forge.loop import forge
 from tilesmith.forge.recorded_effects import KernelEvaluator, RecordedEffects, RunObserver
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import Attempt, AttemptEvent, Event, FinishedEvent
 from tilesmith.runs import RunFolder, Status
+from tilesmith.runs.best_file import BestKernel, render_best
 
 
 def run_forge(

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 import torch
 
-from tilesmith.forge.best_file import BestKernel, render_best
 from tilesmith.records import (
     Evaluation,
     InputSpec,
@@ -20,6 +19,7 @@ from tilesmith.records import (
     from_json,
     to_json,
 )
+from tilesmith.runs.best_file import BestKernel, render_best
 
 KERNEL = '''from __future__ import annotations
 from torch import nn

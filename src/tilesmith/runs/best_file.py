@@ -178,7 +178,7 @@ def _check(problem: str, told: str) -> list[str]:
 _MAIN = (
     'if __name__ == "__main__":',
     "    try:",
-    "        from tilesmith.cli.self_check import check_best",
+    "        from tilesmith.cli.check import check_best",
     "    except ImportError:",
     '        raise SystemExit("to check this kernel against its task: pip install tilesmith") from None',
     "    check_best(__file__)",
