@@ -9,7 +9,6 @@ from tilesmith.forge.recorded_effects import KernelEvaluator, RecordedEffects, R
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import Attempt, AttemptEvent, Event, FinishedEvent
 from tilesmith.runs import RunFolder, Status
-from tilesmith.runs.best_file import BestKernel, render_best
 
 
 def run_forge(
@@ -46,15 +45,8 @@ def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt], is_new: b
     if isinstance(event, AttemptEvent) and event.attempt.kept:
         kept[event.attempt.candidate.number] = event.attempt
         if is_new:
-            run.write_best(_with_header(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
+            run.write_best(event.attempt, f"best so far: {event.attempt.why}; not yet confirmed")
     if isinstance(event, FinishedEvent) and event.best is not None:
-        run.write_best(_with_header(run, kept[event.best], event.why))
+        run.write_best(kept[event.best], event.why)
     elif isinstance(event, FinishedEvent) and kept:
-        run.write_best(_with_header(run, [*kept.values()][-1], f"passed once, but {event.why}"))
-
-
-def _with_header(run: RunFolder, attempt: Attempt, told: str) -> str:
-    candidate = attempt.candidate
-    return render_best(
-        BestKernel(candidate.source, told, run.manifest.task, run.path.name, candidate.number, attempt.evaluation)
-    )
+        run.write_best([*kept.values()][-1], f"passed once, but {event.why}")
