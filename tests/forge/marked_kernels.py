@@ -145,7 +145,9 @@ class MarkedEvaluator:
 
 
 def _marks(text: str) -> str:
-    return text.splitlines()[0].removeprefix("# verdict: ")
+    """Of the first line that has some: best.py has a head of its own."""
+    lines = text.splitlines()
+    return next((line for line in lines if line.startswith("# verdict: ")), lines[0]).removeprefix("# verdict: ")
 
 
 def _timing(score: float) -> Timing:

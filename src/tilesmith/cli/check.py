@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from tilesmith.cli.output_options import command_help
 from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
+from tilesmith.errors import TilesmithError
 from tilesmith.records import to_json
 
 _DEFAULTS = CheckConfig()
@@ -87,3 +89,21 @@ def check(
     else:
         show_evaluation(evaluation, Path(task), kernel, Console())
     raise typer.Exit(0 if evaluation.passed else 1)
+
+
+def check_best(file: str) -> None:
+    """What `python best.py` does: judges the file against the task that lies beside it, and prints one line."""
+    from tilesmith.judge import Judge
+
+    kernel = Path(file).resolve()
+    task = kernel.parent / "task.py"
+    if not task.exists():
+        raise SystemExit(f"{kernel.name}: task.py is not beside it; run  tilesmith check TASK {kernel.name}")
+    try:
+        with Judge(_DEFAULTS) as judge:
+            evaluation = judge.check(task, kernel)
+    except TilesmithError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(2) from None
+    print(f"{kernel.name}: {evaluation.verdict}: {evaluation.reason}")
+    raise SystemExit(0 if evaluation.passed else 1)

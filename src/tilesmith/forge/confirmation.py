@@ -1,4 +1,4 @@
-"""The last word: the winner is judged once more by a fresh process under a seed nobody has seen."""
+"""The last word: the winner as best.py will hold it, judged by a fresh process under a seed nobody has seen."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def confirm(state: ForgeState) -> Generator[Event, None, None]:
     for attempt in _past_winners(state)[:MOST_CONFIRMATIONS]:
         evaluation = attempt.evaluation
         if state.settings.confirm:
-            evaluation, seconds = state.effects.confirm(attempt.candidate)
+            evaluation, seconds = state.effects.confirm(attempt)
             state.spending = state.spending.after_verdict(seconds)
             yield ConfirmationEvent(attempt.candidate.number, evaluation, score_of(evaluation), seconds)
         if evaluation.passed:

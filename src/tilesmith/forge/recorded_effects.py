@@ -19,6 +19,7 @@ from tilesmith.errors import NotJudgedHere, RunError
 from tilesmith.llm.prompts import write_prompt
 from tilesmith.llm.retry import CallGivenUp
 from tilesmith.records import (
+    Attempt,
     AttemptEvent,
     AuthorRequest,
     CallEvent,
@@ -139,11 +140,13 @@ class RecordedEffects:
             raise NotJudgedHere(refusal.problem)
         return self._time_evaluation(lambda gate: self._evaluator.evaluate(kernel, gate), "judge", candidate)
 
-    def confirm(self, candidate: Candidate) -> TimedEvaluation:
+    def confirm(self, attempt: Attempt) -> TimedEvaluation:
+        """What is judged is what people get: the kernel with the checks that hold it to its limits."""
+        candidate = attempt.candidate
         recorded = self.run.journal.find(f"confirmed {candidate.number}")
-        kernel = self.run.kernel_path(candidate)
         if isinstance(recorded, ConfirmationEvent):
             return TimedEvaluation(recorded.evaluation, recorded.seconds)
+        kernel = self.run.write_best(attempt, "best so far; not yet confirmed")
         return self._time_evaluation(lambda gate: self._evaluator.confirm(kernel, gate), "confirm", candidate)
 
     def _time_evaluation(

@@ -45,14 +45,8 @@ def _keep_best(run: RunFolder, event: Event, kept: dict[int, Attempt], is_new: b
     if isinstance(event, AttemptEvent) and event.attempt.kept:
         kept[event.attempt.candidate.number] = event.attempt
         if is_new:
-            run.write_best(_with_header(run, event.attempt, f"best so far: {event.attempt.why}; not yet confirmed"))
+            run.write_best(event.attempt, f"best so far: {event.attempt.why}; not yet confirmed")
     if isinstance(event, FinishedEvent) and event.best is not None:
-        run.write_best(_with_header(run, kept[event.best], event.why))
+        run.write_best(kept[event.best], event.why)
     elif isinstance(event, FinishedEvent) and kept:
-        run.write_best(_with_header(run, [*kept.values()][-1], f"passed once, but {event.why}"))
-
-
-def _with_header(run: RunFolder, attempt: Attempt, told: str) -> str:
-    """The source under a comment that says what it is worth."""
-    one_line = " ".join(told.split())
-    return f"# tilesmith, run {run.path.name}: {one_line}\n{attempt.candidate.source}"
+        run.write_best([*kept.values()][-1], f"passed once, but {event.why}")

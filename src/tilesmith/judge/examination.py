@@ -22,6 +22,7 @@ from tilesmith.records import (
     Evaluation,
     Finding,
     GateTiming,
+    Interface,
     KernelResources,
     OutputErrors,
     Roofline,
@@ -47,6 +48,8 @@ class CheckFindings:
     triton_time_share: float | None = None
     resources: tuple[KernelResources, ...] = ()
     generality: str | None = None
+    limits: tuple[str, ...] = ()
+    interface: Interface | None = None
     roofline: Roofline | None = None
     environment: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -87,6 +90,8 @@ class CheckFindings:
             triton_time_share=self.triton_time_share,
             resources=self.resources,
             generality=self.generality,
+            limits=self.limits,
+            interface=self.interface,
             roofline=self.roofline,
             environment=self.environment,
             notes=self.notes,

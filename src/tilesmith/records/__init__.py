@@ -46,6 +46,7 @@ from tilesmith.records.forge_run import (
     Usage,
 )
 from tilesmith.records.graph import Graph
+from tilesmith.records.interface import InputSpec, Interface, OptionalArgument, PlainValue
 from tilesmith.records.json_records import from_json, to_json
 from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
@@ -74,11 +75,15 @@ __all__ = [
     "GateTiming",
     "GpuPeaks",
     "Graph",
+    "InputSpec",
+    "Interface",
     "KernelResources",
     "LostCallEvent",
+    "OptionalArgument",
     "Outcome",
     "OutputErrors",
     "Phase",
+    "PlainValue",
     "Prompt",
     "Quantiles",
     "RefusalEvent",

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from tilesmith.records.certificate import CertificateSummary
+from tilesmith.records.interface import Interface
 from tilesmith.records.numbers import Count
 from tilesmith.records.task_facts import Roofline
 
@@ -129,6 +130,10 @@ class Evaluation:
     resources: tuple[KernelResources, ...] = ()
     generality: str | None = None
     """general, or exact shape only; null when no other shape could be derived."""
+    limits: tuple[str, ...] = ()
+    """Calls of forward that Model takes and the kernel does not, one phrase each."""
+    interface: Interface | None = None
+    """The calls that were verified; null where that was not found out."""
     roofline: Roofline | None = None
     environment: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

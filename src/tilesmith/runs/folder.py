@@ -23,8 +23,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tilesmith.errors import RunError
-from tilesmith.records import CallEvent, Candidate, Event, Prompt
+from tilesmith.records import Attempt, CallEvent, Candidate, Event, Prompt
 from tilesmith.runs.atomic_files import remove_leftovers, write_atomically, write_if_changed
+from tilesmith.runs.best_file import BestKernel, render_best
 from tilesmith.runs.event_text import describe_event
 from tilesmith.runs.journal import Journal
 from tilesmith.runs.manifest import Manifest, Status, read_manifest, write_manifest
@@ -64,8 +65,12 @@ class RunFolder:
     def write_reply(self, called: CallEvent) -> None:
         write_if_changed(self.path / "llm" / f"{called.number:04}.reply.md", called.reply.text)
 
-    def write_best(self, text: str) -> None:
-        write_atomically(self.path / "best.py", text)
+    def write_best(self, attempt: Attempt, told: str) -> Path:
+        """The kernel with what it is for, and the checks that hold it to that."""
+        path, source, number = self.path / "best.py", attempt.candidate.source, attempt.candidate.number
+        best = BestKernel(source, told, self.manifest.task, self.path.name, number, attempt.evaluation)
+        write_atomically(path, render_best(best))
+        return path
 
     def log(self, line: str) -> None:
         stamp = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")

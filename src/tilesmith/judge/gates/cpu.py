@@ -17,6 +17,7 @@ from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.compilation import Compilation
 from tilesmith.judge.gates.gate import Gate, always, has_failed, is_right_so_far
+from tilesmith.judge.gates.interface import examine_interface
 from tilesmith.judge.gates.other_shapes import EXACT_ONLY, check_other_shapes
 from tilesmith.judge.gates.replay import MANY_CALLS, AnswerWithoutLaunches, answer_without_launches
 from tilesmith.judge.gates.shared import refuse_needless_kernels
@@ -174,6 +175,7 @@ CPU_GATES = (
     Gate("longer shapes", check_longer_shapes),
     Gate("other shapes", check_ragged_shapes, when=is_fast_enough),
     Gate("every kernel", cover_kernels),
+    Gate("interface", examine_interface),
 )
 """The compiler's child works beside these gates until `compile` waits for it."""
 CONFIRMATION_GATES = (Gate("load", load_kernel), Gate("values", check_few_values))

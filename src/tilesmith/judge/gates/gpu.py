@@ -12,6 +12,7 @@ from tilesmith.judge.decisions.task_roofline import gpu_at_hand
 from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.gate import Gate
+from tilesmith.judge.gates.interface import examine_interface
 from tilesmith.judge.gates.other_shapes import check_other_shapes
 from tilesmith.judge.gates.replay import AnswerWithoutLaunches, answer_without_launches
 from tilesmith.judge.gates.sanitizer import sanitize
@@ -137,7 +138,8 @@ GPU_GATES = (
     Gate("resources", refuse_side_streams),
     Gate("sanitizer", sanitize, when=lambda exam: exam.config.sanitize),
     Gate("timing", time_kernel, when=lambda exam: exam.config.timing),
-    Gate("other shapes", check_ragged_shapes),  # last: a crash there must not cost what is known by now
+    Gate("other shapes", check_ragged_shapes),  # late: a crash there must not cost what is known by now
+    Gate("interface", examine_interface),
 )
 
 

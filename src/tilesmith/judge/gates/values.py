@@ -28,6 +28,7 @@ from tilesmith.process.protocol.candidate import (
     RunForward,
 )
 from tilesmith.process.protocol.comparison import Comparison
+from tilesmith.process.protocol.interface import ProbeDescription
 from tilesmith.process.protocol.reference import CompareOutputs, CompareRuns, MeasureTorchShare, TorchStep
 from tilesmith.process.protocol.tensors import ReleaseMemory, TensorFile
 from tilesmith.records import OutputErrors, Verdict
@@ -74,6 +75,7 @@ class Values:
     ) -> None:
         self._candidate, self._reference, self._config = candidate, reference, config
         self._device, self._gpu = device, gpu
+        self.gpu = gpu
         self._pads = "nan" if device == "cuda" and not frugal else None
         self.frugal = frugal
         """Memory is short: what is not used is given back at once."""
@@ -150,6 +152,20 @@ class Values:
             notes.append(self._truth_note)
         return ValuesReport(errors, launches, tuple(used), tuple(notes))
 
+    def takes(self, variant: str, probe: ProbeDescription) -> bool:
+        """Whether a call beside the task's own is answered as Model answers it; raises where the kernel fails."""
+        run = self._run(variant, probe.draw, training=probe.training, gradients=probe.kind == "gradients")
+        if probe.kind == "gradients":
+            return run.report.differentiable
+        with self._gpu():
+            draw = "own" if probe.is_random else probe.draw
+            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+        is_alike = (
+            compared.layout_problem is None
+            and judge_outputs(compared.outputs, self._reference.k, draw).verdict is Verdict.PASSED
+        )
+        return is_alike is not probe.is_random
+
     def _shares_elsewhere(self, variant: str) -> list[float]:
         """On inputs beyond the usual, where a clamp or a small correction has something to do."""
         draws = [draw for draw in FARTHER_DRAWS if self._reference.accepts(variant, draw)]
@@ -214,6 +230,8 @@ class Values:
         pads: str | None = None,
         in_place: bool = False,
         watched: bool = False,
+        training: bool | None = None,
+        gradients: bool = False,
     ) -> CheckedRun:
         output = self._candidate.output_file()
         torch_output = self._candidate.output_file() if watched else None
@@ -232,6 +250,8 @@ class Values:
                 limit_s=self._time_limit_s,
                 in_place=in_place,
                 torch_output=torch_output,
+                training=training,
+                gradients=gradients,
             )
             report = self._candidate.ask(request)
         self._refuse_side_effects(report)

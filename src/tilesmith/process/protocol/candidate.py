@@ -123,6 +123,8 @@ class ForwardReport:
     memory: GpuMemory | None = None
     """Where the numbers of the outputs are, if not in their file."""
     torch_memory: GpuMemory | None = None
+    differentiable: bool = False
+    """Gradients can be taken of an output."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +144,10 @@ class RunForward(Request[ForwardReport]):
     """Put the inputs where those of the last run lie, without a trace for who keeps addresses."""
     torch_output: str | None = None
     """A file for what torch made without a kernel."""
+    training: bool | None = None
+    """The mode of the module, where it is not the task's own."""
+    gradients: bool = False
+    """The inputs require gradients."""
 
 
 @dataclass(frozen=True)

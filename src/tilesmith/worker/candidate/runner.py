@@ -55,13 +55,26 @@ class Runner:
         with self.engine.simulated_gpu(), self._watch.over_candidate_code(inspects):
             yield
 
-    def forward(self, built: BuiltModel, inputs: ForwardArguments, *modes: AbstractContextManager[Any]) -> Any:
-        """One call from the given state under the given seed; its outputs as they were on return."""
+    def forward(
+        self,
+        built: BuiltModel,
+        inputs: ForwardArguments,
+        *modes: AbstractContextManager[Any],
+        training: bool | None = None,
+        gradients: bool = False,
+    ) -> Any:
+        """One call from the given state under the given seed; its outputs as they were on return.
+
+        Another mode of the module and gradients are for calls beside the task's own.
+        """
         adopt_sizes(built.plan.get("sizes", {}))
         fill(built.model, built.transfer, built.plan["state"])
         seed_everything(built.plan["seed"])
         begin_call()
-        with self.candidate_code(), ExitStack() as active, torch.no_grad():
+        built.model.train(built.plan["training"] if training is None else training)
+        with self.candidate_code(), ExitStack() as active, torch.set_grad_enabled(gradients):
+            for tensor in exchange.tensors_in(inputs) if gradients else ():
+                tensor.requires_grad_(tensor.is_floating_point())
             for mode in modes:
                 active.enter_context(mode)
             outputs = as_returned(call(built.model, inputs))

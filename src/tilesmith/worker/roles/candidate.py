@@ -107,7 +107,10 @@ class CandidateRole:
         self._runner.forget_launches(request.schedule, request.choice, request.limit_s)
         made = _MadeByTorch()
         if request.torch_output is None:
-            outputs = self._runner.forward(self._models[request.variant], guarded, guard)
+            built = self._models[request.variant]
+            outputs = self._runner.forward(
+                built, guarded, guard, training=request.training, gradients=request.gradients
+            )
         else:
             outputs, made = self._watched_forward(request.variant, guarded, guard, request.torch_output)
         tensors = exchange.tensors_in([outputs])
@@ -123,6 +126,7 @@ class CandidateRole:
             autotuned=self._runner.engine.autotuned,
             memory=memory,
             torch_memory=made.memory,
+            differentiable=any(tensor.requires_grad for tensor in tensors),
         )
 
     def _watched_forward(

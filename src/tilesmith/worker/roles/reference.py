@@ -14,6 +14,7 @@ from dataclasses import replace
 import torch
 
 from tilesmith.process.channel import Channel
+from tilesmith.process.protocol import interface as interface_protocol
 from tilesmith.process.protocol import reference as protocol
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison
@@ -44,6 +45,7 @@ from tilesmith.worker.timing.baselines import Baselines
 from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.copied_answers import find_copied_draw
 from tilesmith.worker.truth.error_statistics import same_to_rounding
+from tilesmith.worker.truth.interface_probes import interface_of, probes_of
 from tilesmith.worker.truth.known_cheats import cheats_for, try_cheats
 from tilesmith.worker.truth.minimum_traffic import necessary_bytes
 from tilesmith.worker.truth.precision import set_precision
@@ -155,6 +157,18 @@ class ReferenceRole:
     def compare_runs(self, request: protocol.CompareRuns) -> protocol.Agreement:
         runs = [exchange.read_outputs(one, self._task.device) for one in (request.first, request.second)]
         return protocol.Agreement(same_to_rounding(*runs))
+
+    def list_probes(self, request: interface_protocol.ListProbes) -> interface_protocol.Probes:
+        chosen = self._variant(request.variant)
+        probes = probes_of(chosen)
+        chosen.changed_calls.update({probe.description.draw: probe.call for probe in probes})
+        return interface_protocol.Probes(tuple(probe.description for probe in probes))
+
+    def describe_interface(
+        self, request: interface_protocol.DescribeInterface
+    ) -> interface_protocol.VerifiedInterface:
+        other = None if request.other is None else self._variant(request.other).loaded
+        return interface_protocol.VerifiedInterface(interface_of(self._variant("shrunk"), self._loaded, other))
 
     def measure_torch_share(self, request: protocol.MeasureTorchShare) -> protocol.TorchShare:
         held = self._take_outputs(request.made)

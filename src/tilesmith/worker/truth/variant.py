@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -47,6 +48,14 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class ChangedCall:
+    """A call beside the task's own: other arguments, or the other mode."""
+
+    arguments: ForwardArguments
+    training: bool
+
+
+@dataclass(frozen=True)
 class TypicalError:
     """PyTorch's own relative errors on one output, over several seeds."""
 
@@ -70,6 +79,8 @@ class Variant:
         self._answers: dict[str, Answer] = {}
         self._drawn_inputs: dict[tuple[str, int], ForwardArguments] = {}
         self._usable: dict[str, bool] = {}
+        self.changed_calls: dict[str, ChangedCall] = {}
+        """By the name under which their inputs are asked for, as those of a draw are."""
         self._steps: list[Step] | None = None
         self._typical: list[TypicalError] | None = None
         self.fell_back = False
@@ -89,6 +100,8 @@ class Variant:
 
     def inputs(self, draw: str, seed: int | None = None) -> ForwardArguments:
         """Nobody may change them: they are kept where there is room."""
+        if draw in self.changed_calls:
+            return self.changed_calls[draw].arguments
         key = (draw, self.seed if seed is None else seed)
         if key in self._drawn_inputs:
             return self._drawn_inputs[key]
@@ -124,7 +137,8 @@ class Variant:
 
     def answer(self, draw: str) -> Answer:
         if draw not in self._answers:
-            answer = self.answer_on(self.inputs(draw))
+            with self.in_mode(self.changed_calls[draw].training if draw in self.changed_calls else self.training):
+                answer = self.answer_on(self.inputs(draw))
             if _size(answer) > _CACHED_ANSWER_BYTES:
                 return answer
             self._answers[draw] = answer
@@ -152,6 +166,8 @@ class Variant:
 
     def is_usable(self, draw: str) -> bool:
         """The reference runs on this draw and invents no NaN or infinity that its own inputs do not give."""
+        if draw in self.changed_calls:
+            return True
         if draw not in self._usable:
             self._usable[draw] = self._gives_numbers(draw)
         return self._usable[draw]
@@ -166,6 +182,17 @@ class Variant:
                 raise TaskError(f"{self.loaded.path}: Model fails on get_inputs(): {error}") from error
             return False
         return draw.startswith("own") or all(bool(t.isfinite().all()) for t in outputs if t.is_floating_point())
+
+    @contextmanager
+    def in_mode(self, training: bool) -> Iterator[None]:
+        """Inside, the module is in that mode, for eager and for the truth."""
+        usual, self.training = self.training, training
+        self.model.train(training)
+        try:
+            yield
+        finally:
+            self.training = usual
+            self.model.train(usual)
 
     def release(self) -> None:
         self._answers.clear()
