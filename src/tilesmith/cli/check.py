@@ -13,7 +13,7 @@ from rich.console import Console
 from tilesmith.cli.output_options import command_help
 from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
-from tilesmith.errors import TilesmithError
+from tilesmith.errors import TilesmithError, UsageError
 from tilesmith.records import to_json
 
 _DEFAULTS = CheckConfig()
@@ -97,9 +97,9 @@ def check_best(file: str) -> None:
 
     kernel = Path(file).resolve()
     task = kernel.parent / "task.py"
-    if not task.exists():
-        raise SystemExit(f"{kernel.name}: task.py is not beside it; run  tilesmith check TASK {kernel.name}")
     try:
+        if not task.exists():
+            raise UsageError(f"{kernel.name}: task.py is not beside it; run  tilesmith check TASK {kernel.name}")
         with Judge(_DEFAULTS) as judge:
             evaluation = judge.check(task, kernel)
     except TilesmithError as error:

@@ -48,6 +48,8 @@ def _labeled_facts(evaluation: Evaluation) -> list[tuple[str, str]]:
         rows.append(("error", f"{e.relative:.2g} relative to float64{beside}; largest {e.max_abs:.2g}"))
     if evaluation.generality:
         rows.append(("shapes", evaluation.generality))
+    if evaluation.limits:
+        rows.append(("limits", "; ".join(evaluation.limits)))
     if evaluation.launches is not None:
         share = evaluation.triton_time_share
         rows.append(("launches", f"{evaluation.launches}" + (f", {share:.0%} of the device time" if share else "")))
