@@ -337,3 +337,21 @@ def test_eval_mode_is_told() -> None:
         for mode in (True, False)
     ]
     assert ["eval mode" in user for user in told] == [False, True]
+
+
+def test_the_users_own_files_and_the_name_of_the_model_are_told() -> None:
+    imports = {
+        "mine/__init__.py": "",
+        "mine/layers.py": "def scaled(x): ...\n" + "# long\n" * 9000,
+        "mine/big.py": "",
+    }
+    survey = replace(softmax_survey(), model="Norm", imports=imports)
+    asked = write_prompt(AuthorRequest(1, Phase.SEED, survey)).user
+    assert "The module is `Norm`" in asked
+    assert "It imports `mine/layers.py`" in asked
+    assert "def scaled(x)" in asked
+    assert asked.count("# long") < 2000
+    assert "`mine/big.py`, which is too long to show" in asked
+    assert "mine/__init__.py" not in asked
+    made = write_prompt(AuthorRequest(1, Phase.SEED, replace(survey, model="make", is_function=True))).user
+    assert "`ModelNew` is constructed without arguments" in made

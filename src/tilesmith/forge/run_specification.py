@@ -67,12 +67,12 @@ def read_specification(folder: Path) -> RunSpecification:
     except (KeyError, TypeError) as error:
         raise RunError(f"{folder / 'run.json'}: its configuration is damaged: {error}") from None
     task = read_task(specification.task)
-    if text_digest(task.text) != manifest.task_sha256:
-        raise TaskError(_changed(specification.task.target, folder / "task.py"))
     now = _digests(own_texts(task))
     for name in {**manifest.own_files, **now}:
         if now.get(name) != manifest.own_files.get(name):
             raise TaskError(_changed(f"{name}, which {specification.task} imports,", folder / "task" / name))
+    if text_digest(task.text) != manifest.task_sha256:
+        raise TaskError(_changed(specification.task.target, folder / "task.py"))
     return specification
 
 

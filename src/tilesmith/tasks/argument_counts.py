@@ -10,7 +10,7 @@ from tilesmith.tasks.source import TaskSource
 
 
 def count_inputs(task: TaskSource) -> int | None:
-    """Arguments of `forward`: the elements of the list that `get_inputs` returns."""
+    """Arguments of `forward`: the elements of the list that `get_inputs` returns; None where some have names."""
     return count_returned(task.text, task.inputs_name)
 
 
@@ -34,6 +34,9 @@ def count_returned(text: str, function: str, plain: bool = False) -> int | None:
     if len(found) != 1 or len(returns) != 1 or not isinstance(returns[0].value, (ast.List, ast.Tuple)):
         return None
     elements = returns[0].value.elts
+    is_pair = isinstance(returns[0].value, ast.Tuple) and len(elements) == 2
+    if is_pair and not (isinstance(elements[0], ast.Call) and isinstance(elements[1], ast.Call)):
+        return None  # it may be (args, kwargs)
     doubtful = (ast.Starred, ast.List, ast.Tuple, ast.Dict) if plain else ast.Starred
     if any(isinstance(element, doubtful) for element in elements):
         return None

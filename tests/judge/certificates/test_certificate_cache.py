@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -73,16 +74,19 @@ def test_what_a_failing_machine_left_untried_is_not_kept(own_cache: Path) -> Non
 def test_another_budget_is_another_certificate(change: dict[str, Any]) -> None:
     task = parse_task(Path("task.py"), "class Model: pass\ndef get_inputs(): return []\n")
 
-    def key(config: CheckConfig, device: str = "cpu") -> str:
+    def key(config: CheckConfig, device: str = "cpu", **other: str) -> str:
         reference = SimpleNamespace(
             environment=Environment("0", "3", "2", "3", "CPU"),
             profile=TaskProfile(bytes_moved=3),
             plans={},
             k=config.k or 2.0,
         )
-        return certificate_key(task, reference, config, device)  # type: ignore[arg-type]
+        return certificate_key(replace(task, **other), reference, config, device)  # type: ignore[arg-type]
 
     usual = key(CheckConfig())
     assert key(CheckConfig(**change)) != usual
     assert key(CheckConfig(timeout_s=3)) == usual
     assert key(CheckConfig(), "cuda") != usual
+    names = {"model_name": "Net", "inputs_name": "make", "init_name": "args", "own_digest": "ab", "mode": "eval"}
+    others = {key(CheckConfig(), **{field: value}) for field, value in names.items()}
+    assert len(others | {usual}) == len(names) + 1

@@ -10,9 +10,10 @@ import torch
 
 from tilesmith.errors import TaskError
 from tilesmith.tasks.source import parse_task, read_task
-from tilesmith.worker.task.loading import build_model, load_task, run_forward, tensors_in, unload
+from tilesmith.worker.task.loading import build_model, load_task, run_forward, unload
 from tilesmith.worker.task.shrinking import BUDGET_ELEMENTS, choose_shrunk, odd_shapes
 from tilesmith.worker.task.trial import one_thread, try_task, warm_up
+from tilesmith.worker.tensors.exchange import tensors_in
 
 SAMPLES = sorted((Path(__file__).parent / "samples").glob("*.py"))
 HARD_CODED = {"vgg16"}

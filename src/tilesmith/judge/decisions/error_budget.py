@@ -35,11 +35,12 @@ class Judgment:
     errors: OutputErrors | None
 
 
-def judge_outputs(outputs: Sequence[OutputStatistics], k: float, draw: str) -> Judgment:
+def judge_outputs(outputs: Sequence[OutputStatistics], k: float, draw: str, names: Sequence[str] = ()) -> Judgment:
     """The first output beyond its budget decides; otherwise the largest error of the draw is reported."""
     worst: OutputErrors | None = None
     for position, stats in enumerate(outputs):
-        name = f"output {position}" if len(outputs) > 1 else "the output"
+        label = names[position] if len(names) == len(outputs) else str(position)
+        name = f"output {label}" if len(outputs) > 1 else "the output"
         problem = _problem(stats, k)
         errors = _errors(stats)
         if problem is not None:

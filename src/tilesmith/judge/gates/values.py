@@ -334,4 +334,4 @@ def judge_comparison(compared: Comparison, k: float, draw: str) -> Judgment:
     """What the reference's comparison of one file of outputs means."""
     if compared.layout_problem is not None:
         raise GateFailed(Verdict.WRONG_SHAPE, compared.layout_problem)
-    return judge_outputs(compared.outputs, k, draw)
+    return judge_outputs(compared.outputs, k, draw, compared.names)

@@ -54,6 +54,8 @@ class Comparison:
     """All outputs of one call against the truth, or why they are not even of the right form."""
 
     outputs: tuple[OutputStatistics, ...] = ()
+    names: tuple[str, ...] = ()
+    """How each output is reached: a position, a key, or several of them."""
     layout_problem: str | None = None
     truth_note: str | None = None
     """What stands in for truth where the model does not run in float64."""

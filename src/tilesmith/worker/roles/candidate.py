@@ -145,7 +145,7 @@ class CandidateRole:
                 outputs = self._runner.forward(built, inputs, guard, provenance)
         finally:
             guard.observer = None
-        memory = write_tensors(path, *provenance.resembling(exchange.tensors_in([outputs])))
+        memory = write_tensors(path, *provenance.resembling(exchange.flatten(outputs).tensors))
         return outputs, _MadeByTorch(provenance.steps[:MOST_STEPS], memory)
 
     def inspect(self, request: protocol.InspectKernels) -> protocol.KernelInspection:

@@ -14,6 +14,7 @@ from torch import fx, nn
 from tilesmith.tasks.graph import GETITEM, Input, Node
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.recurrent_nodes import REAL_NAMES
+from tilesmith.worker.tensors.exchange import is_record
 
 _RANDOM = torch.Tag.nondeterministic_seeded
 TAGS = frozenset({"node", "value", "tuple"})
@@ -106,6 +107,8 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         leaves.append(value)
         return len(leaves) - 1
+    if is_record(value):
+        raise ValueError(f"a graph has no word for an output that is a dataclass ({type(value).__name__})")
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value) or (len(value) == 1 and set(value) <= TAGS):
             raise ValueError(f"a graph has no word for an output dictionary with the keys {list(value)}")

@@ -27,6 +27,7 @@ from tilesmith.tasks.source import TaskSource, parse_task, read_task
 from tilesmith.tasks.user_code.module_files import ModuleFile
 from tilesmith.worker.task.forward_arguments import ForwardArguments, call, read_arguments
 from tilesmith.worker.task.task_faults import blamed_on_task
+from tilesmith.worker.tensors.exchange import tensors_in
 from tilesmith.worker.tensors.trusted_pickle import INPUTS_MODULE, TASK_MODULE
 
 _load_numbers = itertools.count()
@@ -141,18 +142,6 @@ def run_forward(loaded: LoadedTask, model: torch.nn.Module, inputs: ForwardArgum
     """The reference's outputs; a failure names the line of the task where it happened."""
     with blamed_on_task(loaded.path, f"{loaded.source.model_name}.forward"):
         return call(model, inputs)
-
-
-def tensors_in(value: Any) -> Iterator[torch.Tensor]:
-    """Every tensor in nested lists, tuples and dictionaries, in order."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from tensors_in(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from tensors_in(item)
 
 
 def execute(source: TaskSource) -> tuple[ModuleType, ModuleType]:

@@ -11,8 +11,8 @@ import torch
 from torch.utils.flop_counter import flop_registry
 
 from tilesmith.worker.compat.torch_names import TorchDispatchMode
-from tilesmith.worker.task.loading import tensors_in
 from tilesmith.worker.task.recurrent_shapes import RecurrentCall, recurrent_by_shape
+from tilesmith.worker.tensors.exchange import tensors_in
 
 FREE_OPS = {"detach", "empty", "empty_like", "new_empty", "_unsafe_view", "lift_fresh", "alias"}
 GATHERS = {"embedding", "index", "index_select", "gather"}
@@ -52,7 +52,7 @@ class OpCounter(TorchDispatchMode):
         if contraction is None:
             self.pointwise_flops += _elements_touched(args, result)
         else:
-            first = next(tensors_in([args, result]), None)
+            first = next(iter(tensors_in([args, result])), None)
             self.tensor_flops[_name(first.dtype) if first is not None else "float32"] += contraction
         return result
 

@@ -19,10 +19,10 @@ from tilesmith.worker.task.loading import (
     build_model,
     load_task,
     run_forward,
-    tensors_in,
     unload,
 )
 from tilesmith.worker.task.operator_counts import OpCounter, counting
+from tilesmith.worker.tensors.exchange import tensors_in
 
 REAL_RUN_BYTES = 1 << 30
 
@@ -57,7 +57,7 @@ def _measure(loaded: LoadedTask, fake: bool, forward: bool = True) -> TaskProfil
         finally:
             unload(again)
     weights = [*model.parameters(), *model.buffers()]
-    parts = (list(tensors_in(inputs)), weights, list(tensors_in(outputs)))
+    parts = (tensors_in(inputs), weights, tensors_in(outputs))
     input_bytes, parameter_bytes, output_bytes = (_bytes(part, counter) for part in parts)
     return TaskProfile(
         ops=dict(counter.ops.most_common()),

@@ -23,9 +23,10 @@ from tilesmith.worker.compat.torch_names import (
     UnsupportedOperatorException,
 )
 from tilesmith.worker.task.fake_tensors import fake_tensors, gpu_or_none
-from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, run_forward, tensors_in, unload
+from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, run_forward, unload
 from tilesmith.worker.task.operator_counts import counting
 from tilesmith.worker.task.torch_steps import Step, TorchStepLog
+from tilesmith.worker.tensors.exchange import tensors_in
 
 REAL_RUN_ELEMENTS = 4_000_000
 REAL_RUN_FLOPS = 1_000_000_000
@@ -156,7 +157,7 @@ def _rows(tensor: torch.Tensor) -> int:
 
 def _degenerate(outputs: Any) -> str:
     """Why the outputs could tell no right kernel from a wrong one; empty if they could."""
-    tensors = list(tensors_in(outputs))
+    tensors = tensors_in(outputs)
     if not tensors or any(tensor.numel() == 0 for tensor in tensors):
         return "an output is empty"
     for tensor in tensors:

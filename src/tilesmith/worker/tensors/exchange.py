@@ -18,6 +18,9 @@ from tilesmith.process.protocol.tensors import TensorFile
 from tilesmith.worker.tensors.tensor_file import read_tensors, share_tensors, write_tensors
 from tilesmith.worker.tensors.trusted_pickle import read_trusted, write_trusted
 
+PLAIN = "(value)"
+"""Marks a value that is no tensor in the layout of outputs."""
+
 
 class NotReturnable(Exception):
     """A forward returned something that is neither tensors nor plain values."""
@@ -104,13 +107,14 @@ def _layout(value: Any, tensors: list[torch.Tensor]) -> Any:
         tensors.append(value.detach())
         return "tensor"
     if is_record(value):
-        return {f.name: _layout(getattr(value, f.name), tensors) for f in fields(value)}
+        value = {f.name: getattr(value, f.name) for f in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): _layout(item, tensors) for key, item in value.items()}
+        named = {str(key): item for key, item in value.items()}
+        return {key: _layout(named[key], tensors) for key in sorted(named)}  # in whatever order they were made
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_layout(item, tensors) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
-        return {"value": value}
+        return {PLAIN: value}
     raise NotReturnable(f"forward returned a {type(value).__name__}; return tensors")
 
 

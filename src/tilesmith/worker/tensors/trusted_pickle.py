@@ -48,7 +48,7 @@ def defined_in_task(module: str, name: str) -> Any:
 
 class _TaskPickler(pickle.Pickler):
     def reducer_override(self, value: Any) -> Any:
-        if isinstance(value, type | FunctionType):
+        if isinstance(value, type | FunctionType) and "<" not in value.__qualname__:  # <lambda>, <locals>
             module = str(value.__module__).rpartition(".")[2]
             for beginning in (TASK_MODULE, INPUTS_MODULE):
                 if module.startswith(beginning):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.worker.tensors.exchange import FlatOutputs
-from tilesmith.worker.truth.error_statistics import layout_problem, measure, without_truth
+from tilesmith.worker.truth.error_statistics import layout_problem, measure, output_names, without_truth
 from tilesmith.worker.truth.variant import Answer, Variant
 
 _ON_CPU = "the truth was computed in float64 on the CPU: it does not fit, or does not run, on the GPU"
@@ -19,7 +19,8 @@ def compare_with_answer(variant: Variant, answer: Answer, outputs: FlatOutputs) 
         measure(got, truth, eager, answer.log.behind(truth) if not truth.is_floating_point() else None)
         for got, truth, eager in zip(outputs.tensors, answer.truth.tensors, answer.eager.tensors, strict=True)
     ]
+    names = tuple(output_names(answer.eager))
     if not answer.is_exact:
-        return Comparison(tuple(map(without_truth, statistics)), truth_note=answer.truth_is)
+        return Comparison(tuple(map(without_truth, statistics)), names, truth_note=answer.truth_is)
     note = _ON_CPU if variant.device == "cuda" and answer.truth_is == "float64 on cpu" else None
-    return Comparison(tuple(variant.steadied(one, i) for i, one in enumerate(statistics)), truth_note=note)
+    return Comparison(tuple(variant.steadied(one, i) for i, one in enumerate(statistics)), names, truth_note=note)

@@ -18,7 +18,7 @@ from tilesmith.process.protocol.comparison import (
     OutputStatistics,
     WorstElement,
 )
-from tilesmith.worker.tensors.exchange import FlatOutputs
+from tilesmith.worker.tensors.exchange import PLAIN, FlatOutputs
 from tilesmith.worker.truth.arg_reductions import ArgReduction, same_choice
 
 _CHUNK = 1 << 24
@@ -27,17 +27,54 @@ _ASSUMED_ULPS = 64
 
 
 def layout_problem(candidate: FlatOutputs, eager: FlatOutputs) -> str | None:
-    """Why the outputs are not even of the right form, or None."""
-    if candidate.layout != eager.layout:
-        return f"returned {_form(candidate.layout)}, expected {_form(eager.layout)}"
+    """Why the outputs are not even of the right form, or None; says which key, field or position is wrong."""
+    different = _difference(candidate.layout, eager.layout, "")
+    if different:
+        return different
     if len(candidate.tensors) != len(eager.tensors):
         return f"returned {len(candidate.tensors)} tensors, expected {len(eager.tensors)}"
-    for position, (got, want) in enumerate(zip(candidate.tensors, eager.tensors, strict=True)):
+    for name, got, want in zip(output_names(eager), candidate.tensors, eager.tensors, strict=True):
+        place = f"output {name}"
         if got.shape != want.shape:
-            return f"output {position} has shape {tuple(got.shape)}, expected {tuple(want.shape)}"
+            return f"{place} has shape {tuple(got.shape)}, expected {tuple(want.shape)}"
         if got.dtype != want.dtype:
-            return f"output {position} has dtype {_name(got.dtype)}, expected {_name(want.dtype)}"
+            return f"{place} has dtype {_name(got.dtype)}, expected {_name(want.dtype)}"
     return None
+
+
+def _difference(got: Any, want: Any, place: str) -> str | None:
+    """The first place where two layouts differ."""
+    if got == want:
+        return None
+    got_inside, want_inside = _inside(got), _inside(want)
+    if type(got) is type(want) and got_inside.keys() == want_inside.keys() != set():
+        below = (_difference(got_inside[key], want_inside[key], _joined(place, key)) for key in want_inside)
+        return next(filter(None, below))
+    where = f" as output {place}" if place else ""
+    return f"returned {_form(got)}{where}, expected {_form(want)}"
+
+
+def output_names(outputs: FlatOutputs) -> list[str]:
+    """Of every tensor: the keys and positions that lead to it."""
+    return [place or "0" for place in _places(outputs.layout, "")]
+
+
+def _places(layout: Any, place: str) -> Iterator[str]:
+    if layout == "tensor":
+        yield place
+    for key, item in _inside(layout).items():
+        yield from _places(item, _joined(place, key))
+
+
+def _inside(layout: Any) -> dict[Any, Any]:
+    """What a container holds, by key or position."""
+    if isinstance(layout, dict) and set(layout) != {PLAIN}:
+        return layout
+    return dict(enumerate(layout)) if isinstance(layout, list) else {}
+
+
+def _joined(place: str, key: str | int) -> str:
+    return f"{place}[{key!r}]" if place else repr(key)
 
 
 def measure(
@@ -200,8 +237,8 @@ def _form(layout: Any) -> str:
         return "a tensor"
     if isinstance(layout, list):
         return f"{len(layout)} outputs"
-    if isinstance(layout, dict) and set(layout) == {"value"}:
-        return f"the value {layout['value']!r}"
+    if isinstance(layout, dict) and set(layout) == {PLAIN}:
+        return f"the value {layout[PLAIN]!r}"
     if isinstance(layout, dict):
         return f"a dictionary with keys {', '.join(layout)}"
     return repr(layout)[:80]
