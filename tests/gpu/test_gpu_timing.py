@@ -10,6 +10,7 @@ import pytest
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
 from tilesmith.judge.machine.devices import gpu_present
+from tilesmith.tasks.user_code.task_name import TaskName
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]
 
@@ -51,3 +52,11 @@ def test_the_sanitizer_has_nothing_to_say_about_a_good_kernel(fixtures: Path) ->
         good = judge.check(fixtures / "tasks/relu.py", fixtures / "kernels/relu_persistent.py")
     assert good.passed, good.reason
     assert not [note for note in good.notes if "sanitize" in note]
+
+
+def test_keyword_arguments_and_dictionaries_are_timed_like_all_others(gpu_judge: Judge, fixtures: Path) -> None:
+    task = TaskName("user_package.model:Norm", path=(str(fixtures),))
+    evaluation = gpu_judge.check(task, fixtures / "user_kernels/norm.py")
+    assert evaluation.passed, evaluation.reason
+    assert evaluation.timing is not None
+    assert set(evaluation.timing.speedup) == {"eager", "graph", "compile"}
