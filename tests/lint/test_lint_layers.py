@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import tilesmith.lint
+import tilesmith
 
-ROOT = Path(tilesmith.lint.__file__).parent
+ROOT = Path(tilesmith.__file__).parent / "lint"
 PACKAGE = "tilesmith.lint"
 WORDS = {"vocabulary", "releases"}
 ALLOWED = {

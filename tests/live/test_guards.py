@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from marked_kernels import MARK, NORM, marked_card, swap_marked
+from live_kernels import MARK, NORM, marked_card, swap_marked
 from sample_package import ModelConfig
 from sample_package.layers import RMSNorm
 from torch import nn

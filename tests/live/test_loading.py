@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from marked_kernels import MARK, marked_card
+from live_kernels import MARK, marked_card
 from sample_package import TinyModel
 
 import tilesmith as ts

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from marked_kernels import MARK, NORM, swap_marked
+from live_kernels import MARK, NORM, swap_marked
 from sample_package import ModelConfig, TinyModel
 from sample_package.layers import RMSNorm
 from torch import nn
