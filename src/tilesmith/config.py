@@ -27,7 +27,7 @@ class CheckConfig:
     seed: int = 0
     """Seeds weights, inputs and schedules: the same seed gives the same verdict."""
     timeout_s: float = 60.0
-    """The longest any single step of a candidate may take before it is killed."""
+    """The longest any single step of a candidate may take before it is killed; one of the task has at least 300."""
     timing: bool = True
     """Measure speed where there is a GPU."""
     timing_s: float = 2.0

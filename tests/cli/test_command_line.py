@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -135,6 +137,44 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path) -> None:
     assert list(tmp_path.glob("tilesmith-*")) == []
 
 
+@pytest.mark.parametrize("sent", [signal.SIGTERM, signal.SIGKILL], ids=["terminated", "killed"])
+def test_nothing_is_left_by_a_check_that_is_ended_while_it_starts(tmp_path: Path, sent: signal.Signals) -> None:
+    words = ("check", str(SOFTMAX), str(KERNELS / "softmax.py"), "--device", "cpu")
+    environment = os.environ | {"TMPDIR": str(tmp_path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tilesmith", *words], env=environment, cwd=ROOT, stderr=subprocess.PIPE, text=True
+    )
+    deadline, folders = time.monotonic() + 60, set[Path]()
+    while not folders:
+        assert time.monotonic() < deadline
+        folders = _folders_of_servers(process.pid)
+    assert len(folders) == 2
+    assert all(folder.is_dir() for folder in folders)
+    process.send_signal(sent)
+    _, told = process.communicate(timeout=60)
+    if sent is signal.SIGTERM:
+        assert (process.returncode, told.splitlines()[-1]) == (2, "tilesmith: interrupted")
+    else:  # the fork server sees that the judge is gone once it has imported torch
+        while any(folder.exists() for folder in folders) and time.monotonic() < deadline:
+            time.sleep(0.1)
+    assert not any(folder.exists() for folder in folders)
+    assert list(tmp_path.glob("tilesmith-*")) == []
+
+
+def _folders_of_servers(pid: int) -> set[Path]:
+    """The folders that the first fork server of a process was told to remove, once it has begun."""
+    try:
+        (child, *_) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split() or [None]
+        words = Path(f"/proc/{child}/cmdline").read_text().split("\0")
+    except OSError:
+        return set()
+    return (
+        {Path(word) for word in words if "/tilesmith-" in word}
+        if "tilesmith.process.fork_server" in words
+        else set()
+    )
+
+
 # Bad input
 
 
@@ -232,3 +272,17 @@ def test_doctor_names_keys_but_never_their_values(doctor: list[Any]) -> None:
 
 def test_doctor_leaves_nothing_behind(doctor: list[Any], doctors_folder: Path) -> None:
     assert list(doctors_folder.iterdir()) == []
+
+
+def test_doctor_shows_a_terminal_that_it_is_at_work() -> None:
+    mine, theirs = pty.openpty()
+    environment = os.environ | {"TERM": "xterm-256color"}
+    command = [sys.executable, "-m", "tilesmith", "doctor", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment, cwd=ROOT)
+    os.close(theirs)
+    shown = os.read(mine, 65536)
+    while b"looking at this machine" not in shown:
+        shown += os.read(mine, 65536)
+    process.kill()
+    process.communicate()
+    os.close(mine)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
+from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.judge.sessions import CandidateSession
+from tilesmith.judge.machine.child_limits import reference_limits
+from tilesmith.judge.sessions import REFERENCE_S, CandidateSession, ReferenceSession
+from tilesmith.process.fork_server_client import ForkServerClient
 from tilesmith.process.protocol.candidate import CompileLaunches
 from tilesmith.process.protocol.codec import Malformed, RequestFailed, RequestFailure
+from tilesmith.process.protocol.reference import OpenTask
 from tilesmith.records import Verdict
+from tilesmith.tasks.source import read_task
 
 
 class Forger:
@@ -54,3 +62,23 @@ def test_whatever_a_reason_quotes_can_be_printed() -> None:
     failed = GateFailed(Verdict.CHEATING, "work was left on \udcff" + "x" * 10_000)
     failed.reason.encode()
     assert len(failed.reason) <= 4000
+
+
+def test_a_task_that_takes_too_long_is_told_its_own_limit(
+    fork_server: ForkServerClient, fixtures: Path, tmp_path: Path
+) -> None:
+    slow = tmp_path / "slow.py"
+    slow.write_text("import time\ntime.sleep(60)\n" + (fixtures / "tasks" / "relu.py").read_text())
+    session = ReferenceSession(
+        lambda: fork_server.spawn("reference", reference_limits()), "slow", tmp_path / "reference", 0.5
+    )
+    with pytest.raises(MachineError, match=re.escape("did not answer within 0.5 s during OpenTask")) as raised:
+        session.ask(OpenTask(read_task(slow), "cpu", "default", 0, str(tmp_path)))
+    session.close()
+    assert "make the task smaller, or --timeout longer than 0.5" in str(raised.value)
+
+
+def test_the_help_names_the_limit_of_the_task() -> None:
+    from tilesmith.cli.task_options import TIMEOUT_HELP
+
+    assert f"{REFERENCE_S:.0f}" in TIMEOUT_HELP

@@ -11,7 +11,14 @@ import typer
 from rich.console import Console
 
 from tilesmith.cli.output_options import command_help
-from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
+from tilesmith.cli.task_options import (
+    TIMEOUT_HELP,
+    InputsOption,
+    ModeOption,
+    PathOption,
+    TaskArgument,
+    mode_of,
+)
 from tilesmith.config import CheckConfig
 from tilesmith.errors import TilesmithError, UsageError
 from tilesmith.records import to_json
@@ -50,7 +57,7 @@ def check(
         _DEFAULTS.k, help="Allowed error as a multiple of PyTorch's own; 2, or 4 where that is TF32's."
     ),
     seed: int = typer.Option(_DEFAULTS.seed, help="Seed of weights, inputs and schedules."),
-    timeout_s: float = typer.Option(_DEFAULTS.timeout_s, "--timeout", help="Seconds one step may take."),
+    timeout_s: float = typer.Option(_DEFAULTS.timeout_s, "--timeout", help=TIMEOUT_HELP),
     timing: bool = typer.Option(_DEFAULTS.timing, help="Measure speed (GPU only)."),
     timing_s: float = typer.Option(_DEFAULTS.timing_s, help="Seconds the timing rounds may take."),
     require_general: bool = typer.Option(_DEFAULTS.require_general, help="Fail if other shapes do not work."),

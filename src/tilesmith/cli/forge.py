@@ -8,7 +8,7 @@ import typer
 
 from tilesmith.authors.author_choice import AUTHORS
 from tilesmith.cli.output_options import OutputOptions, command_help, runs_folder
-from tilesmith.cli.task_options import TASK_HELP, InputsOption, ModeOption, PathOption
+from tilesmith.cli.task_options import TASK_HELP, TIMEOUT_HELP, InputsOption, ModeOption, PathOption
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import DEFAULT_EFFORT, EFFORTS
@@ -111,7 +111,7 @@ def forge(
         _CHECK.k, help="Allowed error as a multiple of PyTorch's; 2, or 4 in TF32.", rich_help_panel=_JUDGE
     ),
     seed: int = typer.Option(_CHECK.seed, help="Seed of weights and inputs.", rich_help_panel=_JUDGE),
-    timeout: float = typer.Option(_CHECK.timeout_s, help="Seconds one step may take.", rich_help_panel=_JUDGE),
+    timeout: float = typer.Option(_CHECK.timeout_s, help=TIMEOUT_HELP, rich_help_panel=_JUDGE),
     timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds.", rich_help_panel=_JUDGE),
     require_sandbox: bool = typer.Option(
         _CHECK.require_sandbox, "--require-sandbox", help="Only behind every wall.", rich_help_panel=_JUDGE

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from importlib import import_module
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -88,8 +90,15 @@ def _command_name(error: Exception) -> str:
     return names
 
 
+def _end_by_signal(number: int, frame: FrameType | None) -> NoReturn:
+    """SIGTERM ends us as Ctrl-C does, so that nothing is left behind; a second one changes nothing."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
 def main() -> None:
     """The exit codes are those of the help text; 2 comes with one line that says what to do."""
+    signal.signal(signal.SIGTERM, _end_by_signal)
     try:
         code = app(prog_name="tilesmith", standalone_mode=False) or 0
     except TilesmithError as error:

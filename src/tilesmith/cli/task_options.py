@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 TASK_HELP = "Python file with Model, get_inputs and get_init_inputs, or MODULE:CLASS, or MODULE:FUNCTION."
+TIMEOUT_HELP = "Seconds one step of a kernel may take; a step of the task itself may take 300, or this if longer."
 _INPUTS_HELP = "Function that makes the inputs: MODULE:FUNCTION, or a name in the task's file [get_inputs]."
 _PATH_HELP = "Folder to look for modules in, before the current one and PYTHONPATH; may be repeated."
 _MODE_HELP = "Mode the module is judged in [the one it is built in, unless it is random there]."

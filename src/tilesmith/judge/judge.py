@@ -35,7 +35,7 @@ from tilesmith.judge.machine.gpu_memory_room import memory_need
 from tilesmith.judge.machine.kernel_imports import grants_for, grants_for_types
 from tilesmith.judge.reference.references import References, is_large
 from tilesmith.judge.reference.survey import survey_of
-from tilesmith.judge.sessions import CandidateSession, ReferenceSession
+from tilesmith.judge.sessions import REFERENCE_S, CandidateSession, ReferenceSession
 from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
 from tilesmith.process.protocol.candidate import LoadKernel
@@ -64,15 +64,20 @@ class Judge:
         self.device = choose_device(config.device)
         if self.device == "cpu":
             require_interpreter()
-        self._scratch = Path(tempfile.mkdtemp(prefix="tilesmith-"))
-        self._exchange = Path(tempfile.mkdtemp(prefix="tilesmith-", dir=roomy_folder()))
-        self._references = References(self._open, self._exchange)
         self._fork_servers: dict[str, ForkServerClient] = {}
+        self._folders: list[Path] = []
         try:
+            self._scratch = self._make_folder(None)
+            self._exchange = self._make_folder(roomy_folder())
+            self._references = References(self._open, self._exchange)
             self._start_servers()
         except BaseException:
-            self.close()
+            self._close_servers()
             raise
+
+    def _make_folder(self, parent: str | None) -> Path:
+        self._folders.append(Path(tempfile.mkdtemp(prefix="tilesmith-", dir=parent)))
+        return self._folders[-1]
 
     def _start_servers(self) -> None:
         flavors = ("native", "interpret") if self.device == "cpu" else ("native",)
@@ -220,10 +225,13 @@ class Judge:
 
     def close(self) -> None:
         self._references.close()
+        self._close_servers()
+
+    def _close_servers(self) -> None:
         for fork_server in self._fork_servers.values():
             fork_server.close()
-        folders.remove(self._scratch)
-        folders.remove(self._exchange)
+        for folder in self._folders:
+            folders.remove(folder)
 
     def __enter__(self) -> Judge:
         return self
@@ -261,7 +269,8 @@ class Judge:
         return child
 
     def _open(self, task: TaskSource, folder: Path, seed: int | None = None) -> ReferenceSession:
-        session = ReferenceSession(lambda: self._spawn("native", "reference"), task.name, folder)
+        timeout_s = max(REFERENCE_S, self.config.timeout_s)
+        session = ReferenceSession(lambda: self._spawn("native", "reference"), task.name, folder, timeout_s)
         try:
             session.environment = session.set_up(
                 OpenTask(

@@ -37,7 +37,8 @@ from tilesmith.process.sandbox import sandbox_level
 from tilesmith.records import Certificate, Verdict
 from tilesmith.tasks.roofline import TaskProfile
 
-_REFERENCE_S = 300.0
+REFERENCE_S = 300.0
+"""What one step of the task itself may take, unless a candidate's may take longer."""
 _MOST_CHARACTERS = 2000
 FORGED_REPLY = "the candidate's process answered in place of the judge's code"
 
@@ -52,8 +53,11 @@ class UnreadableOutputs(GateFailed):
 class ReferenceSession:
     """The reference child of one task. Safe to share between checks: one request at a time."""
 
-    def __init__(self, start: Callable[[], Child], task_name: str, folder: Path) -> None:
+    def __init__(
+        self, start: Callable[[], Child], task_name: str, folder: Path, timeout_s: float = REFERENCE_S
+    ) -> None:
         self._start, self._task_name, self._folder = start, task_name, folder
+        self._timeout_s = timeout_s
         self.folder = folder
         """Where it leaves what candidates are given."""
         self._child = start()
@@ -85,15 +89,15 @@ class ReferenceSession:
         self._setup.append(request)
         return reply
 
-    def ask(self, request: Request[R], timeout_s: float = _REFERENCE_S) -> R:
+    def ask(self, request: Request[R], timeout_s: float | None = None) -> R:
         """Raises TaskError or MachineError, and UnreadableOutputs where a candidate left none."""
-        name = type(request).__name__
+        name, limit_s = type(request).__name__, timeout_s or self._timeout_s
         with self._lock:
             try:
-                return self._child.ask(request, timeout_s)
+                return self._child.ask(request, limit_s)
             except ChildGone as gone:
                 self.broken = True
-                raise MachineError(self._blame(gone, name)) from None
+                raise MachineError(self._blame(gone, name, limit_s)) from None
             except RequestFailed as failed:
                 raise self._as_error(failed.failure, name) from None
             except Malformed as error:
@@ -207,13 +211,14 @@ class ReferenceSession:
     def _path(self, variant: str, name: str) -> str:
         return str(self._folder / f"{variant}-{name}.data".replace(" ", "_"))
 
-    def _blame(self, gone: ChildGone, request: str) -> str:
+    def _blame(self, gone: ChildGone, request: str, limit_s: float) -> str:
         how = {
-            "timeout": f"did not answer within {_REFERENCE_S:.0f} s",
+            "timeout": f"did not answer within {limit_s:g} s",
             "memory": "ran out of memory",
             "signal:9": "was killed (out of memory?)",
         }.get(gone.how, f"ended ({gone.how})")
-        usual = "make the task smaller" if gone.how == "timeout" else "make the task smaller or free memory"
+        less = "make the task smaller or free memory"
+        usual = f"make the task smaller, or --timeout longer than {limit_s:g}" if gone.how == "timeout" else less
         cure = _last_words(gone.log) or f": {usual}"
         return f"the reference of {self._task_name} {how} during {request}{cure}"
 

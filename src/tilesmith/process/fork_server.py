@@ -45,7 +45,8 @@ TRACING_ROLES = ("sanitizer",)
 def main() -> None:
     listener = socket.socket(fileno=int(sys.argv[1]))
     _preload()
-    _serve(listener)
+    with contextlib.suppress(ConnectionError):  # the judge was gone before we were ready
+        _serve(listener)
     for folder in sys.argv[2:]:
         folders.remove(Path(folder))
 
