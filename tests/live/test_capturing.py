@@ -144,7 +144,7 @@ class AddsInPlace(nn.Module):
 
 
 REFUSED: dict[str, tuple[nn.Module, str]] = {
-    "branch on values": (LooksAtValues(), "cannot be traced"),
+    "branch on values": (LooksAtValues(), "call model.eval() first"),
     "object": (ReturnsObject(), "it returns a KVCache"),
     "state": (Counts(), "keeps something on itself"),
     "in place": (AddsInPlace(), "writes to its inputs"),
@@ -161,6 +161,38 @@ def test_what_a_kernel_could_not_stand_in_for_is_refused(module: nn.Module, reas
     assert reason in (task.reason or "")
     for name, one in module.named_buffers():
         assert torch.equal(one, before[name]), "the example call left a trace in the model"
+
+
+def test_what_cannot_be_traced_is_unpickled_without_its_weights(tmp_path: Path) -> None:
+    (tmp_path / "their_package.py").write_text(
+        "import torch\nfrom torch import nn\n\nclass Gate(nn.Module):\n"
+        "    def __init__(self):\n        super().__init__()\n        self.inner = nn.Linear(300, 300)\n"
+        "        self.register_buffer('steps', torch.arange(7))\n"
+        "    def forward(self, x, *, flip=False):\n"
+        "        return self.inner(x) if x.sum() > 0 else self.inner(-x)\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        from their_package import Gate
+
+        module = Gate()
+        nn.init.normal_(module.inner.weight, 5.0, 0.5)
+        made = task_of(module, torch.randn(4, 300), flip=True)
+        sys.modules.pop("their_package")
+    assert len(made.text) < 20_000
+    assert made.prefix == "module"
+    (tmp_path / "task.py").write_text(made.text)
+    program = (
+        "import sys; names = {}; exec(open(sys.argv[1]).read(), names); model = names['Model']()\n"
+        "assert model(*names['get_inputs']()).shape == (4, 300)\n"
+        "weight = model.module.inner.weight\n"
+        "assert abs(weight.mean() - 5) < 0.1 and abs(weight.std() - 0.5) < 0.1\n"
+        "assert model.module.steps.tolist() == list(range(7))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path / "task.py")], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_cache_is_refused_by_name(model: TinyModel) -> None:

@@ -84,7 +84,11 @@ def test_a_kernel_is_checked_against_a_live_module(optimized: Optimized, tmp_pat
     config = CheckConfig(device="cpu", timeout_s=30)
     assert ts.check(norm, optimized.kernel, (x,), config=config).verdict is Verdict.PASSED
     norm.eps = 0.5
-    evaluation = ts.check(norm, optimized.kernel, (x,), config=config)
+    with_init = tmp_path / "with_init.py"
+    with_init.write_text(
+        optimized.kernel.read_text().replace("def __init__(self)", "def __init__(self, width, eps)")
+    )
+    evaluation = ts.check(norm, with_init, (x,), init=(64, 1e-5), config=config)
     assert evaluation.verdict in (Verdict.WRONG_VALUES, Verdict.INACCURATE)
     assert ts.lint(optimized.kernel).kernel_type != "unknown"
 
@@ -119,9 +123,15 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ts.Config(grad="both")
     with pytest.raises(UsageError, match="no setting seeds"):
         ts.forge(__file__, seeds=3)
-    with pytest.raises(UsageError, match=r"nothing.py: no such file"):
+    with pytest.raises(TaskError, match=r"nothing.py: no such file"):
         ts.forge("nothing.py")
     with pytest.raises(TaskError, match="Dropout: it draws random numbers"):
         ts.check(nn.Dropout().train(), "kernel.py", (torch.ones(2, 2),))
+    with pytest.raises(TaskError, match="only hold numbers"):
+        ts.check(nn.ReLU(), "kernel.py", (torch.ones(2, 2),), init=(object(),))
     with pytest.raises(AttributeError, match="no attribute 'optimise'"):
         _ = ts.optimise
+
+
+def test_a_compiled_model_uses_the_library(optimized: Optimized) -> None:
+    assert run_script("compile_script.py", optimized.folder).endswith("done\n")

@@ -38,7 +38,7 @@ class CapturedTask:
     reason: str | None
     """Why there is none."""
     prefix: str = ""
-    path: Path | None = None
+    path: str | None = None
     """Where the task was written to."""
 
     @property
@@ -100,8 +100,9 @@ def capture(
     for task in tasks:
         path = None
         if task.text is not None:
-            path = unused_path(Path(folder), task.file_name, ".py")
-            path.write_text(task.text, encoding="utf-8")
+            file = unused_path(Path(folder), task.file_name, ".py")
+            file.write_text(task.text, encoding="utf-8")
+            path = str(file)
         written.append(CapturedTask(**{**vars(task), "path": path}))
     return tuple(written)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilesmith.authors.author_choice import make_author
-from tilesmith.errors import UsageError
 from tilesmith.forge.judge_evaluator import JudgeEvaluator
 from tilesmith.forge.recorded_effects import Activity
 from tilesmith.forge.run_specification import RunSpecification, begin_run
@@ -18,6 +17,7 @@ from tilesmith.playbook.recipe import Declined
 from tilesmith.records import Evaluation, Event
 from tilesmith.runs.event_text import describe_event
 from tilesmith.runs.summary import summarize
+from tilesmith.tasks.source import read_task
 from tilesmith.tasks.user_code.task_name import TaskName
 
 
@@ -39,9 +39,10 @@ class ForgeResult:
         return f"{self.why}\n{self.kernel}" if self.kernel else self.why
 
 
-def run_one(task: Path, config: Config) -> ForgeResult:
+def run_one(task: TaskName, config: Config) -> ForgeResult:
     """Raises TilesmithError for what is not a kernel's fault. Where no recipe fits, the playbook is not run."""
-    specification = RunSpecification(TaskName(str(task)), config.author(), config.check(), config.settings())
+    read_task(task)  # what is wrong with it is told before a process starts
+    specification = RunSpecification(task, config.author(), config.check(), config.settings())
     evaluator = JudgeEvaluator(task, specification.check, specification.settings.sanitize)
     with contextlib.closing(evaluator):
         if specification.author.kind == "playbook":
@@ -70,9 +71,3 @@ class _Listener:
 
     def event_recorded(self, event: Event) -> None:
         self._config.tell(describe_event(event))
-
-
-def read_path(path: str | Path) -> Path:
-    if not Path(path).is_file():
-        raise UsageError(f"{path}: no such file")
-    return Path(path)

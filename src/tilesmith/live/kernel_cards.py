@@ -71,11 +71,18 @@ def card_of_run(kernel: Path, module: nn.Module) -> tuple[KernelCard, tuple[Any,
         raise UsageError(f"{kernel}: changed since it was judged")
     source = read_task(folder / "task.py")
     task = types.ModuleType("tilesmith_run_task")
-    exec(compile(source.text, str(source.path), "exec"), vars(task))
+    try:
+        exec(compile(source.text, str(source.path), "exec"), vars(task))
+        made = getattr(task, source.inputs_name)()
+        init = tuple(getattr(task, source.init_name)()) if source.init_name else ()
+    except Exception as error:
+        raise UsageError(f"{source.path}: cannot be executed alone: {type(error).__name__}: {error}") from None
     device = next((one.device for one in module.parameters()), torch.device("cpu"))
-    inputs = [map_tensors(one, lambda tensor: tensor.to(device)) for one in getattr(task, source.inputs_name)()]
-    init = tuple(getattr(task, source.init_name)()) if source.init_name else ()
-    return make_card(describe_call(module, inputs, {}), (), kernel, best.evaluation), init
+    args, kwargs = ([], made) if isinstance(made, dict) else (made, {})
+    if len(args) == 2 and isinstance(args[0], list | tuple) and isinstance(args[1], dict):
+        args, kwargs = args
+    args, kwargs = map_tensors([args, kwargs], lambda tensor: tensor.to(device))
+    return make_card(describe_call(module, args, kwargs), (), kernel, best.evaluation), init
 
 
 def why_not_here(card: KernelCard, kernel: Path) -> str | None:

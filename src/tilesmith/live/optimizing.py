@@ -26,6 +26,7 @@ from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.live.swaps.swapping import SwappedForward, swap_in, swap_out
 from tilesmith.records import OutputErrors, Speedup
+from tilesmith.tasks.user_code.task_name import TaskName
 
 GENERAL = "general"
 _MOST_INNER_MODULES = 16
@@ -224,7 +225,7 @@ def _forge(task: CapturedTask, config: Config) -> ForgeResult:
     folder.mkdir(parents=True, exist_ok=True)
     path = unused_path(folder, task.file_name, ".py")
     path.write_text(task.text or "", encoding="utf-8")
-    return run_one(path, config)
+    return run_one(TaskName(str(path)), config)
 
 
 def _as_judged(spec: CallSpec, result: ForgeResult) -> CallSpec:

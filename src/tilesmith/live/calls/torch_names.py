@@ -20,6 +20,7 @@ __all__ = [
     "child_table",
     "functorch_interpreter",
     "has_hooks",
+    "lookup_backend",
     "make_fx",
     "parameter_table",
     "share_tables",
@@ -58,3 +59,10 @@ def version_of(tensor: torch.Tensor) -> int:
 
 def argument_names(operator: Any) -> tuple[str, ...]:
     return tuple(one.name for one in operator._schema.arguments)
+
+
+def lookup_backend(name: Any) -> Any:
+    """A backend of torch.compile by its name; imported late, because it brings all of Dynamo."""
+    from torch._dynamo.backends.registry import lookup_backend as lookup
+
+    return lookup(name)

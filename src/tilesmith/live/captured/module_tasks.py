@@ -1,12 +1,14 @@
-"""A captured module as a task: a file that needs neither the user's package nor the module's weights.
+"""A captured module as a task: a file that needs neither the module's weights nor, usually, the user's package.
 
 The forward pass is written out operator by operator, as it was for the captured call; recurrent layers of torch.nn
-are made by their constructors, because kernels replace them whole. Before a task is handed out, its Model is given
-the live module's tensors and must return what the module returns.
+are made by their constructors, because kernels replace them whole. What cannot be traced is unpickled from a
+skeleton, and does need the package. Before a task is handed out, its Model is given the live module's tensors and
+must return what the module returns.
 """
 
 from __future__ import annotations
 
+import ast
 import inspect
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,8 +22,16 @@ from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.calls.call_description import describe_call, dtype_name, tensors_at
 from tilesmith.live.calls.call_records import CallSpec
 from tilesmith.live.calls.nests import map_tensors, tensors_in
+from tilesmith.live.captured.skeletons import LOADER, import_path, skeleton_text, source_comment
 from tilesmith.live.captured.tensor_text import random_text
-from tilesmith.live.captured.traced_forward import argument_name, attribute_text, bind_example, trace_forward
+from tilesmith.live.captured.traced_forward import (
+    NotTraceable,
+    argument_name,
+    attribute_text,
+    bind_example,
+    refuse_output,
+    trace_forward,
+)
 from tilesmith.live.swaps.kernel_files import bind_tensors
 
 _RECURRENT = {nn.GRU: "GRU", nn.LSTM: "LSTM", nn.RNN: "RNN"}
@@ -39,23 +49,63 @@ class ModuleTask:
 
 
 def write_task(
-    module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], names: Sequence[str]
+    module: nn.Module,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    names: Sequence[str],
+    init: tuple[Any, ...] = (),
 ) -> ModuleTask:
-    """Raises TaskError in one line where the call cannot be made a task."""
+    """Raises TaskError in one line where the call cannot be made a task. `init`: what ModelNew is made with."""
     spec = describe_call(module, args, kwargs)
     bound = bind_example(module, args, kwargs)
     if len(tensors_in(bound.arguments)) != len(spec.inputs):
         raise TaskError("it has tensors inside an argument that is no list, tuple or dict")
     sizes = _size_names(spec)
+    inputs = [argument_name(one) for one in spec.inputs]
+    prefix, before = "module", []
     if type(module) in _RECURRENT:
-        prefix, constructor, body = "module", _recurrent_constructor(module, sizes), _call_text(spec, bound)
+        constructor, body = _recurrent_constructor(module, sizes), _call_text(spec, bound)
     else:
-        prefix, constructor = "", list(_constructor(module, sizes))
-        body = trace_forward(module, bound, [argument_name(one) for one in spec.inputs], sizes)
-        spec = _without_needless_tests(module, spec, bound)
-    text = _file_text(spec, names, sizes, constructor, body, bound)
+        try:
+            body = trace_forward(module, bound, inputs, sizes)
+            prefix, constructor = "", list(_constructor(module, sizes))
+            spec = _without_needless_tests(module, spec, bound)
+        except NotTraceable as error:
+            before = _skeleton_lines(module, spec, error)
+            constructor = ["self.module = Skeleton(SKELETON).load()", "self.eval()"]
+            body = _call_text(spec, bound)
+    text = _file_text(spec, names, sizes, before, constructor, body, bound)
     _compare(text, module, spec, bound, prefix)
+    if init:
+        text = text.replace("def __init__(self):", "def __init__(self, *init):")
+        text += f"\n\ndef get_init_inputs():\n    return {_init_text(init)}\n"
     return ModuleTask(text, spec, prefix)
+
+
+def _skeleton_lines(module: nn.Module, spec: CallSpec, why: Exception) -> list[str]:
+    """What a task needs to unpickle the module, and what whoever reads it should know."""
+    shapes = [f"#     module.{one.name} {list(one.shape)} {one.dtype}" for one in spec.tensors]
+    return [
+        "import base64, io, pickle, sys, zlib",
+        "",
+        f"# Not written out, because {why}.",
+        *(["# Its tensors:", *shapes] if shapes else []),
+        *source_comment(module),
+        f"sys.path += [entry for entry in {import_path()!r} if entry not in sys.path]",
+        f"SKELETON = {skeleton_text(module)!r}",
+        *LOADER.rstrip().splitlines(),
+        "",
+        "",
+    ]
+
+
+def _init_text(init: tuple[Any, ...]) -> str:
+    text = repr(list(init))
+    try:
+        ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise TaskError(f"init={text}: a task can only hold numbers, strings, None, and lists of these") from None
+    return text
 
 
 def _size_names(spec: CallSpec) -> dict[int, str]:
@@ -118,8 +168,9 @@ def _recurrent_constructor(module: Any, sizes: Mapping[int, str]) -> list[str]:
 def _call_text(spec: CallSpec, bound: inspect.BoundArguments) -> str:
     """`return self.module(input, (hx_0, hx_1))`"""
     names = iter([argument_name(one) for one in spec.inputs])
-    arguments = map_tensors(dict(bound.arguments), lambda _: _Bare(next(names)))
-    return f"return self.module({', '.join(f'{value!r}' for value in arguments.values())})"
+    call = inspect.BoundArguments(bound.signature, map_tensors(dict(bound.arguments), lambda _: _Bare(next(names))))
+    handed = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in call.kwargs.items())]
+    return f"return self.module({', '.join(handed)})"
 
 
 class _Bare(str):
@@ -172,6 +223,7 @@ def _file_text(
     spec: CallSpec,
     names: Sequence[str],
     sizes: Mapping[int, str],
+    before: Sequence[str],
     constructor: Sequence[str],
     body: str,
     bound: inspect.BoundArguments,
@@ -188,6 +240,7 @@ def _file_text(
         "",
         "aten = torch.ops.aten",
         *constants,
+        *before,
         "",
         "",
         "class Model(nn.Module):",
@@ -218,6 +271,7 @@ def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundA
         raise TaskError(f"its task has other tensors: {error}") from None
     with torch.no_grad():
         expected = module(*bound.args, **bound.kwargs)
+        refuse_output(expected)
         found = model(*tensors_at(bound.arguments, spec.arguments))
     if not same_outputs(found, expected):
         raise TaskError(

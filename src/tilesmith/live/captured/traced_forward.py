@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import fx, nn
@@ -26,6 +26,10 @@ _MOST_CONSTANT_ELEMENTS = 1024
 _PROBABILITIES = ("p", "dropout", "dropout_p")
 _SIZES = ("size", "sizes", "shape", "normalized_shape")
 _PLAIN = (bool, int, float, str, type(None))
+
+
+class NotTraceable(TaskError):
+    """The code looks at values, or does what fake tensors cannot."""
 
 
 def bind_example(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
@@ -65,15 +69,33 @@ def trace_forward(
         found.append(torch.func.functional_call(module, state, call.args, call.kwargs))
         return tensors_in(found[-1])
 
-    tensors = [*given, *owned.values()]
+    leaves = [*names, *map(attribute_text, owned)]
+    steps = trace_steps(forward, [*given, *owned.values()], leaves, sizes)
+    refuse_output(found[-1])
+    outputs = refilled(found[-1], map(_Name, steps.outputs))
+    return "\n".join([*steps.lines, f"return {_nest_text(outputs)}"])
+
+
+class TracedSteps(NamedTuple):
+    lines: tuple[str, ...]
+    outputs: tuple[str, ...]
+    """What the lines call the tensors that are returned."""
+
+
+def trace_steps(
+    run: Callable[..., list[torch.Tensor]],
+    tensors: Sequence[torch.Tensor],
+    leaves: Sequence[str],
+    sizes: Mapping[int, str],
+) -> TracedSteps:
+    """What `run` does with `tensors`, which the lines call `leaves`."""
     try:
         with torch.no_grad():
-            traced = make_fx(forward, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)(*tensors)
+            traced = make_fx(run, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)(*tensors)
     except Exception as error:  # whatever the module's code does when it meets a tensor without values
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise TaskError(f"its forward pass cannot be traced: {line[:160]}") from None
-    refuse_output(found[-1])
-    return _ForwardText(traced, [*names, *map(attribute_text, owned)], sizes).write(found[-1])
+        raise NotTraceable(f"its forward pass cannot be traced: {line[:160]}") from None
+    return _ForwardText(traced, leaves, sizes).write()
 
 
 def refuse_output(value: Any) -> None:
@@ -95,7 +117,7 @@ class _ForwardText:
         self._names: dict[fx.Node, str] = {}
         self._lines: list[str] = []
 
-    def write(self, outputs: Any) -> str:
+    def write(self) -> TracedSteps:
         nodes = list(self._traced.graph.nodes)
         leaves = iter(self._leaves)
         for node in nodes:
@@ -109,13 +131,7 @@ class _ForwardText:
                 raise TaskError(f"its forward pass has a {node.op} in it")
         if len(self._lines) > _MOST_LINES:
             raise TaskError(f"its forward pass has {len(self._lines)} operators; capture the modules inside it")
-        ends = iter(nodes[-1].args[0])
-        return "\n".join(
-            [*self._lines, f"return {_nest_text(refilled(outputs, (self._end(one) for one in ends)))}"]
-        )
-
-    def _end(self, node: Any) -> _Name:
-        return _Name(self._names[node])
+        return TracedSteps(tuple(self._lines), tuple(self._names[one] for one in nodes[-1].args[0]))
 
     def _name(self, node: fx.Node, text: str) -> None:
         taken = {*self._names.values(), *self._sizes.values()}
