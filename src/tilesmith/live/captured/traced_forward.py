@@ -19,7 +19,7 @@ from tilesmith.errors import TaskError
 from tilesmith.live.calls.call_description import signature_of
 from tilesmith.live.calls.call_records import ArgumentSpec
 from tilesmith.live.calls.nests import refilled, tensors_in
-from tilesmith.live.calls.torch_names import argument_names, make_fx
+from tilesmith.live.calls.torch_names import OpOverload, argument_names, make_fx
 
 _MOST_LINES = 400
 _MOST_CONSTANT_ELEMENTS = 1024
@@ -146,7 +146,7 @@ class _ForwardText:
         if target is operator.getitem:
             self._name(node, f"{self._text(node.args[0])}[{node.args[1]!r}]")
             return
-        if not isinstance(target, torch._ops.OpOverload):
+        if not isinstance(target, OpOverload):
             raise TaskError(f"its forward pass uses {getattr(target, '__name__', target)}, which has no plain text")
         operator_name = str(target)
         known = argument_names(target)
