@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -23,11 +24,13 @@ __all__ = [
     "functorch_interpreter",
     "has_hooks",
     "lookup_backend",
-    "make_fx",
     "parameter_table",
     "share_tables",
+    "trace_with_fakes",
     "version_of",
 ]
+
+trace_with_fakes = functools.partial(make_fx, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)
 
 
 def parameter_table(module: nn.Module) -> dict[str, Any]:

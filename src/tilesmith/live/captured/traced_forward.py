@@ -19,7 +19,7 @@ from tilesmith.errors import TaskError
 from tilesmith.live.calls.call_description import signature_of
 from tilesmith.live.calls.call_records import ArgumentSpec
 from tilesmith.live.calls.nests import refilled, tensors_in
-from tilesmith.live.calls.torch_names import OpOverload, argument_names, make_fx
+from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes
 
 _MOST_LINES = 400
 _MOST_CONSTANT_ELEMENTS = 1024
@@ -91,7 +91,7 @@ def trace_steps(
     """What `run` does with `tensors`, which the lines call `leaves`."""
     try:
         with torch.no_grad():
-            traced = make_fx(run, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)(*tensors)
+            traced = trace_with_fakes(run)(*tensors)
     except Exception as error:  # whatever the module's code does when it meets a tensor without values
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise NotTraceable(f"its forward pass cannot be traced: {line[:160]}") from None
