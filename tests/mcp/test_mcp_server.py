@@ -162,6 +162,7 @@ def test_a_plan_says_what_would_be_done(server: RunningServer) -> None:
     assert fits["recipe_fits"]
     assert fits["analysis"]["kernel_type"] == "elementwise"
     assert server.call("plan", task="task:Model", inputs="task:get_inputs", device="cpu")["recipe_fits"]
+    assert server.call("plan", task="task.py", device="cpu", mode="eval")["recipe_fits"]
     plan = server.call("plan", task="linear.py", device="cpu")
     assert plan["told"].startswith("no recipe for linear; add --model")
     assert plan["operators"][0]["operator"] == "linear"

@@ -272,7 +272,7 @@ DECLINED = {
     "split_heads": (task("return F.softmax(x.view(30, 11, 47), -1)", FLAT), "splits a dimension"),
     "batch_norm_in_training": (
         task("return self.norm(x)", IMAGE, owner("self.norm = nn.BatchNorm2d(size)"), "6"),
-        "call self.eval() at the end of the model's __init__",
+        "add --eval or call self.eval() at the end of its __init__",
     ),
     "random": (task("return x + torch.rand_like(x)", FLAT), "no recipe for rand_like;"),
     "far_too_long": (task("for _ in range(300):\n    x = x * 0.9 + 0.1\nreturn x", FLAT), "at most 120"),

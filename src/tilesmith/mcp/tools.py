@@ -41,6 +41,7 @@ _JUDGE: dict[str, Any] = {
     "device": {"enum": ["auto", "cpu", "cuda"], "description": "cpu: Triton's interpreter; auto: a GPU if any."},
     "target": {"type": "string", "description": f"GPU to compile for without one; {_DEFAULTS.target}."},
     "precision": {"enum": ["default", "ieee", "tf32"], "description": "TF32 in float32 products."},
+    "mode": {"enum": ["auto", "eval", "train"], "description": "Mode of the module; auto: as it is built."},
     "seed": {"type": "integer", "description": "Seed of weights and inputs."},
 }
 

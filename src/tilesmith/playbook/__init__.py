@@ -11,7 +11,7 @@ from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Survey
 
 _LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write it"
-_EVAL = "call self.eval() at the end of the model's __init__ if it is for inference"
+_EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
 
 
 def find_match(survey: Survey) -> Match | Declined:
@@ -20,7 +20,7 @@ def find_match(survey: Survey) -> Match | Declined:
         why = survey.environment.get("untraced", "its forward pass could not be traced")
         return Declined(f"no recipe for a task that cannot be traced; {_LLM}: {why}")
     if trains_batch_norm(survey.graph):
-        return Declined(f"no recipe for batch norm in training mode; {_EVAL}, or {_LLM}")
+        return Declined(f"no recipe for batch norm in training mode; {_EVAL}; else {_LLM}")
     reasons: dict[str, str] = {}
     for recipe in RECIPES:
         found = recipe.match(survey, survey.graph)
