@@ -67,7 +67,7 @@ def test_what_no_recipe_fits_is_told(optimized: Optimized) -> None:
     reports = {names[0]: rest for names, *rest in optimized.facts["kernels"]}
     verdict, reason, swapped, _ = reports["blocks.0.mlp"]
     assert (verdict, swapped) == ("none", False)
-    assert "no recipe fits" in reason
+    assert reason.startswith("no recipe")
 
 
 def test_without_a_gpu_nothing_is_swapped_unless_asked_for(optimized: Optimized) -> None:
@@ -100,9 +100,9 @@ def test_a_run_is_loaded_by_its_task(optimized: Optimized, monkeypatch: pytest.M
     handle = ts.load_(model, {"norm": best}, strict=True)
     assert [one.name for one in handle.installed] == ["norm"]
     (best.parent / "changed").mkdir(exist_ok=True)
-    for name in ("run.json", "events.jsonl", "task.py"):
+    for name in ("run.json", "events.jsonl", "task.py"):  # the kernel itself is changed
         (best.parent / "changed" / name).write_bytes((best.parent / name).read_bytes())
-    (best.parent / "changed/best.py").write_text(best.read_text() + "\n# touched\n")
+    (best.parent / "changed/best.py").write_text(best.read_text().replace("tl.rsqrt", "tl.sqrt"))
     assert "changed since" in ts.load_(model, {"norm": best.parent / "changed"}).skipped["norm"]
 
 

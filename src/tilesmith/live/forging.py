@@ -27,13 +27,15 @@ class ForgeResult:
 
     why: str
     kernel: Path | None
-    """The best verified kernel; null when nothing passed."""
+    """The best verified kernel, as best.py; null when nothing passed."""
     evaluation: Evaluation | None
     """Of that kernel, as it was judged last."""
     faster: bool | None
     """Than every baseline; null where nothing was timed."""
     run: Path | None
     """The folder that holds everything; null when no recipe fitted and nothing was tried."""
+    judged: Path | None = None
+    """The same kernel word for word as it was judged, without the checks that best.py adds."""
 
     def __str__(self) -> str:
         return f"{self.why}\n{self.kernel}" if self.kernel else self.why
@@ -57,7 +59,8 @@ def run_one(task: TaskName, config: Config) -> ForgeResult:
         return ForgeResult(finished.why, None, None, None, run.path)
     confirmed = [one for one in summary.confirmations if one.candidate == finished.best and one.evaluation.timing]
     evaluation = confirmed[-1].evaluation if confirmed else summary.best.evaluation
-    return ForgeResult(finished.why, run.path / "best.py", evaluation, finished.faster, run.path)
+    judged = run.kernel_path(summary.best.candidate)
+    return ForgeResult(finished.why, run.path / "best.py", evaluation, finished.faster, run.path, judged)
 
 
 class _Listener:

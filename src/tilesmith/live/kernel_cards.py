@@ -6,7 +6,7 @@ import contextlib
 import json
 import types
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -58,17 +58,26 @@ def read_card(path: Path) -> KernelCard:
         raise UsageError(f"{path}: is no description of a kernel: {error}") from None
 
 
-def card_of_run(kernel: Path, module: nn.Module) -> tuple[KernelCard, tuple[Any, ...]]:
-    """Of the best kernel of a run, as if it had been captured from `module`, and what ModelNew is made with.
+class RunKernel(NamedTuple):
+    """The best kernel of a run as it was judged, its card, and what ModelNew is made with."""
+
+    kernel: Path
+    card: KernelCard
+    init: tuple[Any, ...]
+
+
+def read_run(best_file: Path, module: nn.Module) -> RunKernel:
+    """As if the run's kernel had been captured from `module`.
 
     Executes the run's own task, which says what the kernel was judged for.
     """
-    folder = kernel.parent
+    folder = best_file.parent
     best = summarize(read_events(folder / "events.jsonl")).best
     if best is None:
         raise RunError(f"{folder}: no kernel of this run passed")
-    if not kernel.read_text(encoding="utf-8").endswith(best.candidate.source):
-        raise UsageError(f"{kernel}: changed since it was judged")
+    if best.candidate.source.rstrip() not in best_file.read_text(encoding="utf-8"):
+        raise UsageError(f"{best_file}: changed since it was judged")
+    kernel = folder / "kernels" / f"{best.candidate.number:04}.py"
     source = read_task(folder / "task.py")
     task = types.ModuleType("tilesmith_run_task")
     try:
@@ -82,7 +91,7 @@ def card_of_run(kernel: Path, module: nn.Module) -> tuple[KernelCard, tuple[Any,
     if len(args) == 2 and isinstance(args[0], list | tuple) and isinstance(args[1], dict):
         args, kwargs = args
     args, kwargs = map_tensors([args, kwargs], lambda tensor: tensor.to(device))
-    return make_card(describe_call(module, args, kwargs), (), kernel, best.evaluation), init
+    return RunKernel(kernel, make_card(describe_call(module, args, kwargs), (), kernel, best.evaluation), init)
 
 
 def why_not_here(card: KernelCard, kernel: Path) -> str | None:

@@ -14,8 +14,8 @@ from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.kernel_cards import (
     CARD_NAME,
     KERNEL_NAME,
-    card_of_run,
     read_card,
+    read_run,
     why_not_for,
     why_not_here,
 )
@@ -140,7 +140,7 @@ def _found(
             if (kernel.parent / CARD_NAME).exists():
                 yield _Found(name, kernel, read_card(kernel.parent / CARD_NAME), ())
             elif module is not None and (kernel.parent / "run.json").exists():
-                yield _Found(name, kernel, *card_of_run(kernel, module))
+                yield _Found(name, *read_run(kernel, module))
             elif module is None:
                 skipped[name] = "the model has no such module"
             else:

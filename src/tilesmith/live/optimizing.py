@@ -189,11 +189,11 @@ def _optimize_group(group: CapturedCalls, config: Config, timed: bool) -> tuple[
     if timed and task.spec.device != "cuda":
         raise UsageError("the model is not on the GPU, where its kernels would be judged: move it there first")
     result = _forge(task, config)
-    if result.kernel is None or result.evaluation is None:
+    if result.judged is None or result.evaluation is None:
         return KernelReport(
             names, task.spec.describe(), "none", result.why, False, task=task.text, run=result.run
         ), []
-    card = make_card(_as_judged(task.spec, result), names, result.kernel, result.evaluation)
+    card = make_card(_as_judged(task.spec, result), names, result.judged, result.evaluation)
     card = replace(card, prefix=task.prefix, flat=True)
     report = KernelReport(
         names=names,
@@ -204,7 +204,7 @@ def _optimize_group(group: CapturedCalls, config: Config, timed: bool) -> tuple[
         speedup=card.speedup,
         errors=card.errors,
         card=card,
-        kernel=result.kernel,
+        kernel=result.judged,
         task=task.text,
         run=result.run,
     )
@@ -213,7 +213,7 @@ def _optimize_group(group: CapturedCalls, config: Config, timed: bool) -> tuple[
     if not timed and not config.interpret:
         return replace(report, reason=f"{result.why}; {_NO_GPU}"), []
     try:
-        installed = list(_install(group, card, result.kernel, config.grad))
+        installed = list(_install(group, card, result.judged, config.grad))
     except UsageError as error:
         return replace(report, reason=f"{result.why}, but it does not fit the module: {error}", card=None), []
     return replace(report, swapped=True, guard=installed[0].kernel.text.source), installed
