@@ -180,6 +180,6 @@ _MAIN = (
     "    try:",
     "        from tilesmith.cli.check import check_best",
     "    except ImportError:",
-    '        raise SystemExit("to check this kernel against its task: pip install tilesmith") from None',
+    '        raise SystemExit("to check this kernel against its task, install tilesmith") from None',
     "    check_best(__file__)",
 )

@@ -74,8 +74,7 @@ class Values:
         frugal: bool = False,
     ) -> None:
         self._candidate, self._reference, self._config = candidate, reference, config
-        self._device, self._gpu = device, gpu
-        self.gpu = gpu
+        self._device, self.gpu = device, gpu
         self._pads = "nan" if device == "cuda" and not frugal else None
         self.frugal = frugal
         """Memory is short: what is not used is given back at once."""
@@ -99,7 +98,7 @@ class Values:
 
     def construct(self, variant: str) -> None:
         path = self._reference.construction(variant)
-        with self._gpu():
+        with self.gpu():
             self._stale = self._candidate.ask(ConstructModel(variant, path)).stale
 
     def check(
@@ -122,7 +121,7 @@ class Values:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
                 break
             try:
-                with self._gpu():
+                with self.gpu():
                     accepted = self._reference.accepts(variant, draw)
                 if not accepted:
                     continue
@@ -157,7 +156,7 @@ class Values:
         run = self._run(variant, probe.draw, training=probe.training, gradients=probe.kind == "gradients")
         if probe.kind == "gradients":
             return run.report.differentiable
-        with self._gpu():
+        with self.gpu():
             draw = "own" if probe.is_random else probe.draw
             compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
         is_alike = (
@@ -210,7 +209,7 @@ class Values:
         watched: bool = False,
     ) -> tuple[CheckedRun, Judgment]:
         run = self._run(variant, draw, schedule, choice, in_place=in_place, watched=watched)
-        with self._gpu():
+        with self.gpu():
             compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
             if self.frugal:
                 self._reference.ask(ReleaseMemory())
@@ -236,7 +235,7 @@ class Values:
         output = self._candidate.output_file()
         torch_output = self._candidate.output_file() if watched else None
         began = time.monotonic()
-        with self._gpu():
+        with self.gpu():
             inputs = self._reference.inputs(variant, draw)
             if self.frugal:
                 self._reference.ask(ReleaseMemory())
@@ -265,7 +264,7 @@ class Values:
     def _torch_share(self, variant: str, draw: str, run: CheckedRun) -> float:
         assert run.torch_output is not None
         refuse_no_launch(run.report.launches)
-        with self._gpu():
+        with self.gpu():
             seen = self._reference.ask(MeasureTorchShare(variant, draw, run.torch_output, run.report.torch_steps))
         refuse_torch_doing_everything(seen.coverage)
         return seen.share
@@ -312,12 +311,12 @@ class Values:
     def _refuse_stray_streams(self, variant: str, draw: str) -> None:
         """The usual reason why results are not there yet, on a GPU."""
         if self._device == "cuda":
-            with self._gpu():
+            with self.gpu():
                 seen = self._candidate.ask(InspectKernels(variant, self._reference.inputs(variant, draw)))
             refuse_unjoined_streams(seen.unjoined)
 
     def _agree(self, first: TensorFile, second: TensorFile) -> bool:
-        with self._gpu():
+        with self.gpu():
             try:
                 return self._reference.ask(CompareRuns(first, second)).agree
             except UnreadableOutputs:

@@ -41,7 +41,7 @@ def probes_of(variant: Variant) -> list[Probe]:
     gradients = ProbeDescription("probe gradients", "gradients", "forward only", variant.training, False)
     mode = "training mode only" if variant.training else "eval mode only"
     candidates = [
-        _probe(own, "mode", mode, replace(own, training=not variant.training)),
+        _probe("mode", mode, replace(own, training=not variant.training)),
         *_narrower_types(own),
         *_batches(variant.loaded, own),
         *_broadcasts(variant, own),
@@ -50,7 +50,7 @@ def probes_of(variant: Variant) -> list[Probe]:
     return [Probe(gradients, own), *found, *_optional_arguments(variant, own)]
 
 
-def _probe(own: ChangedCall, kind: ProbeKind, limit: str, call: ChangedCall, name: str = "") -> Probe:
+def _probe(kind: ProbeKind, limit: str, call: ChangedCall, name: str = "") -> Probe:
     return Probe(ProbeDescription(f"probe {name or kind}", kind, limit, call.training, False), call)
 
 
@@ -79,7 +79,7 @@ def _optional_arguments(variant: Variant, own: ChangedCall) -> Iterator[Probe]:
         for value in _other_values(parameter.default, own.arguments):
             arguments = ForwardArguments(own.arguments.args, {**own.arguments.kwargs, name: value})
             limit = f"{name} must be {parameter.default!r}"
-            probe = _probe(own, "argument", limit, replace(own, arguments=arguments), name)
+            probe = _probe("argument", limit, replace(own, arguments=arguments), name)
             if (told := _telling(variant, probe)) is not None:
                 yield told
                 break
@@ -106,7 +106,7 @@ def _other_values(default: Any, usual: ForwardArguments) -> Iterator[Any]:
 def _narrower_types(own: ChangedCall) -> Iterator[Probe]:
     if any(t.dtype == torch.float32 for t in tensors_in(own.arguments)):
         narrow = map_tensors(own.arguments, lambda t: t.bfloat16() if t.dtype == torch.float32 else t)
-        yield _probe(own, "dtype", "float32 inputs only", replace(own, arguments=narrow))
+        yield _probe("dtype", "float32 inputs only", replace(own, arguments=narrow))
 
 
 def _batches(loaded: LoadedTask, own: ChangedCall) -> Iterator[Probe]:
@@ -117,7 +117,7 @@ def _batches(loaded: LoadedTask, own: ChangedCall) -> Iterator[Probe]:
         size, limit = (bound, f"batch above {bound}") if batch > bound else (bound + 1, f"batch up to {bound}")
         if size > 0:
             arguments = map_tensors(own.arguments, lambda t, size=size: _resized(t, batch, size))
-            yield _probe(own, "batch", limit, replace(own, arguments=arguments), f"batch {size}")
+            yield _probe("batch", limit, replace(own, arguments=arguments), f"batch {size}")
 
 
 def _resized(tensor: torch.Tensor, batch: int, size: int) -> torch.Tensor:
@@ -158,7 +158,7 @@ def _broadcasts(variant: Variant, own: ChangedCall) -> Iterator[Probe]:
             single = [*args[:i], args[i][:1].clone(), *args[i + 1 :]]
             arguments = ForwardArguments(single, own.arguments.kwargs)
             limit = f"{name} must not be broadcast"
-            yield _probe(own, "broadcast", limit, replace(own, arguments=arguments), f"broadcast {name}")
+            yield _probe("broadcast", limit, replace(own, arguments=arguments), f"broadcast {name}")
 
 
 def _parameters(model: Any, arguments: ForwardArguments) -> Iterator[tuple[str, inspect.Parameter, bool]]:
