@@ -33,7 +33,7 @@ class Forger:
 
 def asked(answer: Exception) -> GateFailed:
     with pytest.raises(GateFailed) as caught:
-        CandidateSession(Forger(answer), 1.0).ask(CompileLaunches())  # type: ignore[arg-type]
+        CandidateSession(lambda: Forger(answer), 1.0).ask(CompileLaunches())  # type: ignore[arg-type]
     return caught.value
 
 

@@ -380,7 +380,7 @@ def test_files_have_a_size_limit(fork_server: ForkServerClient) -> None:
 
 def test_the_end_of_cpu_time_is_a_timeout(fork_server: ForkServerClient) -> None:
     with candidate(fork_server, cpu_s=2) as child, pytest.raises(GateFailed) as caught:
-        CandidateSession(child, 20).ask(request("while True: pass"))
+        CandidateSession(lambda: child, 20).ask(request("while True: pass"))
     assert caught.value.verdict is Verdict.TIMEOUT
 
 
@@ -431,7 +431,7 @@ def test_a_frame_that_is_no_message(fork_server: ForkServerClient, child: Child,
 def test_a_forged_reply_is_cheating(child: Child, forged: dict[str, Any]) -> None:
     text = FRAME + f"for fd in every_socket(): os.write(fd, frame({json.dumps(forged).encode()!r}))"
     with pytest.raises(GateFailed) as caught:
-        CandidateSession(child, 10).ask(request(text))
+        CandidateSession(lambda: child, 10).ask(request(text))
     assert caught.value.verdict is Verdict.CHEATING
 
 

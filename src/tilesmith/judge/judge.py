@@ -190,7 +190,7 @@ class Judge:
         flavor = "interpret" if device == "cpu" else "native"
         job = CompilationJob(load, reference, spawn, config.timeout_s) if compiles and device == "cpu" else None
         try:
-            candidate = CandidateSession(spawn(flavor, "candidate"), config.timeout_s)
+            candidate = CandidateSession(lambda: spawn(flavor, "candidate"), config.timeout_s)
             try:
                 findings = begin(findings, reference, config, device).knowing(**candidate.sandbox)
                 explains = device == "cpu" or not is_large(reference)

@@ -18,6 +18,7 @@ from typing import Any
 from tilesmith.errors import MachineError, NotJudgedHere, OutOfGpuMemory, TaskError
 from tilesmith.judge.decisions.tf32 import USUAL_FACTOR
 from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, ChildGone
 from tilesmith.process.protocol.codec import Malformed, R, Request, RequestFailed, RequestFailure
 from tilesmith.process.protocol.reference import (
@@ -226,11 +227,12 @@ class ReferenceSession:
 class CandidateSession:
     """The child that runs one candidate."""
 
-    def __init__(self, child: Child, timeout_s: float) -> None:
-        self._child, self._timeout_s = child, timeout_s
+    def __init__(self, start: Callable[[], Child], timeout_s: float) -> None:
+        self._start, self._timeout_s = start, timeout_s
+        self._child = start()
         self._numbers = itertools.count()
-        self.walls, self.folder = child.walls, child.folder
-        self.sandbox = {"sandbox": list(child.walls), "sandbox_level": sandbox_level(child.walls)}
+        walls = self._child.walls
+        self.sandbox = {"sandbox": list(walls), "sandbox_level": sandbox_level(walls)}
         """For the record of a verdict."""
 
     def ask(self, request: Request[R], timeout_s: float | None = None) -> R:
@@ -251,9 +253,13 @@ class CandidateSession:
         """Stop it while another thread waits for its answer."""
         self._child.kill()
 
-    def end(self) -> None:
-        """Its processes, not its folders."""
-        self._child.end()
+    def restart(self) -> None:
+        """A fresh child, with what the old one compiled."""
+        old = self._child
+        old.end()
+        self._child = self._start()
+        folders.copy_plain_files(old.folder / "triton", self._child.folder / "triton")
+        old.close()
 
     def close(self) -> None:
         self._child.close()

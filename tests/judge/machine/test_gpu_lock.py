@@ -126,6 +126,24 @@ def test_a_waiting_timer_is_not_starved_by_newcomers(tmp_path: Path) -> None:
     assert not starved
 
 
+def test_waiting_timers_follow_one_another(tmp_path: Path) -> None:
+    lock, order = GpuLock(tmp_path), list[str]()
+
+    def enter(kind: str) -> None:
+        with getattr(lock, kind)():
+            order.append(kind)
+
+    with lock.alone():
+        waiting = []
+        for kind in ("shared", "alone", "shared", "alone"):
+            waiting.append(threading.Thread(target=enter, args=(kind,)))
+            waiting[-1].start()
+            time.sleep(0.1)
+    for one in waiting:
+        one.join(20)
+    assert order == ["alone", "alone", "shared", "shared"]
+
+
 def test_an_exception_inside_lets_go(tmp_path: Path) -> None:
     lock = GpuLock(tmp_path)
     for kind in (lock.shared, lock.alone):

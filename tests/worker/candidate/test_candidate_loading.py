@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 
-from tilesmith.worker.candidate.loading import BadCandidate, adopt_sizes, construct, execute
+from tilesmith.worker.candidate.loading import BadCandidate, adopt_sizes, construct, execute, forget_modules
 from tilesmith.worker.truth.model_state import UnmatchedTensor, clone_state, perturbed, state_of
 
 SOURCE = """\
@@ -51,6 +53,19 @@ def test_the_latest_candidate_of_a_name_is_the_one_that_counts():
     execute("kernel.py", SOURCE)
     changed = execute("kernel.py", SOURCE.replace("self.line(x)", "self.line(x) * 2"))
     assert "* 2" in inspect.getsource(changed.forward)
+
+
+def test_loaded_anew_it_remembers_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    (tmp_path / "a_neighbor.py").write_text("seen = []\n")
+    text = f"import a_neighbor\na_neighbor.seen.append(1)\nSEEN = len(a_neighbor.seen)\n{SOURCE}"
+    path = str(tmp_path / "remembering_kernel.py")
+    for _ in range(2):
+        found = execute(path, text)
+        assert sys.modules[found.__module__].SEEN == 1
+        forget_modules()
+        assert not {"a_neighbor", "remembering_kernel"} & set(sys.modules)
+    assert "torch" in sys.modules
 
 
 def test_a_file_without_model_says_so():

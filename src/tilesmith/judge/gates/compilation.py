@@ -73,7 +73,7 @@ class CompilationJob:
             self._done.set_exception(error)
 
     def _compile(self) -> Compilation:
-        compiler = CandidateSession(self._spawn("native", "compiler"), self._timeout_s)
+        compiler = CandidateSession(lambda: self._spawn("native", "compiler"), self._timeout_s)
         self._compiler = compiler
         if self._canceled:
             compiler.kill()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
-from threading import Thread
 
 from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.decisions.cheat_checks import refuse_unjoined_streams
@@ -19,8 +17,6 @@ from tilesmith.judge.gates.sanitizer import sanitize
 from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.judge.gates.timing import TimingRounds
 from tilesmith.judge.reference.references import is_large
-from tilesmith.judge.sessions import CandidateSession
-from tilesmith.process import folders
 from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels, WarmUpGpu
 from tilesmith.process.protocol.reference import MeasureMinimumTraffic
 from tilesmith.process.protocol.tensors import ReleaseMemory
@@ -33,42 +29,33 @@ _BELIEVABLE = 0.7
 
 
 def compile_ahead(exam: Examination) -> CheckFindings:
-    """Compile in a throwaway child, without the lock, and hand its cache over: launches are left out there, so
-    whatever the kernel's host code makes of that must not stay. A failure here shows again in the first run.
+    """Compile with every launch left out, without the lock. A failure here shows again in the first run.
 
-    The same child then answers without any launch; an accusation waits until the values are known to be right.
-    Meanwhile the child that will run the kernel warms up.
+    The kernel then answers without any launch; an accusation waits until the values are known to be right.
     """
-    ahead = CandidateSession(exam.spawn("native", "candidate"), exam.config.timeout_s)
-    replayed = AnswerWithoutLaunches()
-    warming = Thread(target=_warm_up, args=[exam])
-    warming.start()
+    candidate, replayed = exam.candidate, AnswerWithoutLaunches()
     try:
-        ahead.ask(exam.load)
-        ahead.ask(ConstructModel("exact", exam.reference.construction("exact")))
+        candidate.ask(WarmUpGpu())
+        candidate.ask(exam.load)
+        candidate.ask(ConstructModel("exact", exam.reference.construction("exact")))
         with exam.lock.shared():
             inputs = exam.reference.inputs("exact", "own")
-        ahead.ask(CompileAhead("exact", inputs))
+        candidate.ask(CompileAhead("exact", inputs))
         draws = exam.with_extra(FEW_DRAWS)
-        replayed = answer_without_launches(ahead, exam.reference, "exact", draws, exam.lock.shared)
+        replayed = answer_without_launches(candidate, exam.reference, "exact", draws, exam.lock.shared)
     except (GateFailed, MachineError) as error:
         if isinstance(error, GateFailed) and error.is_conclusive:
             replayed = AnswerWithoutLaunches(error)
-    finally:
-        warming.join()
-        ahead.end()
-        folders.copy_plain_files(ahead.folder / "triton", exam.candidate.folder / "triton")
-        ahead.close()
     return replace(exam.findings, replayed=replayed)
 
 
-def _warm_up(exam: Examination) -> None:
-    with contextlib.suppress(GateFailed, MachineError):  # whatever fails here fails again
-        exam.candidate.ask(WarmUpGpu())
-
-
 def load_kernel(exam: Examination) -> CheckFindings:
-    exam.candidate.ask(exam.load)
+    """Load it anew: what its host code made of kernels that did nothing must not stay."""
+    try:
+        exam.candidate.ask(exam.load)
+    except (GateFailed, MachineError):  # that call may have broken the process
+        exam.candidate.restart()
+        exam.candidate.ask(exam.load)
     exam.values.construct("exact")
     return exam.findings
 

@@ -216,9 +216,18 @@ class Values:
         self._truth_note = compared.truth_note
         judgment = judge_comparison(compared, self._reference.k, draw)
         if judgment.verdict is not Verdict.PASSED:
-            refuse_copied_answers(draw, compared.copied_from)
+            if compared.copied_from:
+                self._refuse_remembered(variant, draw)
             raise self._explained(variant, draw, judgment, when, choice)
         return run, judgment
+
+    def _refuse_remembered(self, variant: str, draw: str) -> None:
+        """Memory that is given out again still holds earlier answers: it counts only where that was wiped."""
+        self._refuse_stray_streams(variant, draw)
+        run = self._run(variant, draw, watched=True)
+        with self.gpu():
+            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+        refuse_copied_answers(draw, compared.copied_from)
 
     def _run(
         self,

@@ -11,7 +11,11 @@ from pathlib import Path
 
 
 class GpuLock:
-    """A reader-writer lock on two files. The turnstile keeps a waiting timer from being starved by newcomers."""
+    """A reader-writer lock on two files.
+
+    Whoever waits to time holds the turnstile, together with others who do, so that nobody comes in between and the
+    GPU is emptied once for all of them.
+    """
 
     def __init__(self, folder: Path | None = None) -> None:
         base = folder or Path(tempfile.gettempdir())
@@ -30,7 +34,7 @@ class GpuLock:
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        with self._held(self._turnstile, fcntl.LOCK_EX), self._held(self._main, fcntl.LOCK_EX):
+        with self._held(self._turnstile, fcntl.LOCK_SH), self._held(self._main, fcntl.LOCK_EX):
             yield
 
     @contextlib.contextmanager

@@ -12,8 +12,11 @@ from torch import nn
 
 from tilesmith.worker.task import seed_everything
 from tilesmith.worker.truth.model_state import Transfer, fill, match, state_of
+from tilesmith.worker.watch.code_origin import Origin, origin_of
 
 _candidate: types.ModuleType | None = None
+_foreign_modules: set[str] = set()
+"""Imported before the candidate's code ran."""
 _repeated: dict[str, Any] = {}
 """Constants of the candidate that follow the shape at hand, as its file gives them."""
 
@@ -25,16 +28,29 @@ class BadCandidate(Exception):
 def execute(path: str, text: str) -> Any:
     """The candidate's ModelNew class. Triton reads sources back, so the text must be found under its file name."""
     global _candidate
+    _foreign_modules.update(sys.modules)
     _candidate = module = types.ModuleType(_module_name(path))
     module.__file__ = path
     sys.modules[module.__name__] = module
-    sys.path.insert(0, os.path.dirname(path))  # the kernel may import its neighbors
+    if sys.path[0] != os.path.dirname(path):  # the kernel may import its neighbors
+        sys.path.insert(0, os.path.dirname(path))
     linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
     exec(compile(text, path, "exec", dont_inherit=True), module.__dict__)
     found = getattr(module, "ModelNew", None)
     if found is None:
         raise BadCandidate("the file defines no class ModelNew; name the optimized module ModelNew")
     return found
+
+
+def forget_modules() -> None:
+    """The candidate's module and the neighbors that it imported: their constants and caches go with them."""
+    global _candidate
+    for name in set(sys.modules) - _foreign_modules:
+        file = getattr(sys.modules[name], "__file__", None)
+        if file and file.endswith(".py") and origin_of(file) is Origin.CANDIDATE:
+            del sys.modules[name]
+    _candidate = None
+    _repeated.clear()
 
 
 def _module_name(path: str) -> str:

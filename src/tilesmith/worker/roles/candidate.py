@@ -23,7 +23,7 @@ from tilesmith.process.protocol.tensors import ReleaseMemory, SharedMemory, Tens
 from tilesmith.worker.candidate import input_placement
 from tilesmith.worker.candidate.fault_verdicts import explain_fault
 from tilesmith.worker.candidate.guarded_memory import GuardedMemory, scrub_free_memory
-from tilesmith.worker.candidate.loading import construct, execute
+from tilesmith.worker.candidate.loading import construct, execute, forget_modules
 from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import BuiltModel, Runner
 from tilesmith.worker.engines.engine import observed
@@ -56,6 +56,7 @@ class CandidateRole:
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
+        self._class: Any = None
         self._models: dict[str, BuiltModel] = {}
         self._inputs = input_placement.PlacedInputs()
         self._timed: TimedCandidate | None = None
@@ -75,12 +76,25 @@ class CandidateRole:
         return Done()
 
     def load(self, request: protocol.LoadKernel) -> Done:
-        self.path = request.path
-        set_precision(request.precision)
-        self._runner = Runner(request, self._channel)
+        """Asked again, it loads the file anew, and nothing stays of what its code had made."""
+        if self.path:
+            self._forget_kernel()
+        else:
+            self.path = request.path
+            set_precision(request.precision)
+            self._runner = Runner(request, self._channel)
         with self._runner.candidate_code():
             self._class = execute(request.path, request.text)
         return Done()
+
+    def _forget_kernel(self) -> None:
+        """Fails where the GPU does: what torch made of results that no kernel had computed may have broken it."""
+        self._class = None
+        self._models.clear()
+        self._sizes.clear()
+        forget_modules()
+        self._runner.engine.synchronize()
+        self.release_memory(ReleaseMemory())
 
     def construct(self, request: protocol.ConstructModel) -> protocol.ModelConstructed:
         plan = read_trusted(request.construction)
