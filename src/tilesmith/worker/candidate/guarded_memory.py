@@ -107,15 +107,18 @@ class GuardedMemory(TorchFunctionMode):
         return inside
 
     def damage(self) -> str | None:
-        """Which tensor's surroundings were written, and where."""
+        """Which tensor's surroundings were written, and where. The GPU is waited for once."""
+        places: list[str] = []
+        counts: list[torch.Tensor] = []
         for guarded in self._guarded:
             pad = guarded.pad_bytes
             expected = guarded.fill.repeat(pad // guarded.fill.numel() + 1)[:pad]
             for part, place in ((guarded.buffer[-pad:], "past the end of"), (guarded.buffer[:pad], "before")):
-                wrong = int((part != expected).sum())
-                if wrong:
-                    return f"wrote {wrong} bytes {place} {guarded.label}"
-        return None
+                places.append(f"{place} {guarded.label}")
+                counts.append((part != expected).sum())
+        found = torch.stack(counts).tolist() if counts else []
+        damaged = ((count, place) for count, place in zip(found, places, strict=True) if count)
+        return next((f"wrote {count} bytes {place}" for count, place in damaged), None)
 
 
 def scrub_free_memory() -> None:

@@ -11,7 +11,8 @@ from tilesmith.worker.candidate.guarded_memory import GuardedMemory
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.tensors import exchange
 
-Fingerprint = tuple[int, int]
+Fingerprints = dict[str, list[torch.Tensor]]
+"""By the input's label, two sums for each of its tensors."""
 _WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}
 _CHUNK = 1 << 24
 
@@ -37,16 +38,21 @@ class PlacedInputs:
         return self._last
 
 
-def fingerprints(values: ForwardArguments) -> dict[str, list[Fingerprint]]:
-    """Of the tensors of each input, by the input's label."""
+def fingerprints(values: ForwardArguments) -> Fingerprints:
+    """Of the tensors of each input. They stay where the tensors are: nobody waits for the GPU."""
     return {
         label: [_fingerprint(tensor) for tensor in exchange.tensors_in(value)] for label, value in values.labeled()
     }
 
 
-def changed(before: dict[str, list[Fingerprint]], after: dict[str, list[Fingerprint]]) -> list[str]:
+def changed(before: Fingerprints, after: Fingerprints) -> list[str]:
     """The labels of inputs that are not what they were."""
-    return [label for label in before if before[label] != after[label]]
+    labels = [label for label in before for _ in before[label]]
+    if not labels:
+        return []
+    pairs = [pair for label in before for pair in zip(before[label], after[label], strict=True)]
+    differ = torch.stack([(one.to(other.device) != other).any() for one, other in pairs]).tolist()
+    return list(dict.fromkeys(label for label, differs in zip(labels, differ, strict=True) if differs))
 
 
 def _refilled(places: ForwardArguments, values: ForwardArguments) -> bool:
@@ -63,7 +69,7 @@ def _form(values: ForwardArguments) -> str:
     return repr(exchange.map_tensors(values, lambda t: (tuple(t.shape), t.stride(), t.dtype)))
 
 
-def _fingerprint(tensor: torch.Tensor) -> Fingerprint:
+def _fingerprint(tensor: torch.Tensor) -> torch.Tensor:
     """Two sums over its bits, one of them by position; integers wrap around, and a NaN equals itself."""
     words = tensor.detach().contiguous().reshape(-1).view(_WORDS[tensor.element_size()])
     plain = torch.zeros((), dtype=torch.int64, device=tensor.device)
@@ -72,5 +78,4 @@ def _fingerprint(tensor: torch.Tensor) -> Fingerprint:
         part = words[start : start + _CHUNK].long()
         plain += part.sum()
         weighted += (part * torch.arange(start + 1, start + 1 + part.numel(), device=part.device)).sum()
-    first, second = torch.stack([plain, weighted]).tolist()
-    return first, second
+    return torch.stack([plain, weighted])

@@ -6,7 +6,6 @@ parent believes only what another process can confirm: values, and times that it
 
 from __future__ import annotations
 
-import contextlib
 import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,6 +40,7 @@ from tilesmith.worker.timing.timed_candidate import TimedCandidate
 from tilesmith.worker.timing.timing_inputs import TimingInputs
 from tilesmith.worker.truth.model_state import state_of
 from tilesmith.worker.truth.precision import set_precision
+from tilesmith.worker.watch.cheating_detected import CheatingDetected
 from tilesmith.worker.watch.provenance import Provenance
 
 
@@ -60,6 +60,8 @@ class CandidateRole:
         self._models: dict[str, BuiltModel] = {}
         self._inputs = input_placement.PlacedInputs()
         self._timed: TimedCandidate | None = None
+        self._is_spoiled = False
+        """A call failed half-way without its launches: who knows what it left behind."""
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
 
@@ -88,7 +90,10 @@ class CandidateRole:
         return Done()
 
     def _forget_kernel(self) -> None:
-        """Fails where the GPU does: what torch made of results that no kernel had computed may have broken it."""
+        """Fails where this process may not be what it was, and where the GPU fails: torch may have broken it with
+        results that no kernel had computed."""
+        if self._is_spoiled:
+            raise MachineError("a call without launches failed: a fresh process is needed")
         self._class = None
         self._models.clear()
         self._sizes.clear()
@@ -106,12 +111,19 @@ class CandidateRole:
 
     def compile_ahead(self, request: protocol.CompileAhead) -> Done:
         """Best effort: whatever fails here fails again, and is judged, in the first real run."""
-        with self._runner.engine.muted(), contextlib.suppress(Exception):
-            self._runner.forward(self._models[request.variant], self._read(request.inputs))
+        try:
+            with self._runner.engine.muted():
+                self._runner.forward(self._models[request.variant], self._read(request.inputs))
+        except CheatingDetected:
+            raise
+        except Exception:
+            self._is_spoiled = True
         return Done()
 
     def replay(self, request: protocol.ReplayWithoutLaunches) -> protocol.ReplayReport:
-        return replay(self._runner, self._models[request.variant], self._read(request.inputs), request)
+        seen = replay(self._runner, self._models[request.variant], self._read(request.inputs), request)
+        self._is_spoiled |= seen.failed
+        return seen
 
     def run(self, request: protocol.RunForward) -> protocol.ForwardReport:
         values, on_gpu = self._read(request.inputs), self._runner.device == "cuda"
