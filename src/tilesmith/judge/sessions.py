@@ -66,6 +66,8 @@ class ReferenceSession:
         self._files: dict[tuple[str, str], str | None] = {}
         self._draws: dict[tuple[str, str], InputsWritten] = {}
         """What was written of the inputs of each variant and draw."""
+        self.lost_draws: dict[tuple[str, str], str] = {}
+        """The variants and draws that cannot be used because the reference failed to draw them, and how."""
         self._setup: list[Request[Any]] = []
         self._aligned: list[str | None] = []
         self.broken = False
@@ -172,10 +174,11 @@ class ReferenceSession:
                     written = self.ask(WriteInputs(variant, draw, self._path(variant, draw)))
                 except OutOfGpuMemory:
                     raise
-                except MachineError:
+                except MachineError as error:
                     if draw == "own":
                         raise
                     self.restart()
+                    self.lost_draws[variant, draw] = str(error)
                     written = InputsWritten(usable=False, shared=False)
                 self._draws[variant, draw] = written
             return self._draws[variant, draw]

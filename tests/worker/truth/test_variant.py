@@ -9,9 +9,10 @@ import pytest
 import torch
 
 from tilesmith.errors import TaskError
-from tilesmith.tasks.draws import DRAWS
+from tilesmith.tasks.draws import CORNERS_DRAW, DRAWS
 from tilesmith.worker.task import load_task
 from tilesmith.worker.tensors.exchange import map_tensors
+from tilesmith.worker.truth.torch_share import measure_torch_share
 from tilesmith.worker.truth.variant import Variant
 
 HEAD = "import torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n"
@@ -176,3 +177,11 @@ def test_a_task_that_is_random_in_every_mode_is_refused(tmp_path: Path) -> None:
     )
     with pytest.raises(TaskError, match="another seed, in eval mode too"):
         Variant(load_task(path), "cpu", "default", 0)
+
+
+def test_what_torch_made_counts_even_when_a_draw_with_equal_corners_is_known(tmp_path):
+    made = variant(tmp_path, "return torch.relu(x)", inputs="[torch.randn(4096, 512)]")
+    answer = made.answer("own again").truth.tensors[0].clone()
+    assert measure_torch_share(made, "own again", [answer], [0]) == 1.0
+    made.answer(CORNERS_DRAW)
+    assert measure_torch_share(made, "own again", [answer], [0]) == 1.0

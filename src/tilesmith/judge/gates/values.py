@@ -124,6 +124,8 @@ class Values:
                 with self.gpu():
                     accepted = self._reference.accepts(variant, draw)
                 if not accepted:
+                    if lost := self._reference.lost_draws.get((variant, draw)):
+                        notes.append(f"not checked on {draw} inputs: {lost}")
                     continue
             except OutOfGpuMemory as error:
                 if not self.frugal or draw == "own":

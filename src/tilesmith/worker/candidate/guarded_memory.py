@@ -8,6 +8,7 @@ of bounds, and a result that changes with the pads' contents is a read out of bo
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ _LEAST_PAD_BYTES = 4096
 _MOST_PAD_BYTES = 4 * 2**20
 _KEPT_BYTES = 8 * 2**30
 _INTEGER_POISON = 0x5A
+WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}
+"""Integers as wide as elements of so many bytes; the widest are taken as two."""
 _LARGE = 30_000.0
 """Finite in every float type but the eight-bit ones: a maximum drops NaN, but not this."""
 
@@ -46,7 +49,9 @@ class _PaddedTensor:
     label: str
     buffer: torch.Tensor
     pad_bytes: int
-    fill: torch.Tensor
+    words: torch.dtype
+    """Integers as wide as the tensor's elements."""
+    fill: int
 
 
 class MemoryObserver(Protocol):
@@ -96,13 +101,13 @@ class GuardedMemory(TorchFunctionMode):
         extent = 1 + sum((n - 1) * s for n, s in zip(tensor.shape, tensor.stride(), strict=True))
         pad = min(max(extent * size, _LEAST_PAD_BYTES), _MOST_PAD_BYTES) // 512 * 512
         buffer = torch.empty(2 * pad + extent * size, dtype=torch.uint8, device=tensor.device)
-        fill = _pattern(tensor.dtype, self._pads, buffer.device)
+        words, fill = WORDS[size], _pad_word(tensor.dtype, self._pads)
         for part in (buffer[:pad], buffer[-pad:]):
-            part.copy_(fill.repeat(pad // fill.numel() + 1)[:pad])
+            part.view(words).fill_(fill)
         inside = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
         inside.set_(buffer.untyped_storage(), pad // size, tensor.shape, tensor.stride())
         inside.copy_(tensor)
-        self._guarded.append(_PaddedTensor(label, buffer, pad, fill))
+        self._guarded.append(_PaddedTensor(label, buffer, pad, words, fill))
         self._kept_bytes += buffer.numel()
         return inside
 
@@ -112,10 +117,9 @@ class GuardedMemory(TorchFunctionMode):
         counts: list[torch.Tensor] = []
         for guarded in self._guarded:
             pad = guarded.pad_bytes
-            expected = guarded.fill.repeat(pad // guarded.fill.numel() + 1)[:pad]
             for part, place in ((guarded.buffer[-pad:], "past the end of"), (guarded.buffer[:pad], "before")):
                 places.append(f"{place} {guarded.label}")
-                counts.append((part != expected).sum())
+                counts.append((part.view(guarded.words) != guarded.fill).sum() * guarded.words.itemsize)
         found = torch.stack(counts).tolist() if counts else []
         damaged = ((count, place) for count, place in zip(found, places, strict=True) if count)
         return next((f"wrote {count} bytes {place}" for count, place in damaged), None)
@@ -149,12 +153,12 @@ def poison(tensor: torch.Tensor, fill: float = math.nan) -> None:
         tensor.fill_(_INTEGER_POISON if math.isnan(fill) else int(fill))
 
 
-def _pattern(dtype: torch.dtype, pads: str, device: torch.device) -> torch.Tensor:
-    """The bytes that fill a pad, at least eight so that alignment does not matter."""
+@functools.cache
+def _pad_word(dtype: torch.dtype, pads: str) -> int:
+    """What an element of a pad holds, as an integer."""
     if pads == "zero":
-        return torch.zeros(8, dtype=torch.uint8, device=device)
-    one = torch.zeros(8, dtype=dtype, device=device)
-    if dtype.is_floating_point or dtype.is_complex:
-        one.fill_(float("nan") if pads == "nan" else _LARGE)
-        return one.view(torch.uint8)
-    return torch.full((8,), _INTEGER_POISON, dtype=torch.uint8, device=device)
+        return 0
+    words = WORDS[dtype.itemsize]
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return int(torch.full((8,), _INTEGER_POISON, dtype=torch.uint8).view(words)[0])
+    return int(torch.full((1,), math.nan if pads == "nan" else _LARGE, dtype=dtype).view(words)[0])

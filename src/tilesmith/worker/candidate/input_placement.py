@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import torch
 
-from tilesmith.worker.candidate.guarded_memory import GuardedMemory
+from tilesmith.worker.candidate.guarded_memory import WORDS, GuardedMemory
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.tensors import exchange
 
 Fingerprints = dict[str, list[torch.Tensor]]
 """By the input's label, two sums for each of its tensors."""
-_WORDS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64, 16: torch.int64}
 _CHUNK = 1 << 24
 
 
@@ -71,11 +70,10 @@ def _form(values: ForwardArguments) -> str:
 
 def _fingerprint(tensor: torch.Tensor) -> torch.Tensor:
     """Two sums over its bits, one of them by position; integers wrap around, and a NaN equals itself."""
-    words = tensor.detach().contiguous().reshape(-1).view(_WORDS[tensor.element_size()])
-    plain = torch.zeros((), dtype=torch.int64, device=tensor.device)
-    weighted = plain.clone()
+    words = tensor.detach().contiguous().reshape(-1).view(WORDS[tensor.element_size()])
+    sums = torch.zeros(2, dtype=torch.int64, device=tensor.device)
     for start in range(0, words.numel(), _CHUNK):
         part = words[start : start + _CHUNK].long()
-        plain += part.sum()
-        weighted += (part * torch.arange(start + 1, start + 1 + part.numel(), device=part.device)).sum()
-    return torch.stack([plain, weighted])
+        positions = torch.arange(start + 1, start + 1 + part.numel(), device=part.device)
+        sums += torch.stack([part.sum(), (part * positions).sum()])
+    return sums

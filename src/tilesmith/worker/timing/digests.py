@@ -48,7 +48,7 @@ def _folded(flat: torch.Tensor, summed_in: torch.dtype) -> torch.Tensor:
 
 
 def _numbers(folded: torch.Tensor, norm: torch.Tensor) -> Digest:
-    projection, size = torch.stack([folded @ _signs(str(folded.device)), norm.double()]).tolist()
+    projection, size = torch.stack([(folded * _signs(str(folded.device))).sum(), norm.double()]).tolist()
     return projection, size
 
 
