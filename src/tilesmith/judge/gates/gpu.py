@@ -11,7 +11,7 @@ from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.gate import Gate
 from tilesmith.judge.gates.interface import examine_interface
-from tilesmith.judge.gates.other_shapes import check_other_shapes
+from tilesmith.judge.gates.other_shapes import check_other_shapes, other_shapes
 from tilesmith.judge.gates.replay import AnswerWithoutLaunches, answer_without_launches
 from tilesmith.judge.gates.sanitizer import sanitize
 from tilesmith.judge.gates.shared import refuse_needless_kernels
@@ -37,10 +37,11 @@ def compile_ahead(exam: Examination) -> CheckFindings:
     try:
         candidate.ask(WarmUpGpu())
         candidate.ask(exam.load)
-        candidate.ask(ConstructModel("exact", exam.reference.construction("exact")))
-        with exam.lock.shared():
-            inputs = exam.reference.inputs("exact", "own")
-        candidate.ask(CompileAhead("exact", inputs))
+        for variant in ("exact", *other_shapes(exam.reference)):
+            candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
+            with exam.lock.shared():
+                inputs = exam.reference.inputs(variant, "own")
+            candidate.ask(CompileAhead(variant, inputs))
         draws = exam.with_extra(FEW_DRAWS)
         replayed = answer_without_launches(candidate, exam.reference, "exact", draws, exam.lock.shared)
     except (GateFailed, MachineError) as error:

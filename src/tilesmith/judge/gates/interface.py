@@ -7,7 +7,7 @@ from dataclasses import replace
 from tilesmith.errors import MachineError
 from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.judge.gates.other_shapes import GENERAL
+from tilesmith.judge.gates.other_shapes import GENERAL, other_shapes
 from tilesmith.judge.reference.references import is_large
 from tilesmith.process.protocol.interface import DescribeInterface, ListProbes
 from tilesmith.records import Verdict
@@ -17,8 +17,7 @@ _DEADLY = (Verdict.CRASHED, Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY)
 
 def examine_interface(exam: Examination) -> CheckFindings:
     """The call that was verified, and the limits beside it. Last of all: a probe may kill the candidate."""
-    plans = exam.reference.plans
-    other = next((name for name in plans if name.startswith("odd")), None)
+    other = next(iter(other_shapes(exam.reference)), None)
     is_general = exam.findings.generality == GENERAL
     try:
         described = exam.reference.ask(DescribeInterface(other if is_general else None))

@@ -7,14 +7,20 @@ from dataclasses import replace
 from tilesmith.errors import MachineError
 from tilesmith.judge.examination import CheckFindings, Examination
 from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.sessions import ReferenceSession
 
 GENERAL = "general"
 EXACT_ONLY = "exact shape only"
 
 
+def other_shapes(reference: ReferenceSession) -> list[str]:
+    """The variants of the task whose sizes divide otherwise than its own."""
+    return [name for name in reference.plans if name.startswith("odd")]
+
+
 def check_other_shapes(exam: Examination, budget_s: float, watched: bool = False) -> CheckFindings:
     """Recorded; a failure only when asked for, or when it is cheating. Null where there is no other shape."""
-    others = [name for name in exam.reference.plans if name.startswith("odd")]
+    others = other_shapes(exam.reference)
     if not others:
         return exam.findings
     try:

@@ -89,8 +89,6 @@ class ReplayReport:
     changes: str | None
     """How later calls launch something else than the first."""
     first_call: FirstCall | None
-    failed: bool = False
-    """A call raised."""
 
 
 @dataclass(frozen=True)

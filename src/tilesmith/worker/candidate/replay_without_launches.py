@@ -38,10 +38,10 @@ def replay(
 
     def work() -> ReplayReport:
         with runner.engine.muted():
-            answered, first, failed = _answers(runner, built, inputs, request.outputs)
+            answered, first = _answers(runner, built, inputs, request.outputs)
             later = _later_calls(runner, built, inputs, request.calls, request.limit_s)
         changes = changed_launches(first.launches, later) if first is not None and first.complete else None
-        return ReplayReport(answered, () in later, changes, first, failed)
+        return ReplayReport(answered, () in later, changes, first)
 
     if runner.device == "cuda":
         return work()
@@ -50,20 +50,18 @@ def replay(
 
 def _answers(
     runner: Runner, built: BuiltModel, inputs: ForwardArguments, outputs: dict[str, str]
-) -> tuple[dict[str, Descriptor | None], FirstCall | None, bool]:
-    """The fills that gave an answer, what the first of all calls would have launched, and whether a call failed."""
+) -> tuple[dict[str, Descriptor | None], FirstCall | None]:
+    """The fills that gave an answer, and what the first of all calls would have launched."""
     answered: dict[str, Descriptor | None] = {}
     first_call: FirstCall | None = None
-    failed = False
     for fill, path in outputs.items():
         runner.forget_launches()
         returned = _forward(runner, built, inputs, fill)
-        failed |= returned is None
         if first_call is None:
             first_call = runner.first_call(complete=returned is not None)
         if returned is not None and not _is_blank(returned):
             answered[fill] = exchange.write_outputs(path, returned)
-    return answered, first_call, failed
+    return answered, first_call
 
 
 def _is_blank(returned: Any) -> bool:

@@ -41,6 +41,7 @@ from tilesmith.worker.timing.timing_inputs import TimingInputs
 from tilesmith.worker.truth.model_state import state_of
 from tilesmith.worker.truth.precision import set_precision
 from tilesmith.worker.watch.cheating_detected import CheatingDetected
+from tilesmith.worker.watch.global_switches import flipped, switches
 from tilesmith.worker.watch.provenance import Provenance
 
 
@@ -60,8 +61,7 @@ class CandidateRole:
         self._models: dict[str, BuiltModel] = {}
         self._inputs = input_placement.PlacedInputs()
         self._timed: TimedCandidate | None = None
-        self._is_spoiled = False
-        """A call failed half-way without its launches: who knows what it left behind."""
+        self._switches = switches()
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
 
@@ -84,6 +84,7 @@ class CandidateRole:
         else:
             self.path = request.path
             set_precision(request.precision)
+            self._switches = switches()
             self._runner = Runner(request, self._channel)
         with self._runner.candidate_code():
             self._class = execute(request.path, request.text)
@@ -92,8 +93,8 @@ class CandidateRole:
     def _forget_kernel(self) -> None:
         """Fails where this process may not be what it was, and where the GPU fails: torch may have broken it with
         results that no kernel had computed."""
-        if self._is_spoiled:
-            raise MachineError("a call without launches failed: a fresh process is needed")
+        if (switch := flipped(self._switches, switches())) is not None:
+            raise MachineError(f"{switch} was left switched: a fresh process is needed")
         self._class = None
         self._models.clear()
         self._sizes.clear()
@@ -111,19 +112,16 @@ class CandidateRole:
 
     def compile_ahead(self, request: protocol.CompileAhead) -> Done:
         """Best effort: whatever fails here fails again, and is judged, in the first real run."""
-        try:
-            with self._runner.engine.muted():
+        with self._runner.engine.muted():
+            try:
                 self._runner.forward(self._models[request.variant], self._read(request.inputs))
-        except CheatingDetected:
-            raise
-        except Exception:
-            self._is_spoiled = True
+            except Exception as error:
+                if isinstance(error, CheatingDetected):
+                    raise
         return Done()
 
     def replay(self, request: protocol.ReplayWithoutLaunches) -> protocol.ReplayReport:
-        seen = replay(self._runner, self._models[request.variant], self._read(request.inputs), request)
-        self._is_spoiled |= seen.failed
-        return seen
+        return replay(self._runner, self._models[request.variant], self._read(request.inputs), request)
 
     def run(self, request: protocol.RunForward) -> protocol.ForwardReport:
         values, on_gpu = self._read(request.inputs), self._runner.device == "cuda"
