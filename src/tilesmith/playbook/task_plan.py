@@ -18,8 +18,8 @@ from tilesmith.playbook.graph.operators import (
     is_known,
     operator_name,
 )
+from tilesmith.playbook.plan.analysis import bytes_of
 from tilesmith.playbook.recipe import Declined
-from tilesmith.playbook.recipes.analysis import bytes_of
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Analysis, Roofline, Survey
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references

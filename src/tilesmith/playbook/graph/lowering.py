@@ -45,9 +45,6 @@ class Lowering:
         for node in operators.find_needed_nodes(graph):
             self._add(node)
         self._refuse_stretched(graph.outputs)
-        for plain in self._plain_inputs():
-            if plain.expression not in self._scalar_names:
-                raise Unmatched(f"takes {plain.name}, a plain value whose use its operators do not show")
         if len(self._names) - leaves > _MOST_STEPS:
             raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
 
