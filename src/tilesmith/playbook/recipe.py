@@ -107,6 +107,10 @@ class RegionMatch(Protocol):
     def kernel_type(self) -> str: ...
 
     @property
+    def is_worth_it(self) -> bool:
+        """Whether it gains something where PyTorch computes the rest; a single operator is PyTorch's equal."""
+
+    @property
     def advice(self) -> tuple[str, str]:
         """What to do, and what else to try if that fails."""
 

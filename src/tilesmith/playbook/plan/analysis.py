@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tilesmith.playbook.graph.operators import ALIASES, VIEWS, called, operator_name
+from tilesmith.playbook.graph.operators import called, is_free
 from tilesmith.playbook.plan.regions import PlannedRegion
 from tilesmith.playbook.recipe import RegionMatch
 from tilesmith.records import Analysis, Survey
-from tilesmith.tasks.graph import GETITEM, Graph, Node, references
+from tilesmith.tasks.graph import Graph, references
 
 _MOST_NAMED = 6
 _WIDTHS = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
@@ -48,7 +48,7 @@ def analyze_regions(survey: Survey, graph: Graph, regions: Sequence[PlannedRegio
 
 def _bottleneck(survey: Survey, graph: Graph) -> str:
     least = _least(graph)
-    works = [node for node in graph.nodes if _works(node)]
+    works = [node for node in graph.nodes if not is_free(node)]
     kinds = ", ".join(list(dict.fromkeys(called(node) for node in works))[:_MOST_NAMED])
     operators = f"1 operator ({kinds})" if len(works) == 1 else f"{len(works)} operators ({kinds})"
     floor = survey.roofline.floor_ms if survey.roofline else None
@@ -63,7 +63,7 @@ def _bottleneck(survey: Survey, graph: Graph) -> str:
 def _gain(survey: Survey, graph: Graph, left: int) -> float:
     """How much less is moved, or launched where that decides."""
     floor = survey.roofline.floor_ms if survey.roofline else None
-    works = sum(1 for node in graph.nodes if _works(node))
+    works = sum(1 for node in graph.nodes if not is_free(node))
     gain = float(max(works, 1)) if floor and floor < _LAUNCH_MS else _moved_one_by_one(graph) / max(left, 1)
     return round(min(max(gain, 1.0), 20.0), 2)
 
@@ -77,16 +77,11 @@ def _least(graph: Graph) -> int:
     return sum(bytes_of(one.shape, one.dtype) for one in values)
 
 
-def _works(node: Node) -> bool:
-    kind = operator_name(node)
-    return node.op != GETITEM and kind not in ALIASES and kind not in VIEWS
-
-
 def _moved_one_by_one(graph: Graph) -> int:
     """Every operator reads its operands and writes its result, each in its own type."""
     values = (*graph.leaves, *graph.nodes)
     widths = {value.name: bytes_of(value.shape, value.dtype) for value in values}
-    works = (node for node in graph.nodes if _works(node))
+    works = (node for node in graph.nodes if not is_free(node))
     return sum(widths[name] for node in works for name in {*references([node.args, node.kwargs]), node.name})
 
 

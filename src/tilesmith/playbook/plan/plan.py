@@ -11,11 +11,11 @@ from functools import cached_property
 from typing import Any
 
 from tilesmith.playbook.graph.names import make_identifier
-from tilesmith.playbook.graph.operators import called
+from tilesmith.playbook.graph.operators import called, refuse_autocast
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, bytes_of
 from tilesmith.playbook.plan.effects import order
 from tilesmith.playbook.plan.pytorch_calls import write_call
-from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut, is_free
+from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
 from tilesmith.playbook.recipe import Declined, Region, RegionRecipe, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_host_name
@@ -23,7 +23,7 @@ from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
 from tilesmith.playbook.writing.operands import to_source
 from tilesmith.playbook.writing.task_code import TaskCode, read_task_code
 from tilesmith.records import Analysis, Survey
-from tilesmith.tasks.graph import Graph, Node, reference, references
+from tilesmith.tasks.graph import Graph, Input, Node, reference, references
 
 _CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "NUM_WARPS")
 _MOST_NAMED = 6
@@ -119,7 +119,8 @@ class Plan:
                 yield from step.nodes
 
     def _summary(self, tuning: Tuning, texts: Sequence[RegionText]) -> tuple[str, ...]:
-        lines = [f"{self.survey.model or 'Model'} in {len(texts)} kernels.", ""]
+        count = "1 kernel" if len(texts) == 1 else f"{len(texts)} kernels"
+        lines = [f"{self.survey.model or 'Model'} in {count}.", ""]
         for text in texts:
             lines += [f"{text.kernel.name}: {text.title}", *text.formulas, *wrap(text.strategy), ""]
         kept = dict.fromkeys(called(node) for node in self._kept(tuning))
@@ -135,7 +136,17 @@ class Plan:
             else:
                 for node in step.nodes if isinstance(step, PlannedRegion) else (step,):
                     lines.add_node(node)
-        return lines.finished()
+        used = {number for text in self._texts(tuning) for number in text.numbers}
+        fixed = [one for one in self.graph.inputs if one.shape is None and one.expression not in used]
+        return [*(line for one in fixed for line in _refuse_other_value(one)), *lines.finished()]
+
+
+def _refuse_other_value(given: Input) -> list[str]:
+    """A plain argument that decided how the pass goes has the value it was planned for."""
+    value, name = given.value, given.expression
+    differs = f"{name} is not {value}" if value is None or isinstance(value, bool) else f"{name} != {value!r}"
+    message = f"written for {name} = {value!r}".replace('"', "'")
+    return [f"if {differs}:", f'    raise ValueError("{message}")']
 
 
 class _ForwardWriter:
@@ -216,6 +227,7 @@ class _ForwardWriter:
 def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
     """Declined where the task's own code cannot be repeated, or no region has a recipe."""
     try:
+        refuse_autocast(graph)
         code = read_task_code(survey)
         ordered = order(graph)
         arguments = {given.argument for given in graph.inputs}
@@ -236,8 +248,7 @@ def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:
         return steps
     kept: list[Step] = []
     for step in steps:
-        fuses = isinstance(step, PlannedRegion) and sum(not is_free(node) for node in step.nodes) > 1
-        kept += [step] if fuses or isinstance(step, Node) else step.nodes
+        kept += step.nodes if isinstance(step, PlannedRegion) and not step.match.is_worth_it else [step]
     return tuple(kept)
 
 

@@ -18,8 +18,8 @@ _METHODS = {
 _IN_TORCH = {
     "matmul", "mm", "bmm", "addmm", "baddbmm", "cat", "stack", "relu", "sigmoid", "tanh", "exp", "log", "sqrt",
     "rsqrt", "abs", "softmax", "log_softmax", "einsum", "where", "outer", "cumsum", "cumprod", "flip", "roll",
-    "tril", "triu", "bernoulli", "batch_norm", "group_norm", "layer_norm", "instance_norm", "conv1d", "conv2d", "conv3d",
-    "conv_transpose1d", "dropout", "topk", "sort", "pow", "maximum", "minimum", "sin", "cos",
+    "tril", "triu", "bernoulli", "batch_norm", "group_norm", "layer_norm", "instance_norm", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "dropout", "topk", "sort", "pow", "maximum", "minimum", "sin", "cos",
 }  # fmt: skip
 """Functions of `torch` that take what the operator takes, in its order."""
 _IN_FUNCTIONAL = {"linear", "gelu", "silu", "scaled_dot_product_attention", "pad"}

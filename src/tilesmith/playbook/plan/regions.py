@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tilesmith.playbook.graph.operators import ALIASES, VIEWS, operator_name
+from tilesmith.playbook.graph.operators import is_free
 from tilesmith.playbook.plan.effects import OrderedGraph
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
@@ -32,11 +32,6 @@ Step = PlannedRegion | Node
 """A kernel, or one operator that PyTorch computes."""
 
 
-def is_free(node: Node) -> bool:
-    """Whether a node only names what is there already."""
-    return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS
-
-
 def cut(ordered: OrderedGraph, region: Region, recipes: Sequence[RegionRecipe]) -> tuple[Step, ...]:
     """Every node once, in an order in which they can be computed. `region` is the whole pass."""
     return _Cutter(ordered, region, recipes).steps()
@@ -57,6 +52,8 @@ class _Cutter:
         self._trials = 0
 
     def steps(self) -> tuple[Step, ...]:
+        if all(map(self._is_fusable, self._nodes)) and (whole := self._matched(set(self._nodes))) is not None:
+            return (whole,)
         regions = []
         for name in self._nodes:
             if name not in self._assigned and self._may_start(name):

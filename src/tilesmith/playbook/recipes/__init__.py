@@ -2,10 +2,11 @@
 
 from tilesmith.playbook.recipe import Recipe, RegionRecipe
 from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
+from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentRecipe
 from tilesmith.playbook.recipes.rows import RowsRecipe
 
-REGION_RECIPES: tuple[RegionRecipe, ...] = (ElementwiseRecipe(), RowsRecipe())
+REGION_RECIPES: tuple[RegionRecipe, ...] = (ElementwiseRecipe(), RowsRecipe(), ProductsRecipe())
 RECIPES: tuple[Recipe, ...] = (RecurrentRecipe(),)
 
 __all__ = ["RECIPES", "REGION_RECIPES"]

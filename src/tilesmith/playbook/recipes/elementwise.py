@@ -74,6 +74,10 @@ class ElementwiseMatch:
         )
 
     @property
+    def is_worth_it(self) -> bool:
+        return self.fused.working_operators > 1
+
+    @property
     def advice(self) -> tuple[str, str]:
         plan = (
             "Compute the whole expression for a block of the flat output: load each input once (a broadcast one by "

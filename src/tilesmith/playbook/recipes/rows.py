@@ -118,6 +118,10 @@ class RowsMatch:
         )
 
     @property
+    def is_worth_it(self) -> bool:
+        return self._fused(Tile("row", "cols", True)).working_operators > 1
+
+    @property
     def advice(self) -> tuple[str, str]:
         plan = (
             f"{self.strategy(self.tunings[0])} Sums run over centered or shifted values in float32; lanes beyond "

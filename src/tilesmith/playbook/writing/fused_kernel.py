@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
-from tilesmith.playbook.graph.operators import list_working_operators
+from tilesmith.playbook.graph.operators import is_free, list_working_operators
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import LEAF, KernelStep
@@ -31,6 +31,8 @@ class FusedKernel:
     outputs: tuple[StoredOutput, ...]
     taken: frozenset[str]
     """Names that the task's own code and `forward` give to other things."""
+    operands: tuple[KernelStep, ...] = ()
+    """Tensors that the launcher takes and the tile does not: the factors of a product."""
 
     @property
     def graph(self) -> Graph:
@@ -47,12 +49,16 @@ class FusedKernel:
         return free
 
     @property
+    def working_operators(self) -> int:
+        return len([node for node in self.graph.nodes if not is_free(node)])
+
+    @property
     def title(self) -> str:
         return ", ".join(list_working_operators(self.graph)[:_MOST_TOLD])
 
     @cached_property
     def leaves(self) -> tuple[KernelStep, ...]:
-        used = {value.step for value in self.placer.values if value.step.op == LEAF}
+        used = {value.step for value in self.placer.values if value.step.op == LEAF} | set(self.operands)
         known = (step for step in self.low.values.values() if isinstance(step, KernelStep) and step in used)
         return tuple(dict.fromkeys(known))  # an alias of a leaf is the same step under another name
 
@@ -73,7 +79,13 @@ class FusedKernel:
 
     @property
     def pointers(self) -> tuple[str, ...]:
-        return (*(f"{step.name}_ptr" for step in self.leaves), *(output.pointer for output in self.outputs))
+        return (*(f"{step.name}_ptr" for step in self.loaded), *(output.pointer for output in self.outputs))
+
+    @property
+    def loaded(self) -> tuple[KernelStep, ...]:
+        """The tensors that the tile itself reads."""
+        placed = {value.step for value in self.placer.values}
+        return tuple(step for step in self.leaves if step in placed)
 
     def signature(self) -> list[str]:
         tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
@@ -96,10 +108,12 @@ class FusedKernel:
     def allocations(self) -> list[str]:
         return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]
 
-    def launch(self, grid: str, sizes: Sequence[str], constants: Sequence[str]) -> list[str]:
+    def launch(
+        self, grid: str, sizes: Sequence[str], constants: Sequence[str], factors: Sequence[str] = ()
+    ) -> list[str]:
         results = ", ".join(output.name for output in self.outputs)
         extra = [f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items()]
-        inputs = ", ".join(step.name for step in self.leaves)
+        inputs = ", ".join([*factors, *(step.name for step in self.loaded)])
         groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
         numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
         lines = [f"    {self.name}_kernel[{grid}]("]
@@ -155,7 +169,7 @@ class FusedKernel:
         return next(name for name, step in self.low.values.items() if step is leaf)
 
 
-def fuse(low: Lowering, placer: Placer, region: Region) -> FusedKernel:
+def fuse(low: Lowering, placer: Placer, region: Region, operands: tuple[KernelStep, ...] = ()) -> FusedKernel:
     """Places every output; what cannot be placed is not this recipe's."""
     names = list_outputs(low.graph)
     if not names:
@@ -164,7 +178,7 @@ def fuse(low: Lowering, placer: Placer, region: Region) -> FusedKernel:
     steps = [low.step(name) for name in names]
     called = [f"{low.free_name(name)}_ptr" for name in wanted]
     stored = [StoredOutput(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
-    fused = FusedKernel(low, placer, tuple(stored), region.taken)
+    fused = FusedKernel(low, placer, tuple(stored), region.taken, operands)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
     return fused

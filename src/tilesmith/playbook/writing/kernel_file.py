@@ -50,7 +50,10 @@ def _imports(page: KernelFile) -> list[str]:
     own = ["import torch", "import torch.nn as nn", "import triton", "import triton.language as tl"]
     if any("libdevice." in line for region in page.regions for line in region.kernel.body):
         own.append("from triton.language.extra import libdevice")
-    return [*page.code.imports, *([""] if page.code.imports else []), *own]
+    brought = list(page.code.imports)
+    if any("weakref." in helper for region in page.regions for helper in region.kernel.helpers):
+        brought.append("import weakref")
+    return [*brought, *([""] if brought else []), *own]
 
 
 def _kernel(kernel: KernelParts) -> list[str]:
