@@ -2,8 +2,8 @@
 
 In float32 three products of halves replace one: rows are scaled by powers of two, each number is the sum of two
 halves, and the tensor core multiplies those. Every block of the sum is added up outside of the tensor core, which
-truncates. That is several times as fast as a float32 product, and more accurate. Halves of weights are kept until the
-weights change.
+truncates. That is several times as fast as a float32 product, and more accurate. Halves of weights are kept until
+the weights change.
 """
 
 from __future__ import annotations
@@ -96,19 +96,20 @@ def split_rows(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tenso
     )
     return high, low, scale'''
 
-KEPT_HALVES = '''_halves = weakref.WeakKeyDictionary()
+KEPT_HALVES = '''_halves = {}
 
 
 def kept_halves(weight: torch.Tensor, transposed: bool) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """The halves of a weight, made again when it changes."""
+    """The halves of a weight, made again when it changes, and let go with it."""
     rows = weight if transposed else weight.t()
     if weight.is_inference():
         return split_rows(rows)  # such a tensor does not count its changes
-    state = (weight._version, weight.data_ptr())
-    kept = _halves.get(weight)
-    if kept is None or kept[0] != state:
-        kept = _halves[weight] = (state, split_rows(rows))
-    return kept[1]'''
+    name, state = id(weight), (weight._version, weight.data_ptr())
+    owner, known, halves = _halves.get(name, (lambda: None, None, None))
+    if owner() is not weight or known != state:
+        halves = split_rows(rows)
+        _halves[name] = (weakref.ref(weight, lambda _: _halves.pop(name, None)), state, halves)
+    return halves'''
 
 
 class ProductsRecipe:
