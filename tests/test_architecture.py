@@ -162,7 +162,7 @@ def test_every_request_is_answered() -> None:
         "import tilesmith; dir(tilesmith)",
         "import tilesmith.judge",
         "import tilesmith.lint",
-        "import tilesmith.judge.machine.diagnosis, tilesmith.cli.evaluation_display",
+        "import tilesmith.judge.machine.diagnosis, tilesmith.cli.display.evaluation_display",
         "sys.argv = ['tilesmith', '--help']; from tilesmith.cli.main import main; main()",
         "sys.argv = ['tilesmith', 'check', '--help']; from tilesmith.cli.main import main; main()",
         "sys.argv = ['tilesmith', 'lint', sys.argv[1]]; from tilesmith.cli.main import main; main()",
