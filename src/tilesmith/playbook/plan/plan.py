@@ -129,7 +129,8 @@ class Plan:
     def _forward(self, tuning: Tuning) -> list[str]:
         chosen = self._chosen(tuning)
         single = self._is_simple and bool(chosen)
-        lines = _ForwardWriter(self.graph, self.code, single)
+        launchers = {region.match.name for region in chosen}
+        lines = _ForwardWriter(self.graph, self.code, launchers, single)
         for step in self.steps:
             if isinstance(step, PlannedRegion) and step in chosen:
                 lines.add_region(step, self._text(step, tuning))
@@ -152,10 +153,12 @@ def _refuse_other_value(given: Input) -> list[str]:
 class _ForwardWriter:
     """The body of `forward`: a line for every step. A variable is used again when nobody needs what it held."""
 
-    def __init__(self, graph: Graph, code: TaskCode, single: bool) -> None:
+    def __init__(self, graph: Graph, code: TaskCode, launchers: set[str], single: bool) -> None:
         self._graph, self._single = graph, single
         self._by_key = uses_dictionaries(code)
-        self._taken = {given.argument for given in graph.inputs} | code.names | {"torch", "nn", "triton", "tl"}
+        self._taken = (
+            {given.argument for given in graph.inputs} | code.names | launchers | {"torch", "nn", "triton", "tl"}
+        )
         self._variables: dict[str, str] = {}
         self._lines: list[tuple[str, str]] = []
         """Targets and what they are set to."""

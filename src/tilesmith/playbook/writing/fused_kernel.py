@@ -6,6 +6,7 @@ import keyword
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain, count
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
 from tilesmith.playbook.graph.operators import is_free, list_working_operators
@@ -43,10 +44,10 @@ class FusedKernel:
         """After what it computes: `sigmoid_mul`."""
         kinds = list_working_operators(self.graph)
         name = "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
-        free, number = name, 1
-        while free in self.taken:
-            free, number = f"fused_{name}" if number == 1 else f"{name}_{number}", number + 1
-        return free
+        if name in self.taken and not name.startswith("fused_"):
+            name = f"fused_{name}"
+        numbered = (f"{name}_{number}" for number in count(2))
+        return next(one for one in chain([name], numbered) if one not in self.taken)
 
     @property
     def working_operators(self) -> int:
