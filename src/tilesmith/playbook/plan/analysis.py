@@ -24,7 +24,7 @@ def analyze_fusion(survey: Survey, graph: Graph, match: RegionMatch) -> Analysis
         bottleneck=_bottleneck(survey, graph),
         method="fuse the whole forward pass into one kernel that reads every input and writes every output once",
         plan=plan,
-        expected_speedup=_gain(survey, graph, _least(graph)),
+        expected_speedup=_gain(survey, graph, least_bytes(graph)),
         complexity="low",
         kernel_type=match.kernel_type,
         fallback=fallback,
@@ -33,13 +33,13 @@ def analyze_fusion(survey: Survey, graph: Graph, match: RegionMatch) -> Analysis
 
 def analyze_regions(survey: Survey, graph: Graph, regions: Sequence[PlannedRegion], strategy: str) -> Analysis:
     """Of a task that is kernels and PyTorch's operators."""
-    saved = sum(_moved_one_by_one(region.graph) - _least(region.graph) for region in regions)
+    saved = sum(moved_one_by_one(region.graph) - least_bytes(region.graph) for region in regions)
     kinds = list(dict.fromkeys(region.match.kernel_type for region in regions))
     return Analysis(
         bottleneck=_bottleneck(survey, graph),
         method="one kernel for each run of operators that a recipe takes; the others stay PyTorch's",
         plan=strategy,
-        expected_speedup=_gain(survey, graph, _moved_one_by_one(graph) - saved),
+        expected_speedup=_gain(survey, graph, moved_one_by_one(graph) - saved),
         complexity="medium",
         kernel_type=kinds[0] if len(kinds) == 1 else "multi",
         fallback="leave the kernel that gains least to PyTorch",
@@ -47,7 +47,7 @@ def analyze_regions(survey: Survey, graph: Graph, regions: Sequence[PlannedRegio
 
 
 def _bottleneck(survey: Survey, graph: Graph) -> str:
-    least = _least(graph)
+    least = least_bytes(graph)
     works = [node for node in graph.nodes if not is_free(node)]
     kinds = ", ".join(list(dict.fromkeys(called(node) for node in works))[:_MOST_NAMED])
     operators = f"1 operator ({kinds})" if len(works) == 1 else f"{len(works)} operators ({kinds})"
@@ -56,7 +56,7 @@ def _bottleneck(survey: Survey, graph: Graph) -> str:
         return f"launches: {operators} on {_size(least)}, which takes less time than a launch does"
     limit = f"; no kernel can take less than {floor:.3g} ms here" if floor else ""
     verb = "moves" if len(works) == 1 else "move"
-    moved = max(_moved_one_by_one(graph), least)
+    moved = max(moved_one_by_one(graph), least)
     return f"memory bandwidth: {operators} {verb} {_size(moved)} where {_size(least)} would do{limit}"
 
 
@@ -64,11 +64,11 @@ def _gain(survey: Survey, graph: Graph, left: int) -> float:
     """How much less is moved, or launched where that decides."""
     floor = survey.roofline.floor_ms if survey.roofline else None
     works = sum(1 for node in graph.nodes if not is_free(node))
-    gain = float(max(works, 1)) if floor and floor < _LAUNCH_MS else _moved_one_by_one(graph) / max(left, 1)
+    gain = float(max(works, 1)) if floor and floor < _LAUNCH_MS else moved_one_by_one(graph) / max(left, 1)
     return round(min(max(gain, 1.0), 20.0), 2)
 
 
-def _least(graph: Graph) -> int:
+def least_bytes(graph: Graph) -> int:
     """Every input that is used and every output once."""
     used = set(references([[node.args, node.kwargs] for node in graph.nodes]))
     outputs = set(references(graph.outputs))
@@ -77,7 +77,7 @@ def _least(graph: Graph) -> int:
     return sum(bytes_of(one.shape, one.dtype) for one in values)
 
 
-def _moved_one_by_one(graph: Graph) -> int:
+def moved_one_by_one(graph: Graph) -> int:
     """Every operator reads its operands and writes its result, each in its own type."""
     values = (*graph.leaves, *graph.nodes)
     widths = {value.name: bytes_of(value.shape, value.dtype) for value in values}

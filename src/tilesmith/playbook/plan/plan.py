@@ -84,7 +84,7 @@ class Plan:
         if len(texts) == 1 and self._is_simple:
             return texts[0].strategy
         kept = list(dict.fromkeys(called(node) for node in self._kept(tuning)))
-        parts = [f"{text.title.removesuffix(' in one kernel.')} in one kernel" for text in texts]
+        parts = [text.title.removesuffix(".") for text in texts]
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
         return f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
 

@@ -35,6 +35,8 @@ _FEW_TILES = 132
 """With fewer tiles than this a GPU is not full."""
 _LEAST_FLOPS = 1e9
 """Smaller products are over before the halves are made."""
+_LEAST_ROWS = 64
+"""With fewer rows the time goes into reading the weights."""
 _TILE = Tile("rows", "cols", False)
 
 SPLIT_ROWS = '''@triton.jit
@@ -130,6 +132,8 @@ class ProductsRecipe:
             match = ProductsMatch(region)
             if match.left.dtype != "float32" or match.right.dtype != "float32":
                 return Declined(f"the task multiplies {match.left.dtype}, which the library does as well")
+            if self._keeps_pytorch and match.rows < _LEAST_ROWS:
+                return Declined(f"the task multiplies {match.rows} rows, which the library does as well")
             if self._keeps_pytorch and match.flops < _LEAST_FLOPS:
                 return Declined(f"the task multiplies {match.flops / 1e9:.2g} GFLOP: too few for its halves")
             match.write(match.tunings[0])
@@ -172,6 +176,10 @@ class ProductsMatch:
     @property
     def flops(self) -> float:
         return 2.0 * prod(self._product.step.form.shape) * self.left.form.shape[-1]
+
+    @property
+    def rows(self) -> int:
+        return prod(self._product.step.form.shape[:-1])
 
     @property
     def name(self) -> str:
