@@ -65,7 +65,7 @@ def plan_of(name: str, text: str) -> Plan:
     [
         ("block", BLOCK, ["linear", "linear_add", "fused_add"], "F.scaled_dot"),
         ("convolution", CONVOLUTION, ["relu_sigmoid_mul"], "torch.conv2d(x, self.conv.weight"),
-        ("rotary", ROTARY, ["fused_add", "fused_add_2"], "torch.outer"),
+        ("rotary", ROTARY, ["fused_add", "fused_add"], "torch.outer"),
         ("mlp", MLP, ["linear_gelu", "linear_mul_add"], ""),
         ("product", PRODUCT, ["matmul_relu"], ""),
         ("slice", SLICE, ["add_relu_mul"], "mul_.Tensor(select, 3)"),

@@ -93,12 +93,13 @@ def _made_plain(graph: Graph) -> Graph:
             sharing = {name for name, whose in owner.items() if whose == owner[target]} - {target, node.name}
             others = {dtypes[name] for name in references([node.args[1:], node.kwargs])}
             if not sharing & later and others <= {node.dtype, "bool"}:
-                plain = replace(_with(node, renamed), op=_plain_name(node.op))
+                plain = replace(with_names(node, renamed), op=_plain_name(node.op))
                 nodes.append(plain)
+                renamed = {old: node.name if new == target else new for old, new in renamed.items()}
                 renamed[target] = node.name
                 continue
-        nodes.append(_with(node, renamed))
-    return replace(graph, nodes=tuple(nodes), outputs=_renamed(graph.outputs, renamed))
+        nodes.append(with_names(node, renamed))
+    return replace(graph, nodes=tuple(nodes), outputs=substitute(graph.outputs, renamed))
 
 
 def _plain_name(op: str) -> str:
@@ -106,21 +107,20 @@ def _plain_name(op: str) -> str:
     return ".".join([first, name.removesuffix("_"), *rest])
 
 
-def _with(node: Node, renamed: dict[str, str]) -> Node:
-    args = tuple(_renamed(one, renamed) for one in node.args)
-    return replace(node, args=args, kwargs={key: _renamed(one, renamed) for key, one in node.kwargs.items()})
+def with_names(node: Node, renamed: dict[str, str]) -> Node:
+    args = tuple(substitute(one, renamed) for one in node.args)
+    return replace(node, args=args, kwargs={key: substitute(one, renamed) for key, one in node.kwargs.items()})
 
 
-def _renamed(value: Any, renamed: dict[str, str]) -> Any:
+def substitute(value: Any, renamed: dict[str, str]) -> Any:
+    """The same with other names for the nodes it refers to."""
     name = reference(value)
     if name is not None:
-        while name in renamed:
-            name = renamed[name]
-        return {"node": name}
+        return {"node": renamed.get(name, name)}
     if isinstance(value, dict):
-        return {key: _renamed(item, renamed) for key, item in value.items()}
+        return {key: substitute(item, renamed) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_renamed(item, renamed) for item in value)
+        return type(value)(substitute(item, renamed) for item in value)
     return value
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import builtins
 import json
 import keyword
-from collections.abc import Iterator, Sequence
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,7 +17,7 @@ from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, by
 from tilesmith.playbook.plan.effects import order
 from tilesmith.playbook.plan.pytorch_calls import write_call
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
-from tilesmith.playbook.recipe import Declined, Region, RegionRecipe, RegionText, Tuning
+from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_host_name
 from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
@@ -27,6 +28,7 @@ from tilesmith.tasks.graph import Graph, Input, Node, reference, references
 
 _CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "NUM_WARPS")
 _MOST_NAMED = 6
+_LONGEST = 108
 _LARGE_BYTES = 1 << 20
 """Intermediates of this size are let go as soon as nobody needs them."""
 
@@ -51,30 +53,35 @@ class Plan:
         """One kernel is the whole pass: its constants have short names, unless the task has those."""
         return len(self.steps) == 1 and not self.code.names & set(_CONSTANTS)
 
-    def prefix(self, region: PlannedRegion) -> str:
-        return "" if self._is_simple else f"{region.match.name.upper()}_"
+    @cached_property
+    def kernels(self) -> tuple[RegionMatch, ...]:
+        """Each once, however many regions are computed by it."""
+        return tuple({id(region.match): region.match for region in self.regions}.values())
+
+    def prefix(self, match: RegionMatch) -> str:
+        return "" if self._is_simple else f"{match.name.upper()}_"
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         """The first guess for every region, the second for every region, and so on; then one region less each."""
-        most = max(len(region.match.tunings) for region in self.regions)
-        together = [self._joined(dict.fromkeys(self.regions, place)) for place in range(most)]
-        fewer = [self._joined({one: 0 for one in self.regions if one is not left}) for left in self.regions]
-        return tuple(dict.fromkeys([*together, *(fewer if len(self.regions) > 1 else [])]))
+        most = max(len(match.tunings) for match in self.kernels)
+        together = [self._joined(self.kernels, place) for place in range(most)]
+        fewer = [self._joined([one for one in self.kernels if one is not left], 0) for left in self.kernels]
+        return tuple(dict.fromkeys([*together, *(fewer if len(self.kernels) > 1 else [])]))
 
-    def _joined(self, places: dict[PlannedRegion, int]) -> Tuning:
+    def _joined(self, kernels: Iterable[RegionMatch], place: int) -> Tuning:
         values: list[tuple[str, int]] = []
-        for region, place in places.items():
-            guesses = region.match.tunings
-            values += guesses[min(place, len(guesses) - 1)].prefixed(self.prefix(region)).values
+        for match in kernels:
+            guesses = match.tunings
+            values += guesses[min(place, len(guesses) - 1)].prefixed(self.prefix(match)).values
         return Tuning(tuple(values))
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        """One region at a time."""
+        """One kernel at a time."""
         found: list[Tuning] = []
-        for region in self._chosen(tuning):
-            prefix = self.prefix(region)
-            for other in region.match.variations(tuning.within(prefix), stage):
+        for match in self._chosen(tuning):
+            prefix = self.prefix(match)
+            for other in match.variations(tuning.within(prefix), stage):
                 values = dict(tuning.values) | dict(other.prefixed(prefix).values)
                 found.append(Tuning(tuple(values.items())))
         return tuple(dict.fromkeys(found))
@@ -100,22 +107,22 @@ class Plan:
         summary = _summary_of_one(texts[0]) if simple else self._summary(tuning, texts)
         return render_file(KernelFile(summary, texts, self.code, tuple(self._forward(tuning))))
 
-    def _chosen(self, tuning: Tuning) -> list[PlannedRegion]:
-        return [region for region in self.regions if tuning.within(self.prefix(region)).values]
+    def _chosen(self, tuning: Tuning) -> list[RegionMatch]:
+        return [match for match in self.kernels if tuning.within(self.prefix(match)).values]
 
     def _texts(self, tuning: Tuning) -> tuple[RegionText, ...]:
-        return tuple(self._text(region, tuning) for region in self._chosen(tuning))
+        return tuple(self._text(match, tuning) for match in self._chosen(tuning))
 
-    def _text(self, region: PlannedRegion, tuning: Tuning) -> RegionText:
-        prefix = self.prefix(region)
-        return region.match.write(tuning.within(prefix), prefix)
+    def _text(self, match: RegionMatch, tuning: Tuning) -> RegionText:
+        prefix = self.prefix(match)
+        return match.write(tuning.within(prefix), prefix)
 
     def _kept(self, tuning: Tuning) -> Iterator[Node]:
         chosen = self._chosen(tuning)
         for step in self.steps:
             if isinstance(step, Node):
                 yield step
-            elif step not in chosen:
+            elif step.match not in chosen:
                 yield from step.nodes
 
     def _summary(self, tuning: Tuning, texts: Sequence[RegionText]) -> tuple[str, ...]:
@@ -129,11 +136,11 @@ class Plan:
     def _forward(self, tuning: Tuning) -> list[str]:
         chosen = self._chosen(tuning)
         single = self._is_simple and bool(chosen)
-        launchers = {region.match.name for region in chosen}
+        launchers = {match.name for match in chosen}
         lines = _ForwardWriter(self.graph, self.code, launchers, single)
         for step in self.steps:
-            if isinstance(step, PlannedRegion) and step in chosen:
-                lines.add_region(step, self._text(step, tuning))
+            if isinstance(step, PlannedRegion) and step.match in chosen:
+                lines.add_region(step, self._text(step.match, tuning))
             else:
                 for node in step.nodes if isinstance(step, PlannedRegion) else (step,):
                     lines.add_node(node)
@@ -173,7 +180,8 @@ class _ForwardWriter:
         return self._variables.get(name) or write_host_name(self._graph, name, self._by_key)
 
     def add_region(self, region: PlannedRegion, text: RegionText) -> None:
-        call = f"{text.kernel.name}({', '.join([*map(self.host, text.arguments), *text.numbers])})"
+        given = [self.host(region.names[name]) for name in text.arguments]
+        call = f"{text.kernel.name}({', '.join([*given, *text.numbers])})"
         names = list(text.results) if self._single else [self._fresh(name) for name in region.outputs]
         self._variables |= dict(zip(region.outputs, names, strict=True))
         self._add(", ".join(names), call, region.nodes)
@@ -210,7 +218,8 @@ class _ForwardWriter:
         last = None
         if lines and result in (lines[-1][0], f"({lines[-1][0]})"):
             last = lines.pop()[1]
-        return [*(f"{target} = {call}" if target else call for target, call in lines), f"return {last or result}"]
+        written = [f"{target} = {call}" if target else call for target, call in lines]
+        return [part for line in [*written, f"return {last or result}"] for part in _broken(line)]
 
     def _nest(self, outputs: Any) -> str:
         name = reference(outputs)
@@ -225,6 +234,15 @@ class _ForwardWriter:
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
         pairs = (f"{json.dumps(key)}: {self._nest(item)}" for key, item in outputs.items())
         return "{" + ", ".join(pairs) + "}"
+
+
+def _broken(line: str) -> list[str]:
+    """A call that is too long for a line, with its arguments on lines of their own."""
+    head, opened, rest = line.partition("(")
+    if len(line) <= _LONGEST or not opened or not rest.endswith(")"):
+        return [line]
+    inside = textwrap.wrap(rest[:-1], _LONGEST - 4, break_long_words=False, break_on_hyphens=False)
+    return [f"{head}(", *(f"    {part}" for part in inside), ")"]
 
 
 def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> Plan | Declined:

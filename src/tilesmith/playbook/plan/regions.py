@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.operators import is_free
-from tilesmith.playbook.plan.effects import OrderedGraph
+from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
 
@@ -20,12 +20,17 @@ class PlannedRegion:
 
     nodes: tuple[Node, ...]
     graph: Graph
+    """With short names of its own, those of the first region that does the same."""
+    names: dict[str, str]
+    """What the whole graph calls the values of the region's graph."""
     match: RegionMatch
+    """The same for regions that do the same."""
     recipe: str
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        return tuple(references(self.graph.outputs))
+        """As the whole graph calls them."""
+        return tuple(self.names[name] for name in references(self.graph.outputs))
 
 
 Step = PlannedRegion | Node
@@ -49,19 +54,27 @@ class _Cutter:
         self._above = self._ancestors()
         self._assigned: set[str] = set()
         self._taken = whole.taken
+        self._planned: list[PlannedRegion] = []
         self._trials = 0
 
     def steps(self) -> tuple[Step, ...]:
         if all(map(self._is_fusable, self._nodes)) and (whole := self._matched(set(self._nodes))) is not None:
             return (whole,)
-        regions = []
         for name in self._nodes:
             if name not in self._assigned and self._may_start(name):
                 found = self._grown(name)
                 if found is not None:
-                    regions.append(found)
+                    self._planned.append(self._as_its_twin(found))
                     self._taken |= {found.match.name, f"{found.match.name}_kernel"}
-        return self._in_order(regions)
+        return self._in_order(self._planned)
+
+    def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
+        """Computed by the kernel of an earlier region, where that does the same."""
+        for one in self._planned:
+            if _structure(one.graph) == _structure(region.graph):
+                names = dict(zip(one.names, region.names.values(), strict=True))
+                return replace(region, graph=one.graph, names=names, match=one.match)
+        return region
 
     def _may_start(self, name: str) -> bool:
         return not is_free(self._nodes[name]) and self._is_fusable(name)
@@ -136,11 +149,15 @@ class _Cutter:
         if self._trials > _MOST_TRIALS:
             return None
         nodes = tuple(self._nodes[name] for name in sorted(names, key=self._place.__getitem__))
-        graph = extract(self._ordered.graph, nodes)
+        if len(nodes) == len(self._nodes):
+            graph = self._ordered.graph
+            graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
+        else:
+            graph, graph_names = renamed(extract(self._ordered.graph, nodes))
         for recipe in self._recipes:
             match = recipe.match(replace(self._whole, graph=graph, taken=self._taken))
             if not isinstance(match, Declined):
-                return PlannedRegion(nodes, graph, match, recipe.name)
+                return PlannedRegion(nodes, graph, graph_names, match, recipe.name)
         return None
 
     def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
@@ -185,3 +202,54 @@ def extract(graph: Graph, nodes: Sequence[Node]) -> Graph:
         nodes=tuple(nodes),
         outputs={"tuple": [{"node": node.name} for node in nodes if node.name in elsewhere]},
     )
+
+
+def renamed(graph: Graph) -> tuple[Graph, dict[str, str]]:
+    """The graph of a region with short names, and the old names by the new.
+
+    Regions that do the same have them in the same order. Values are called after the operator that makes them,
+    parameters by the last part of their name.
+    """
+    new: dict[str, str] = {}
+
+    def call(old: str, wanted: str) -> str:
+        found, number = wanted, 1
+        while found in new.values():
+            found, number = f"{wanted}_{number}", number + 1
+        new[old] = found
+        return found
+
+    order = list(dict.fromkeys(references([[node.args, node.kwargs] for node in graph.nodes])))
+    given = {one.name: one for one in graph.inputs}
+    owned = {one.name: one for one in graph.parameters}
+    inputs = [given[name] for name in order if name in given] + [one for one in graph.inputs if one.shape is None]
+    parameters = [owned[name] for name in order if name in owned]
+    for one in inputs:
+        call(one.name, _base(one.name))
+    for parameter in parameters:
+        call(parameter.name, parameter.attribute.split(".")[-1] or parameter.name)
+    for node in graph.nodes:
+        call(node.name, _base(node.name))
+    result = replace(
+        graph,
+        inputs=tuple(replace(one, name=new[one.name]) for one in inputs),
+        parameters=tuple(replace(one, name=new[one.name]) for one in parameters),
+        nodes=tuple(replace(with_names(node, new), name=new[node.name]) for node in graph.nodes),
+        outputs=substitute(graph.outputs, new),
+    )
+    return result, {name: old for old, name in new.items()}
+
+
+def _structure(graph: Graph) -> object:
+    """What a region does, whatever its values are called."""
+    places = {one.name: str(place) for place, one in enumerate((*graph.leaves, *graph.nodes))}
+    inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]
+    parameters = [(one.shape, one.stride, one.dtype) for one in graph.parameters]
+    nodes = [replace(with_names(node, places), name=places[node.name]) for node in graph.nodes]
+    return inputs, parameters, nodes, substitute(graph.outputs, places)
+
+
+def _base(name: str) -> str:
+    """`linear_12` is `linear`: the tracer numbers what it has seen before."""
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdecimal() else name

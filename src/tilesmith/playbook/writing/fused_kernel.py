@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -119,7 +120,9 @@ class FusedKernel:
         numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
         lines = [f"    {self.name}_kernel[{grid}]("]
         for title, given in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
-            lines += [f"        # {title}", f"        {given},"] if given else []
+            if given:
+                wrapped = textwrap.wrap(f"{given},", _LONGEST_LINE - 8, break_long_words=False)
+                lines += [f"        # {title}", *(f"        {part}" for part in wrapped)]
         return [*lines, "    )", f"    return {results}"]
 
     def product(self, dim: Dim) -> str:
