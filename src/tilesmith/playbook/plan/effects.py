@@ -90,7 +90,8 @@ def _made_plain(graph: Graph) -> Graph:
         if target is not None and owner[target] not in leaves:
             later = set(references([[one.args, one.kwargs] for one in graph.nodes[position + 1 :]]))
             later |= set(references(graph.outputs))
-            sharing = {name for name, whose in owner.items() if whose == owner[target]} - {target, node.name}
+            known = {one.name for one in graph.nodes[:position]}
+            sharing = {name for name in known if owner[name] == owner[target]} - {target}
             others = {dtypes[name] for name in references([node.args[1:], node.kwargs])}
             if not sharing & later and others <= {node.dtype, "bool"}:
                 plain = replace(with_names(node, renamed), op=_plain_name(node.op))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from tilesmith.playbook.graph.lowering import list_outputs
 from tilesmith.playbook.graph.operators import is_free
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
@@ -30,7 +31,7 @@ class PlannedRegion:
     @property
     def outputs(self) -> tuple[str, ...]:
         """As the whole graph calls them."""
-        return tuple(self.names[name] for name in references(self.graph.outputs))
+        return tuple(self.names[name] for name in list_outputs(self.graph))
 
 
 Step = PlannedRegion | Node
