@@ -185,6 +185,7 @@ class CompareTimedOutputs(Request[Comparison]):
 
     seed: int
     outputs: TensorFile
+    single_draw: bool
 
 
 @dataclass(frozen=True)
@@ -297,8 +298,9 @@ class BaselineBuilt:
 @dataclass(frozen=True)
 class BuildBaseline(Request[BaselineBuilt]):
     kind: str
-    single_draw: bool = False
-    """Whether timed inputs are made of one draw, where the GPU has no memory for two."""
+    single_draw: bool
+    """Whether timed inputs are made of one draw, where the GPU has no memory for two. Every request says so: a
+    reference that was restarted in between would have forgotten."""
 
 
 @dataclass(frozen=True)
@@ -313,6 +315,7 @@ class TimedBaseline:
 class TimeBaseline(Request[TimedBaseline]):
     kind: str
     seeds: tuple[int, ...]
+    single_draw: bool
 
 
 @dataclass(frozen=True)
@@ -321,3 +324,4 @@ class RunIdle(Request[Done]):
 
     seed: int
     calls: int
+    single_draw: bool

@@ -69,7 +69,6 @@ class ReferenceRole:
         self._texts = {"exact": request.task.text}
         self._variants: dict[str, Variant] = {}
         self._baselines: Baselines | None = None
-        self._single_draw = False
         self._exact_steps: list[Step] | None = None
         self._necessary_bytes: int | None = None
         self._strong_parameters = False
@@ -152,7 +151,7 @@ class ReferenceRole:
 
     def compare_timed_outputs(self, request: protocol.CompareTimedOutputs) -> Comparison:
         chosen = self._variant("exact")
-        answer = chosen.answer_on(self._timed().inputs_under(request.seed))
+        answer = chosen.answer_on(self._timed(request.single_draw).inputs_under(request.seed))
         return compare_with_answer(chosen, answer, self._take_outputs(request.outputs))
 
     def compare_runs(self, request: protocol.CompareRuns) -> protocol.Agreement:
@@ -219,22 +218,21 @@ class ReferenceRole:
         return Done()
 
     def build_baseline(self, request: protocol.BuildBaseline) -> protocol.BaselineBuilt:
-        if self._single_draw != request.single_draw:
-            self._single_draw, self._baselines = request.single_draw, None
-        return protocol.BaselineBuilt(self._timed().build(request.kind))
+        return protocol.BaselineBuilt(self._timed(request.single_draw).build(request.kind))
 
     def time_baseline(self, request: protocol.TimeBaseline) -> protocol.TimedBaseline:
-        turn = self._timed().time(request.kind, list(request.seeds))
+        turn = self._timed(request.single_draw).time(request.kind, list(request.seeds))
         return protocol.TimedBaseline(tuple(turn.samples), tuple(turn.digests))
 
     def run_idle(self, request: protocol.RunIdle) -> Done:
-        self._timed().idle(request.seed, request.calls)
+        self._timed(request.single_draw).idle(request.seed, request.calls)
         return Done()
 
-    def _timed(self) -> Baselines:
-        if self._baselines is None:
+    def _timed(self, single_draw: bool) -> Baselines:
+        if self._baselines is None or self._baselines.single_draw != single_draw:
+            self._baselines = None
             give_back_unused()
-            self._baselines = Baselines(self._variant("exact"), self._single_draw)
+            self._baselines = Baselines(self._variant("exact"), single_draw)
         return self._baselines
 
     def _variant(self, name: str) -> Variant:

@@ -20,7 +20,7 @@ class Baselines:
     """Built on demand, kept for the next candidate of the same task."""
 
     def __init__(self, variant: Variant, single_draw: bool) -> None:
-        self._model = variant.model
+        self._model, self.single_draw = variant.model, single_draw
         second = None if single_draw else variant.second_inputs()
         self._stopwatch = Stopwatch(TimingInputs(variant.inputs("own"), second))
         self._calls: dict[str, Callable[[ForwardArguments], Any]] = {}
