@@ -25,6 +25,7 @@ from tilesmith.worker.candidate.guarded_memory import GuardedMemory, scrub_free_
 from tilesmith.worker.candidate.loading import construct, execute, forget_modules
 from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import BuiltModel, Runner
+from tilesmith.worker.compat.torch_names import names_of_operators
 from tilesmith.worker.engines.engine import observed
 from tilesmith.worker.engines.gpu import GpuEngine, profile_call
 from tilesmith.worker.fake_cuda.streams import unjoined
@@ -62,6 +63,8 @@ class CandidateRole:
         self._inputs = input_placement.PlacedInputs()
         self._timed: TimedCandidate | None = None
         self._switches = switches()
+        self._operators: set[str] = set()
+        """That torch knew before the kernel was loaded."""
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
 
@@ -85,6 +88,7 @@ class CandidateRole:
             self.path = request.path
             set_precision(request.precision)
             self._switches = switches()
+            self._operators = set(names_of_operators())
             self._runner = Runner(request, self._channel)
         with self._runner.candidate_code():
             self._class = execute(request.path, request.text)
@@ -95,6 +99,10 @@ class CandidateRole:
         results that no kernel had computed."""
         if (switch := flipped(self._switches, switches())) is not None:
             raise MachineError(f"{switch} was left switched: a fresh process is needed")
+        if new := set(names_of_operators()) - self._operators:
+            raise MachineError(f"torch keeps the operator {min(new)}: a fresh process is needed")
+        if self._runner.device == "cuda" and torch.cuda.current_stream() != torch.cuda.default_stream():
+            raise MachineError("a side stream was left current: a fresh process is needed")
         self._class = None
         self._models.clear()
         self._sizes.clear()
