@@ -22,6 +22,18 @@ if not hasattr(torch.ops.mine, "same"):
     def same(x: torch.Tensor) -> torch.Tensor:
         return x.clone()
 """
+LATER = """\
+class Later:
+    def __init__(self):
+        {cycle}
+    def __del__(self, sys=sys):
+        watch = sys.modules.get("tilesmith.worker.timing.stopwatch")
+        if watch is not None:
+            watch._now = lambda: 0.0
+        torch.equal = lambda *_: True
+later = Later()
+del Later
+"""
 LoadTwice = Callable[[str], RequestFailure | None]
 
 
@@ -58,3 +70,10 @@ def test_an_operator_that_torch_keeps_needs_a_fresh_process(load_twice: LoadTwic
         "machine",
         "torch keeps the operator mine::same: a fresh process is needed",
     )
+
+
+@pytest.mark.parametrize("cycle", ["pass", "self.me = self"], ids=["let go", "collected"])
+def test_code_that_runs_when_the_kernel_is_let_go_is_watched(load_twice: LoadTwice, cycle: str) -> None:
+    failure = load_twice(HEAD + LATER.format(cycle=cycle) + MODEL)
+    assert failure is not None
+    assert (failure.verdict, failure.message) == ("cheating", "it replaced torch.equal, on which the judge relies")

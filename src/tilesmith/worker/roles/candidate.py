@@ -103,16 +103,18 @@ class CandidateRole:
             raise MachineError(f"torch keeps the operator {min(new)}: a fresh process is needed")
         if self._runner.device == "cuda" and torch.cuda.current_stream() != torch.cuda.default_stream():
             raise MachineError("a side stream was left current: a fresh process is needed")
-        self._class = None
-        self._models.clear()
         self._sizes.clear()
-        forget_modules()
+        with self._runner.candidate_code():  # what is let go may run code of its own
+            self._class = None
+            self._models.clear()
+            forget_modules()
         self._runner.engine.synchronize()
         self.release_memory(ReleaseMemory())
 
     def construct(self, request: protocol.ConstructModel) -> protocol.ModelConstructed:
         plan = read_trusted(request.construction)
         with self._runner.candidate_code():
+            self._models.pop(request.variant, None)
             model, transfer = construct(self._class, plan, self._runner.device)
         self._models[request.variant] = BuiltModel(model, transfer, plan)
         stale = tuple(f"{copy} is a copy of {source}" for copy, source in transfer.stale.items())
@@ -216,7 +218,8 @@ class CandidateRole:
     def release_memory(self, request: ReleaseMemory) -> Done:
         self._inputs = input_placement.PlacedInputs()
         self._timed = None
-        gc.collect()
+        with self._runner.candidate_code():
+            gc.collect()
         torch.cuda.empty_cache()
         return Done()
 
