@@ -33,21 +33,38 @@ def compile_ahead(exam: Examination) -> CheckFindings:
 
     The kernel then answers without any launch; an accusation waits until the values are known to be right.
     """
-    candidate, replayed = exam.candidate, AnswerWithoutLaunches()
+    candidate, found = exam.candidate, exam.findings
     try:
         candidate.ask(WarmUpGpu())
         candidate.ask(exam.load)
-        for variant in ("exact", *other_shapes(exam.reference)):
-            candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
-            with exam.lock.shared():
-                inputs = exam.reference.inputs(variant, "own")
-            candidate.ask(CompileAhead(variant, inputs))
+        _compile(exam, "exact")
         draws = exam.with_extra(FEW_DRAWS)
         replayed = answer_without_launches(candidate, exam.reference, "exact", draws, exam.lock.shared)
+        found = replace(found, replayed=replayed)
     except (GateFailed, MachineError) as error:
-        if isinstance(error, GateFailed) and error.is_conclusive:
-            replayed = AnswerWithoutLaunches(error)
-    return replace(exam.findings, replayed=replayed)
+        found = _accused(found, error)
+        if found.replayed.accusation is None:
+            found = found.noting(f"not replayed without its launches: {error}")
+    for variant in other_shapes(exam.reference):
+        try:
+            _compile(exam, variant)
+        except (GateFailed, MachineError) as error:
+            found = _accused(found, error)
+    return found
+
+
+def _compile(exam: Examination, variant: str) -> None:
+    exam.candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
+    with exam.lock.shared():
+        inputs = exam.reference.inputs(variant, "own")
+    exam.candidate.ask(CompileAhead(variant, inputs))
+
+
+def _accused(found: CheckFindings, error: GateFailed | MachineError) -> CheckFindings:
+    """With the accusation, if it is one and the first."""
+    if not isinstance(error, GateFailed) or not error.is_conclusive or found.replayed.accusation is not None:
+        return found
+    return replace(found, replayed=AnswerWithoutLaunches(error))
 
 
 def load_kernel(exam: Examination) -> CheckFindings:

@@ -1,0 +1,108 @@
+"""The gates on a GPU, with stand-ins for both children; on a GPU tests/gpu runs the real ones."""
+
+from __future__ import annotations
+
+import contextlib
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from tilesmith.errors import MachineError, OutOfGpuMemory
+from tilesmith.judge.examination import CheckFindings
+from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.gates.gpu import compile_ahead
+from tilesmith.process.protocol.candidate import ReplayReport
+from tilesmith.process.protocol.codec import Done
+from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
+from tilesmith.process.protocol.tensors import TensorFile
+from tilesmith.records import Verdict
+
+
+class Child:
+    """Notes what it is asked and raises what it is told to: by request, or by request and variant."""
+
+    def __init__(self, **errors: Exception) -> None:
+        self.errors, self.asked = errors, list[str]()
+
+    def ask(self, request: Any) -> Any:
+        name = f"{type(request).__name__} {getattr(request, 'variant', '')}".strip()
+        self.asked.append(name)
+        for key in (name.replace(" ", "_"), type(request).__name__):
+            if key in self.errors:
+                raise self.errors[key]
+        return self.answer(request)
+
+    def answer(self, request: Any) -> Any:
+        return Done()
+
+
+class Candidate(Child):
+    """Answers rightly without any launch."""
+
+    def answer(self, request: Any) -> Any:
+        if hasattr(request, "outputs"):
+            return ReplayReport(dict.fromkeys(request.outputs), False, None, None)
+        return super().answer(request)
+
+    def output_file(self) -> str:
+        return "output"
+
+
+class Reference(Child):
+    k = 2.0
+    plans: ClassVar = {"shrunk": "", "odd 1": "", "odd 2": ""}
+
+    def answer(self, request: Any) -> Any:
+        return Comparison((FloatStatistics("float", "float32", 4, 0, *[1e-7] * 6, 1e9, ()),))
+
+    def construction(self, variant: str) -> str:
+        return variant
+
+    def accepts(self, variant: str, draw: str) -> bool:
+        return True
+
+    def inputs(self, variant: str, draw: str) -> TensorFile:
+        if "inputs" in self.errors:
+            raise self.errors["inputs"]
+        return TensorFile("inputs")
+
+
+def examination(candidate: Candidate, reference: Reference | None = None) -> Any:
+    return SimpleNamespace(
+        candidate=candidate,
+        reference=reference or Reference(),
+        lock=SimpleNamespace(shared=contextlib.nullcontext),
+        load=SimpleNamespace(),
+        findings=CheckFindings(),
+        with_extra=lambda draws: draws,
+    )
+
+
+def test_a_kernel_that_refuses_another_shape_is_replayed_and_compiled_for_the_next() -> None:
+    candidate = Candidate(ConstructModel_odd_1=GateFailed(Verdict.RUNTIME_ERROR, "one shape only"))
+    found = compile_ahead(examination(candidate))
+    assert found.replayed.accusation is not None
+    assert "CompileAhead odd 2" in candidate.asked
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        examination(Candidate(ReplayWithoutLaunches=GateFailed(Verdict.TIMEOUT, "it hangs"))),
+        examination(Candidate(), Reference(inputs=OutOfGpuMemory("it hangs"))),
+        examination(Candidate(CompileAhead_exact=MachineError("it hangs"))),
+    ],
+    ids=["hangs", "memory", "machine"],
+)
+def test_a_replay_that_did_not_take_place_is_noted(broken: Any) -> None:
+    found = compile_ahead(broken)
+    assert found.notes == ("not replayed without its launches: it hangs",)
+    assert found.replayed.accusation is None
+
+
+def test_an_accusation_on_another_shape_counts() -> None:
+    caught = GateFailed(Verdict.CHEATING, "it reads files")
+    candidate = Candidate(CompileAhead_odd_2=caught, ReplayWithoutLaunches=GateFailed(Verdict.CRASHED, "gone"))
+    assert compile_ahead(examination(candidate)).replayed.accusation is caught
