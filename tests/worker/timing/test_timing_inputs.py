@@ -54,6 +54,23 @@ def test_no_call_sees_a_multiple_of_what_another_saw() -> None:
             assert float(one @ other / one.norm() / other.norm()) < 0.99999
 
 
+def test_one_draw_alone_is_no_multiple_of_itself() -> None:
+    one = torch.rand(64, 1024) + 0.1
+    inputs = TimingInputs([one], None)
+    for seed in range(5):
+        inputs.vary(seed)
+        ratios = (inputs.current[0] / one).flatten()
+        assert float(((ratios - ratios.median()).abs() < 1e-5).float().mean()) < 0.01
+        assert 0.1 * 0.75 < float(inputs.current[0].min()) <= float(inputs.current[0].max()) <= float(one.max())
+
+
+def test_one_draw_alone_keeps_its_zeros_in_their_places() -> None:
+    lower = torch.rand(6, 6).tril()
+    inputs = TimingInputs([lower], None)
+    inputs.vary(3)
+    assert torch.equal(inputs.current[0] == 0, lower == 0)
+
+
 def test_no_version_counts_the_change() -> None:
     inputs = TimingInputs([torch.rand(4)], None)
     version = inputs.current[0]._version
