@@ -31,6 +31,16 @@ def test_new_values_in_place_and_alike_in_every_process() -> None:
     assert mine.current[0].data_ptr() == address
 
 
+def test_elements_that_overlap_vary_as_they_do_where_they_were_sent() -> None:
+    made = [(torch.rand(1, 64) + 0.1).expand(16, 64) for _ in range(2)]
+    for draws in (made, [made[0], None]):
+        sent = [one if one is None else one.contiguous() for one in draws]
+        here, there = TimingInputs(*draws), TimingInputs(*sent)
+        here.vary(5)
+        there.vary(5)
+        assert torch.equal(here.current, there.current)
+
+
 def test_integers_and_masks_stay_and_ranges_are_kept() -> None:
     first, second = nests()
     inputs = TimingInputs(first, second)

@@ -26,8 +26,8 @@ class TimingInputs:
     def __init__(self, first: ForwardArguments, second: ForwardArguments | None) -> None:
         """Two draws of the same shapes; without a second one, the first is mixed with itself, rolled."""
         self.current: ForwardArguments = map_tensors(first, torch.clone)
-        places, ones = tensors_in(self.current), [tensor.detach() for tensor in tensors_in(first)]
-        others = [tensor.detach() for tensor in tensors_in(second)] if second is not None else []
+        places, ones = tensors_in(self.current), [_as_sent(tensor) for tensor in tensors_in(first)]
+        others = [_as_sent(tensor) for tensor in tensors_in(second)] if second is not None else []
         if [t.shape for t in others] != [t.shape for t in ones]:
             others = ones
         self._varied = [
@@ -68,6 +68,11 @@ class _VariedInput:
         count = max(1, self._place.numel() // _STRETCH)
         there, here = (chance.randrange(self._place.numel() - count + 1) for _ in range(2))
         self._place.data.view(-1)[here : here + count].copy_(self._other.view(-1)[there : there + count])
+
+
+def _as_sent(tensor: torch.Tensor) -> torch.Tensor:
+    """Elements that overlap come apart on the way to another process, and all must vary alike."""
+    return tensor.detach().contiguous() if 0 in tensor.stride() else tensor.detach()
 
 
 def _may_be_torn(tensor: torch.Tensor) -> bool:
