@@ -157,9 +157,7 @@ class ReferenceSession:
             written = self._written(variant, draw)
             assert written.usable, "whoever asks has seen that this draw can be used"
             memory = self.ask(ShareInputs(variant, draw)).memory if written.shared else None
-            if memory is not None:
-                memory.sent_once = True  # or it would lie on the GPU until the reader has answered
-            return TensorFile(self._path(variant, draw), memory)
+            return TensorFile(self._path(variant, draw), memory).sent_once()
 
     def inputs_file(self, variant: str, draw: str) -> TensorFile:
         """The same with all numbers in the file, for a process that no message reaches."""

@@ -158,9 +158,8 @@ class Values:
         run = self._run(variant, probe.draw, training=probe.training, gradients=probe.kind == "gradients")
         if probe.kind == "gradients":
             return run.report.differentiable
-        with self.gpu():
-            draw = "own" if probe.is_random else probe.draw
-            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+        draw = "own" if probe.is_random else probe.draw
+        compared = self._compared(variant, draw, run)
         is_alike = (
             compared.layout_problem is None
             and judge_outputs(compared.outputs, self._reference.k, draw).verdict is Verdict.PASSED
@@ -211,10 +210,7 @@ class Values:
         watched: bool = False,
     ) -> tuple[CheckedRun, Judgment]:
         run = self._run(variant, draw, schedule, choice, in_place=in_place, watched=watched)
-        with self.gpu():
-            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
-            if self.frugal:
-                self._reference.ask(ReleaseMemory())
+        compared = self._compared(variant, draw, run)
         self._truth_note = compared.truth_note
         judgment = judge_comparison(compared, self._reference.k, draw)
         if judgment.verdict is not Verdict.PASSED:
@@ -226,10 +222,16 @@ class Values:
     def _refuse_remembered(self, variant: str, draw: str) -> None:
         """Memory that is given out again still holds earlier answers: it counts only where that was wiped."""
         self._refuse_stray_streams(variant, draw)
-        run = self._run(variant, draw, watched=True)
-        with self.gpu():
-            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+        compared = self._compared(variant, draw, self._run(variant, draw, watched=True))
         refuse_copied_answers(draw, compared.copied_from)
+
+    def _compared(self, variant: str, draw: str, run: CheckedRun) -> Comparison:
+        """Once for each run: its outputs are gone then."""
+        with self.gpu():
+            compared = self._reference.ask(CompareOutputs(variant, draw, run.output.sent_once()))
+            if self.frugal:
+                self._reference.ask(ReleaseMemory())
+        return compared
 
     def _run(
         self,
@@ -276,7 +278,8 @@ class Values:
         assert run.torch_output is not None
         refuse_no_launch(run.report.launches)
         with self.gpu():
-            seen = self._reference.ask(MeasureTorchShare(variant, draw, run.torch_output, run.report.torch_steps))
+            made = run.torch_output.sent_once()
+            seen = self._reference.ask(MeasureTorchShare(variant, draw, made, run.report.torch_steps))
         refuse_torch_doing_everything(seen.coverage)
         return seen.share
 

@@ -18,6 +18,12 @@ class TensorFile:
     path: str
     memory: GpuMemory | None = None
 
+    def sent_once(self) -> TensorFile:
+        """For who has no use for it afterwards: the memory would else be held until the reader has answered."""
+        if self.memory is not None:
+            self.memory.sent_once = True
+        return self
+
 
 @dataclass(frozen=True)
 class SharedMemory:

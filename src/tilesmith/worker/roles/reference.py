@@ -246,6 +246,8 @@ class ReferenceRole:
         """What a candidate wrote; nobody needs the file after this."""
         give_back_unused()
         outputs = exchange.read_outputs(source, self._task.device)
+        if source.memory is not None:
+            source.memory.close()
         os.unlink(source.path)
         return outputs
 
