@@ -120,6 +120,7 @@ class Values:
             if used and time.monotonic() - started > budget_s:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
                 break
+            watching = watched and draw in WATCHED_DRAWS
             try:
                 with self.gpu():
                     accepted = self._reference.accepts(variant, draw)
@@ -127,13 +128,12 @@ class Values:
                     if lost := self._reference.lost_draws.get((variant, draw)):
                         notes.append(f"not checked on {draw} inputs: {lost}")
                     continue
+                run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             except OutOfGpuMemory as error:
                 if not self.frugal or draw == "own":
                     raise
                 notes.append(f"not checked on {draw} inputs: {error}")
                 continue
-            watching = watched and draw in WATCHED_DRAWS
-            run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             if launches:
                 refuse_no_launch(run.report.launches, f"on the {draw} inputs, unlike on others, ")
             kept = kept or _heavy_steps(run.report.torch_steps)
