@@ -41,10 +41,10 @@ def memory_need(profile: TaskProfile) -> int:
 
 def least_memory(profile: TaskProfile) -> int:
     """The bytes without which there is no verdict: everybody gives back at once what he does not use, and the truth
-    is computed on the CPU. Then the reference holds its inputs, their copy, eager's outputs and the candidate's,
-    which are still being handed over."""
+    is computed on the CPU. Then the reference holds the candidate's outputs, its inputs, their copy, eager's
+    outputs and an intermediate."""
     inputs, weights, outputs = profile.input_bytes or 0, profile.parameter_bytes or 0, profile.output_bytes or 0
-    return 2 * inputs + 2 * weights + 4 * outputs + _CONTEXTS // 2
+    return 2 * inputs + 2 * weights + 3 * outputs + _CONTEXTS // 2
 
 
 @dataclass(frozen=True)
