@@ -79,7 +79,8 @@ class TimingRounds:
         config: CheckConfig,
         single_draw: bool = False,
     ) -> None:
-        """`single_draw`: timed inputs are made of one draw in place of two, to save memory."""
+        """`single_draw`: timed inputs are made of one draw in place of two, and the outputs of one call are kept in
+        place of three, to save memory."""
         self._candidate, self._reference, self._config = candidate, reference, config
         self._single_draw = single_draw
         self._chance = random.Random(config.seed)
@@ -109,21 +110,24 @@ class TimingRounds:
         began = time.monotonic()
         deadline = began + self._config.timing_s
         calls = self._calls_per_round()
-        self._keep()
+        if not self._single_draw:
+            self._keep()
+        always_kept = len(self._kept)
         rounds = 0
         next_look = _LEAST_ROUNDS
         while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
             self._round(calls)
             rounds += 1
             if self._chance.random() < 1 / rounds:  # any round is as likely as any other to be the one kept
-                self._kept = self._kept[:1]
+                del self._kept[always_kept:]
                 self._keep()
             if rounds >= next_look:  # looking takes time that others wait for
                 next_look = rounds + max(1, rounds // 4)
                 if _are_tight(self._device_speedups(), time.monotonic() - began > _CLEAR_S):
                     break
         speedups = self._device_speedups()
-        self._keep()
+        if not self._single_draw:
+            self._keep()
         timing = self._timing(device, speedups, rounds)
         refuse_late_work(self._late_ms, timing.candidate_ms.p50)
         self._digests.refuse_unknown_digests()
@@ -133,7 +137,9 @@ class TimingRounds:
     def check_timed_outputs(self) -> None:
         """What timed calls returned must be as right as what a checked call returned."""
         for kept in self._kept:
-            compared = self._reference.ask(CompareTimedOutputs(kept.seed, kept.outputs, self._single_draw))
+            compared = self._reference.ask(
+                CompareTimedOutputs(kept.seed, kept.outputs.sent_once(), self._single_draw)
+            )
             judgment = judge_comparison(compared, self._reference.k, "timed")
             if judgment.verdict is not Verdict.PASSED:
                 raise GateFailed(judgment.verdict, judgment.message, judgment.errors)

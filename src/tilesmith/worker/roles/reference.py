@@ -35,13 +35,14 @@ from tilesmith.worker.task import (
     trace,
 )
 from tilesmith.worker.task.argument_types import argument_types
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.loading import importable
 from tilesmith.worker.task.torch_steps import Step, covers
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
 from tilesmith.worker.tensors.trusted_pickle import write_trusted
-from tilesmith.worker.timing.baselines import Baselines
+from tilesmith.worker.timing.baselines import Baselines, timing_inputs
 from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.copied_answers import find_copied_draw
 from tilesmith.worker.truth.error_statistics import same_to_rounding
@@ -150,9 +151,15 @@ class ReferenceRole:
         return replace(compared, copied_from=find_copied_draw(chosen, request.draw, answer, outputs))
 
     def compare_timed_outputs(self, request: protocol.CompareTimedOutputs) -> Comparison:
-        chosen = self._variant("exact")
-        answer = chosen.answer_on(self._timed(request.single_draw).inputs_under(request.seed))
-        return compare_with_answer(chosen, answer, self._take_outputs(request.outputs))
+        chosen, outputs = self._variant("exact"), self._take_outputs(request.outputs)
+        return compare_with_answer(chosen, chosen.answer_on(self._timed_inputs(request)), outputs)
+
+    def _timed_inputs(self, request: protocol.CompareTimedOutputs) -> ForwardArguments:
+        """Those of the baselines, where they are still there: others would lie beside them."""
+        held = self._baselines
+        if held is not None and held.single_draw == request.single_draw:
+            return held.inputs.under(request.seed)
+        return timing_inputs(self._variant("exact"), request.single_draw).under(request.seed)
 
     def compare_runs(self, request: protocol.CompareRuns) -> protocol.Agreement:
         runs = [exchange.read_outputs(one, self._task.device) for one in (request.first, request.second)]

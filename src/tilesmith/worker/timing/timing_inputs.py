@@ -36,6 +36,11 @@ class TimingInputs:
             if one.is_floating_point() and not is_mask(one)
         ]
 
+    def under(self, seed: int) -> ForwardArguments:
+        """What a call under this seed sees, until the next one."""
+        self.vary(seed)
+        return self.current
+
     def vary(self, seed: int) -> None:
         chance = random.Random(seed)
         for varied in self._varied:
