@@ -73,6 +73,7 @@ def examination(candidate: Candidate, reference: Reference | None = None) -> Any
         candidate=candidate,
         reference=reference or Reference(),
         lock=SimpleNamespace(shared=contextlib.nullcontext),
+        values=SimpleNamespace(release=lambda: candidate.asked.append("release")),
         load=SimpleNamespace(),
         findings=CheckFindings(),
         with_extra=lambda draws: draws,
@@ -85,6 +86,13 @@ def test_a_kernel_that_refuses_another_shape_is_replayed_and_compiled_for_the_ne
     assert found.replayed.accusation is not None
     assert "CompileAhead odd 2" in candidate.asked
     assert found.notes == ()
+
+
+def test_memory_is_given_back_after_every_call_without_launches() -> None:
+    candidate = Candidate()
+    compile_ahead(examination(candidate))
+    muted = [i for i, name in enumerate(candidate.asked) if name.startswith(("CompileAhead", "Replay"))]
+    assert [candidate.asked[i + 1] for i in muted] == ["release"] * len(muted)
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,9 @@ def compile_ahead(exam: Examination) -> CheckFindings:
         candidate.ask(exam.load)
         _compile(exam, "exact")
         draws = exam.with_extra(FEW_DRAWS)
-        replayed = answer_without_launches(candidate, exam.reference, "exact", draws, exam.lock.shared)
+        replayed = answer_without_launches(
+            candidate, exam.reference, "exact", draws, exam.lock.shared, exam.values.release
+        )
         found = replace(found, replayed=replayed)
     except (GateFailed, MachineError) as error:
         found = _accused(found, error)
@@ -58,6 +60,7 @@ def _compile(exam: Examination, variant: str) -> None:
     with exam.lock.shared():
         inputs = exam.reference.inputs(variant, "own")
     exam.candidate.ask(CompileAhead(variant, inputs))
+    exam.values.release()
 
 
 def _accused(found: CheckFindings, error: GateFailed | MachineError) -> CheckFindings:
@@ -119,9 +122,7 @@ def time_kernel(exam: Examination) -> CheckFindings:
 
 def _timed(exam: Examination) -> Timing:
     rounds = TimingRounds(exam.candidate, exam.reference, exam.config, single_draw=exam.values.frugal)
-    if exam.values.frugal:
-        exam.candidate.ask(ReleaseMemory())
-        exam.reference.ask(ReleaseMemory())
+    exam.values.release()
     rounds.build_baselines()
     with exam.lock.shared():
         rounds.warm_up()
@@ -130,8 +131,7 @@ def _timed(exam: Examination) -> Timing:
     with exam.lock.shared():
         if is_large(exam.reference):
             exam.candidate.ask(ReleaseMemory())
-        if exam.values.frugal:
-            exam.reference.ask(ReleaseMemory())
+        exam.values.release()
         rounds.check_timed_outputs()
         _refuse_impossible(exam, timing.candidate_ms.p50)
     return timing

@@ -96,6 +96,12 @@ class Values:
         finally:
             self._time_limit_s, self._explains = usual
 
+    def release(self) -> None:
+        """Where memory is short, both give back what they hold without need."""
+        if self.frugal:
+            self._candidate.ask(ReleaseMemory())
+            self._reference.ask(ReleaseMemory())
+
     def construct(self, variant: str) -> None:
         path = self._reference.construction(variant)
         with self.gpu():
