@@ -153,9 +153,12 @@ class GpuEngine:
 
 def _compile_configs(tuner: Any, /, *args: Any, **kwargs: Any) -> None:
     tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
-    for config in tuner.prune_configs(kwargs):
-        with suppress(Exception):
-            tuner.fn.run(*args, **kwargs, **config.all_kwargs())
+    try:
+        for config in tuner.prune_configs(kwargs):
+            with suppress(Exception):
+                tuner.fn.run(*args, **kwargs, **config.all_kwargs())
+    finally:
+        tuner.nargs = None  # triton keeps the tuner, which would keep these tensors
 
 
 @dataclass(frozen=True)

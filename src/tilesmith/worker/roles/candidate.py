@@ -82,8 +82,9 @@ class CandidateRole:
 
     def load(self, request: protocol.LoadKernel) -> Done:
         """Asked again, it loads the file anew, and nothing stays of what its code had made."""
-        if self.path:
-            self._forget_kernel()
+        is_anew = bool(self.path)
+        if is_anew:
+            self._refuse_leftovers()
         else:
             self.path = request.path
             set_precision(request.precision)
@@ -91,10 +92,17 @@ class CandidateRole:
             self._operators = set(names_of_operators())
             self._runner = Runner(request, self._channel)
         with self._runner.candidate_code():
+            if is_anew:  # here, because what is let go may run code of its own
+                self._models.clear()
+                self._sizes.clear()
+                self._runner.forget_launches()
+                forget_modules()
             self._class = execute(request.path, request.text)
+            gc.collect()  # triton keeps the old kernels until new ones take their names
+        torch.cuda.empty_cache()
         return Done()
 
-    def _forget_kernel(self) -> None:
+    def _refuse_leftovers(self) -> None:
         """Fails where this process may not be what it was, and where the GPU fails: torch may have broken it with
         results that no kernel had computed."""
         if (switch := flipped(self._switches, switches())) is not None:
@@ -103,13 +111,7 @@ class CandidateRole:
             raise MachineError(f"torch keeps the operator {min(new)}: a fresh process is needed")
         if self._runner.device == "cuda" and torch.cuda.current_stream() != torch.cuda.default_stream():
             raise MachineError("a side stream was left current: a fresh process is needed")
-        self._sizes.clear()
-        with self._runner.candidate_code():  # what is let go may run code of its own
-            self._class = None
-            self._models.clear()
-            forget_modules()
         self._runner.engine.synchronize()
-        self.release_memory(ReleaseMemory())
 
     def construct(self, request: protocol.ConstructModel) -> protocol.ModelConstructed:
         plan = read_trusted(request.construction)
