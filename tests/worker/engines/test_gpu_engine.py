@@ -69,6 +69,7 @@ class Tuner:
 
     arg_names: ClassVar = ["x", "n"]
     nargs: dict[str, Any] | None = None
+    best_config: Config | None = None
 
     def __init__(self, hooked: list[Any]) -> None:
         self.tried: list[int] = []
@@ -86,7 +87,10 @@ class Tuner:
 
 
 def test_every_config_is_compiled_and_no_tensor_is_kept() -> None:
-    tuner = Tuner([])
+    hooked: list[Any] = []
+    tuner = Tuner(hooked)
     _compile_configs(tuner, "tensor", 3, grid=(1,))
     assert tuner.tried == [16, 32]
     assert tuner.nargs is None
+    assert tuner.best_config is tuner.configs[0]
+    assert [(one["x"], one["n"], one["BLOCK"]) for one in hooked] == [("tensor", 3, 16), ("tensor", 3, 32)]
