@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
 
+from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.examination import CheckFindings
 from tilesmith.judge.gate_failed import GateFailed
@@ -25,7 +27,7 @@ class Child:
     def __init__(self, **errors: Exception) -> None:
         self.errors, self.asked = errors, list[str]()
 
-    def ask(self, request: Any) -> Any:
+    def ask(self, request: Any, timeout_s: float | None = None) -> Any:
         name = f"{type(request).__name__} {getattr(request, 'variant', '')}".strip()
         self.asked.append(name)
         for key in (name.replace(" ", "_"), type(request).__name__):
@@ -50,6 +52,7 @@ class Candidate(Child):
 
 
 class Reference(Child):
+    gpu: Lock
     k = 2.0
     plans: ClassVar = {"shrunk": "", "odd 1": "", "odd 2": ""}
 
@@ -60,20 +63,35 @@ class Reference(Child):
         return variant
 
     def accepts(self, variant: str, draw: str) -> bool:
+        assert self.gpu.is_held, "it draws and runs eager"
         return True
 
     def inputs(self, variant: str, draw: str) -> TensorFile:
+        assert self.gpu.is_held
         if "inputs" in self.errors:
             raise self.errors["inputs"]
         return TensorFile("inputs")
 
 
+class Lock:
+    is_held = False
+
+    @contextlib.contextmanager
+    def shared(self) -> Iterator[None]:
+        self.is_held = True
+        yield
+        self.is_held = False
+
+
 def examination(candidate: Candidate, reference: Reference | None = None) -> Any:
+    reference = reference or Reference()
+    reference.gpu = Lock()
     return SimpleNamespace(
         candidate=candidate,
-        reference=reference or Reference(),
-        lock=SimpleNamespace(shared=contextlib.nullcontext),
-        values=SimpleNamespace(release=lambda: candidate.asked.append("release")),
+        reference=reference,
+        lock=reference.gpu,
+        config=CheckConfig(),
+        values=SimpleNamespace(release=lambda: candidate.asked.append("release"), frugal=True),
         load=SimpleNamespace(),
         findings=CheckFindings(),
         with_extra=lambda draws: draws,

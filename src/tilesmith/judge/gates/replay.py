@@ -52,8 +52,12 @@ def answer_without_launches(
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
     Raises where the code is caught at something that only a cheat does.
     """
-    wanted = (draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.accepts(variant, draw))
-    usable = tuple(islice(wanted, max(LEAST_DRAWS, len(draws))))
+
+    def accepts(draw: str) -> bool:
+        with gpu():
+            return reference.accepts(variant, draw)
+
+    usable = tuple(islice(filter(accepts, dict.fromkeys((*draws, *DRAWS))), max(LEAST_DRAWS, len(draws))))
     if len(usable) < LEAST_DRAWS:
         return AnswerWithoutLaunches()
     fills = _FILLS

@@ -99,8 +99,8 @@ class Values:
     def release(self) -> None:
         """Where memory is short, both give back what they hold without need."""
         if self.frugal:
-            self._candidate.ask(ReleaseMemory())
             self._reference.ask(ReleaseMemory())
+            self._candidate.ask(ReleaseMemory())
 
     def construct(self, variant: str) -> None:
         path = self._reference.construction(variant)
@@ -128,9 +128,7 @@ class Values:
                 break
             watching = watched and draw in WATCHED_DRAWS
             try:
-                with self.gpu():
-                    accepted = self._reference.accepts(variant, draw)
-                if not accepted:
+                if not self._accepts(variant, draw):
                     if lost := self._reference.lost_draws.get((variant, draw)):
                         notes.append(f"not checked on {draw} inputs: {lost}")
                     continue
@@ -174,7 +172,7 @@ class Values:
 
     def _shares_elsewhere(self, variant: str) -> list[float]:
         """On inputs beyond the usual, where a clamp or a small correction has something to do."""
-        draws = [draw for draw in FARTHER_DRAWS if self._reference.accepts(variant, draw)]
+        draws = [draw for draw in FARTHER_DRAWS if self._accepts(variant, draw)]
         runs = [(draw, self._judged_run(variant, draw, watched=True)[0]) for draw in draws]
         return [self._torch_share(variant, draw, run) for draw, run in runs]
 
@@ -186,7 +184,7 @@ class Values:
             self._pads = "large" if self._pads else None
             self._judged_run(variant, "own", when="on a repeated call")
             launches = self._run(variant, "own").report.launches
-            if self._reference.accepts(variant, CORNERS_DRAW):
+            if self._accepts(variant, CORNERS_DRAW):
                 self._judged_run(variant, CORNERS_DRAW, in_place=True)
         refuse_no_launch(launches, "on inputs that it has seen before, ")
         return launches
@@ -279,6 +277,10 @@ class Values:
             self._candidate.ask(ReleaseMemory())
         made = TensorFile(torch_output, report.torch_memory) if torch_output else None
         return CheckedRun(TensorFile(output, report.memory), report, time.monotonic() - began, made)
+
+    def _accepts(self, variant: str, draw: str) -> bool:
+        with self.gpu():
+            return self._reference.accepts(variant, draw)
 
     def _torch_share(self, variant: str, draw: str, run: CheckedRun) -> float:
         assert run.torch_output is not None
