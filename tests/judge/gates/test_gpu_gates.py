@@ -13,7 +13,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.examination import CheckFindings
 from tilesmith.judge.gate_failed import GateFailed
-from tilesmith.judge.gates.gpu import compile_ahead
+from tilesmith.judge.gates.gpu import compile_ahead, time_kernel
 from tilesmith.process.protocol.candidate import ReplayReport
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
@@ -132,3 +132,10 @@ def test_an_accusation_on_another_shape_counts() -> None:
     caught = GateFailed(Verdict.CHEATING, "it reads files")
     candidate = Candidate(CompileAhead_odd_2=caught, ReplayWithoutLaunches=GateFailed(Verdict.CRASHED, "gone"))
     assert compile_ahead(examination(candidate)).replayed.accusation is caught
+
+
+def test_a_timing_that_does_not_fit_leaves_its_memory_to_others() -> None:
+    candidate = Candidate()
+    found = time_kernel(examination(candidate, Reference(BuildBaseline=OutOfGpuMemory("full"))))
+    assert candidate.asked == ["release"] * 2, "before and after"
+    assert "not timed: the GPU has too little memory" in found.notes[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import replace
 
 from tilesmith.errors import MachineError, OutOfGpuMemory
@@ -114,6 +115,8 @@ def time_kernel(exam: Examination) -> CheckFindings:
     except (OutOfGpuMemory, GateFailed) as error:
         if not exam.values.frugal or (isinstance(error, GateFailed) and error.verdict is not Verdict.OUT_OF_MEMORY):
             raise
+        with contextlib.suppress(GateFailed, MachineError):  # gone, and its memory with it
+            exam.values.release()
         return exam.findings.noting(
             f"not timed: the GPU has too little memory for the kernel beside PyTorch: {error}"
         )
