@@ -14,7 +14,7 @@ from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.examination import CheckFindings
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.gpu import compile_ahead, time_kernel
-from tilesmith.process.protocol.candidate import ReplayReport
+from tilesmith.process.protocol.candidate import LoadKernel, ReplayReport
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
 from tilesmith.process.protocol.tensors import TensorFile
@@ -49,6 +49,9 @@ class Candidate(Child):
 
     def output_file(self) -> str:
         return "output"
+
+    def restart(self) -> None:
+        self.asked.append("restart")
 
 
 class Reference(Child):
@@ -92,7 +95,7 @@ def examination(candidate: Candidate, reference: Reference | None = None) -> Any
         lock=reference.gpu,
         config=CheckConfig(),
         values=SimpleNamespace(release=lambda: candidate.asked.append("release"), frugal=True),
-        load=SimpleNamespace(),
+        load=LoadKernel("kernel.py", "", "cuda", "sm_90", "default"),
         findings=CheckFindings(),
         with_extra=lambda draws: draws,
     )
@@ -139,3 +142,17 @@ def test_a_timing_that_does_not_fit_leaves_its_memory_to_others() -> None:
     found = time_kernel(examination(candidate, Reference(BuildBaseline=OutOfGpuMemory("full"))))
     assert candidate.asked == ["release"] * 2, "before and after"
     assert "not timed: the GPU has too little memory" in found.notes[-1]
+
+
+@pytest.mark.parametrize("request_name", ["LoadKernel", "ConstructModel"])
+def test_a_kernel_that_cannot_be_made_is_not_tried_again(request_name: str) -> None:
+    candidate = Candidate(**{request_name: GateFailed(Verdict.RUNTIME_ERROR, "no such module")})
+    with pytest.raises(GateFailed, match="no such module"):
+        compile_ahead(examination(candidate))
+    assert candidate.asked.count("LoadKernel") == 1
+
+
+def test_a_gpu_that_fails_before_the_kernel_is_there_is_not_its_fault() -> None:
+    candidate = Candidate(WarmUpGpu=GateFailed(Verdict.CRASHED, "gone"))
+    compile_ahead(examination(candidate))
+    assert candidate.asked[:3] == ["WarmUpGpu", "restart", "LoadKernel"]

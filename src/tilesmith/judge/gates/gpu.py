@@ -30,14 +30,18 @@ _BELIEVABLE = 0.7
 
 
 def compile_ahead(exam: Examination) -> CheckFindings:
-    """Compile with every launch left out, without the lock. A failure here shows again in the first run.
+    """Compile with every launch left out, without the lock. A failure of such a call shows again in the first run.
 
     The kernel then answers without any launch; an accusation waits until the values are known to be right.
     """
     candidate, found = exam.candidate, exam.findings
     try:
         candidate.ask(WarmUpGpu())
-        candidate.ask(exam.load)
+    except (GateFailed, MachineError):  # whatever it was, the kernel was not there yet
+        candidate.restart()
+    candidate.ask(exam.load)
+    candidate.ask(ConstructModel("exact", exam.reference.construction("exact")))
+    try:
         _compile(exam, "exact")
         draws = exam.with_extra(FEW_DRAWS)
         replayed = answer_without_launches(
@@ -50,6 +54,7 @@ def compile_ahead(exam: Examination) -> CheckFindings:
             found = found.noting(f"not replayed without its launches: {error}")
     for variant in other_shapes(exam.reference):
         try:
+            candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
             _compile(exam, variant)
         except (GateFailed, MachineError) as error:
             found = _accused(found, error)
@@ -57,7 +62,6 @@ def compile_ahead(exam: Examination) -> CheckFindings:
 
 
 def _compile(exam: Examination, variant: str) -> None:
-    exam.candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
     with exam.lock.shared():
         inputs = exam.reference.inputs(variant, "own")
     exam.candidate.ask(CompileAhead(variant, inputs))
