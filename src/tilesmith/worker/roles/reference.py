@@ -208,7 +208,10 @@ class ReferenceRole:
 
     def measure_minimum_traffic(self, request: protocol.MeasureMinimumTraffic) -> protocol.MinimumTraffic:
         if self._necessary_bytes is None:
-            self._necessary_bytes = necessary_bytes(self._variant("exact"))
+            try:
+                self._necessary_bytes = necessary_bytes(self._variant("exact"))
+            except torch.OutOfMemoryError:
+                return protocol.MinimumTraffic(0)  # nobody is accused this time; the next may have the memory
         return protocol.MinimumTraffic(self._necessary_bytes)
 
     def measure_free_memory(self, request: protocol.MeasureFreeMemory) -> protocol.FreeMemory:
