@@ -11,7 +11,7 @@ import shutil
 import signal
 import threading
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +156,9 @@ class ReferenceSession:
         with self._lock:
             written = self._written(variant, draw)
             assert written.usable, "whoever asks has seen that this draw can be used"
-            memory = self.ask(ShareInputs(variant, draw)).memory if written.shared else None
+            memory = written.memory
+            if written.shared and memory is None:
+                memory = self.ask(ShareInputs(variant, draw)).memory
             return TensorFile(self._path(variant, draw), memory).sent_once()
 
     def inputs_file(self, variant: str, draw: str) -> TensorFile:
@@ -166,6 +168,7 @@ class ReferenceSession:
         return TensorFile(path)
 
     def _written(self, variant: str, draw: str) -> InputsWritten:
+        """With their memory for who is the first to ask."""
         with self._lock:
             if (variant, draw) not in self._draws:
                 try:
@@ -178,7 +181,8 @@ class ReferenceSession:
                     self.restart()
                     self.lost_draws[variant, draw] = str(error)
                     written = InputsWritten(usable=False, shared=False)
-                self._draws[variant, draw] = written
+                self._draws[variant, draw] = replace(written, memory=None)
+                return written
             return self._draws[variant, draw]
 
     def move_parameters(self, strongly: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.codec import Done, Request
 from tilesmith.process.protocol.comparison import CheatResult, Comparison
 from tilesmith.process.protocol.tensors import SharedMemory, TensorFile
@@ -149,6 +150,8 @@ class InputsWritten:
 
     usable: bool
     shared: bool
+    memory: Descriptor | None = None
+    """Where they are this time, if their numbers stay on the GPU."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ class WriteInputs(Request[InputsWritten]):
     draw: str
     path: str
     may_share: bool = True
-    """Numbers that lie on a GPU may stay there, to be asked for by `ShareInputs`."""
+    """Numbers that lie on a GPU may stay there, to be asked for again by `ShareInputs`."""
 
 
 @dataclass(frozen=True)

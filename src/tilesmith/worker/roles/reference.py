@@ -137,7 +137,7 @@ class ReferenceRole:
         if not chosen.is_usable(request.draw):
             return protocol.InputsWritten(usable=False, shared=False)
         memory = exchange.write_inputs(request.path, chosen.inputs(request.draw), request.may_share)
-        return protocol.InputsWritten(usable=True, shared=memory is not None)
+        return protocol.InputsWritten(usable=True, shared=memory is not None, memory=memory)
 
     def share_inputs(self, request: protocol.ShareInputs) -> SharedMemory:
         """A copy for each who asks: a candidate could write into it."""
