@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.machine.child_limits import reference_limits
+from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.sessions import REFERENCE_S, CandidateSession, ReferenceSession
 from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.fork_server_client import ForkServerClient
@@ -105,6 +107,24 @@ def test_inputs_are_copied_once_for_each_who_takes_them(tmp_path: Path) -> None:
     assert session.accepts("exact", "wild")
     session.inputs("exact", "wild")
     assert sharer.asked[2:] == ["WriteInputs", "ShareInputs"], "who only asks whether it can be used holds nothing"
+
+
+def test_nobody_waits_for_the_compiler_with_the_lock_of_the_gpu(tmp_path: Path) -> None:
+    session = ReferenceSession(Sharer, "task", tmp_path / "reference")  # type: ignore[arg-type]
+    lock, entered = GpuLock(tmp_path), threading.Event()
+
+    def ask() -> None:
+        with session.on_gpu(lock.shared):
+            entered.set()
+
+    other = threading.Thread(target=ask, daemon=True)
+    with session.compiling:
+        other.start()
+        assert not entered.wait(0.2)
+        with lock.alone():
+            pass
+    other.join(5)
+    assert entered.is_set()
 
 
 def test_the_help_names_the_limit_of_the_task() -> None:

@@ -6,11 +6,13 @@ The reference's failures are exceptions: the task or the machine is at fault. Th
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -83,8 +85,19 @@ class ReferenceSession:
         self.certificate: Certificate | None = None
         self.certifying = threading.Lock()
         """Held by whoever makes the certificate: checks of one task wait for it instead of making their own."""
+        self.compiling = threading.Lock()
+        """Held by whoever has it build a baseline, which may take minutes."""
         self._strong_parameters = False
         folder.mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def on_gpu(self, gpu: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+        """For questions to it under the GPU's lock. Whoever waited for its compiler with that lock in hand would
+        keep every timer waiting."""
+        with self.compiling:
+            pass
+        with gpu():
+            yield
 
     def set_up(self, request: Request[R]) -> R:
         """A request that a restarted reference must hear again."""

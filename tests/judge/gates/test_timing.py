@@ -5,6 +5,7 @@ The contestants are stand-ins that answer with chosen numbers; on a GPU tests/gp
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -72,7 +73,7 @@ class Reference:
     def __init__(self, relative: float = 1e-7, refuses: str | None = None) -> None:
         self.eager = Contestant(0.4)
         self.relative, self.refuses = relative, refuses
-        self.restarted = 0
+        self.restarted, self.compiling = 0, threading.Lock()
         self.compared_seeds: list[int] = []
         self.single_draws: set[bool] = set()
 

@@ -62,7 +62,7 @@ def compile_ahead(exam: Examination) -> CheckFindings:
 
 
 def _compile(exam: Examination, variant: str) -> None:
-    with exam.lock.shared():
+    with exam.reference.on_gpu(exam.lock.shared):
         inputs = exam.reference.inputs(variant, "own")
     exam.candidate.ask(CompileAhead(variant, inputs))
     exam.values.release()
@@ -98,7 +98,7 @@ def check_again(exam: Examination) -> CheckFindings:
 
 
 def inspect_kernels(exam: Examination) -> CheckFindings:
-    with exam.lock.shared():
+    with exam.reference.on_gpu(exam.lock.shared):
         seen = exam.candidate.ask(InspectKernels("exact", exam.reference.inputs("exact", "own")))
     return replace(
         exam.findings,
@@ -131,11 +131,11 @@ def _timed(exam: Examination) -> Timing:
     rounds = TimingRounds(exam.candidate, exam.reference, exam.config, single_draw=exam.values.frugal)
     exam.values.release()
     rounds.build_baselines()
-    with exam.lock.shared():
+    with exam.reference.on_gpu(exam.lock.shared):
         rounds.warm_up()
     with exam.lock.alone():
         timing = rounds.run(exam.reference.environment.device)
-    with exam.lock.shared():
+    with exam.reference.on_gpu(exam.lock.shared):
         if is_large(exam.reference):
             exam.candidate.ask(ReleaseMemory())
         exam.values.release()

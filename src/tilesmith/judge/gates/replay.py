@@ -54,7 +54,7 @@ def answer_without_launches(
     """
 
     def accepts(draw: str) -> bool:
-        with gpu():
+        with reference.on_gpu(gpu):
             return reference.accepts(variant, draw)
 
     usable = tuple(islice(filter(accepts, dict.fromkeys((*draws, *DRAWS))), max(LEAST_DRAWS, len(draws))))
@@ -64,7 +64,7 @@ def answer_without_launches(
     first_call: FirstCall | None = None
     for draw in usable:
         outputs = {fill: candidate.output_file() for fill in fills}
-        with gpu():
+        with reference.on_gpu(gpu):
             inputs = reference.inputs(variant, draw)
             seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
             release()

@@ -152,8 +152,9 @@ class TimingRounds:
 
     def _built(self, kind: str) -> bool:
         try:
-            request = BuildBaseline(kind, self._single_draw)
-            reason = self._reference.ask(request, timeout_s=_COMPILE_S).reason
+            with self._reference.compiling:
+                request = BuildBaseline(kind, self._single_draw)
+                reason = self._reference.ask(request, timeout_s=_COMPILE_S).reason
         except OutOfGpuMemory:
             raise
         except MachineError as error:

@@ -231,7 +231,7 @@ class Values:
 
     def _compared(self, variant: str, draw: str, run: CheckedRun) -> Comparison:
         """Once for each run: its outputs are gone then."""
-        with self.gpu():
+        with self._reference.on_gpu(self.gpu):
             compared = self._reference.ask(CompareOutputs(variant, draw, run.output.sent_once()))
             if self.frugal:
                 self._reference.ask(ReleaseMemory())
@@ -252,7 +252,7 @@ class Values:
         output = self._candidate.output_file()
         torch_output = self._candidate.output_file() if watched else None
         began = time.monotonic()
-        with self.gpu():
+        with self._reference.on_gpu(self.gpu):
             inputs = self._reference.inputs(variant, draw)
             if self.frugal:
                 self._reference.ask(ReleaseMemory())
@@ -279,13 +279,13 @@ class Values:
         return CheckedRun(TensorFile(output, report.memory), report, time.monotonic() - began, made)
 
     def _accepts(self, variant: str, draw: str) -> bool:
-        with self.gpu():
+        with self._reference.on_gpu(self.gpu):
             return self._reference.accepts(variant, draw)
 
     def _torch_share(self, variant: str, draw: str, run: CheckedRun) -> float:
         assert run.torch_output is not None
         refuse_no_launch(run.report.launches)
-        with self.gpu():
+        with self._reference.on_gpu(self.gpu):
             made = run.torch_output.sent_once()
             seen = self._reference.ask(MeasureTorchShare(variant, draw, made, run.report.torch_steps))
         refuse_torch_doing_everything(seen.coverage)
@@ -333,12 +333,12 @@ class Values:
     def _refuse_stray_streams(self, variant: str, draw: str) -> None:
         """The usual reason why results are not there yet, on a GPU."""
         if self._device == "cuda":
-            with self.gpu():
+            with self._reference.on_gpu(self.gpu):
                 seen = self._candidate.ask(InspectKernels(variant, self._reference.inputs(variant, draw)))
             refuse_unjoined_streams(seen.unjoined)
 
     def _agree(self, first: TensorFile, second: TensorFile) -> bool:
-        with self.gpu():
+        with self._reference.on_gpu(self.gpu):
             try:
                 return self._reference.ask(CompareRuns(first, second)).agree
             except UnreadableOutputs:
