@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import replace
 
 from tilesmith.errors import MachineError, OutOfGpuMemory
@@ -119,8 +118,11 @@ def time_kernel(exam: Examination) -> CheckFindings:
     except (OutOfGpuMemory, GateFailed) as error:
         if not exam.values.frugal or (isinstance(error, GateFailed) and error.verdict is not Verdict.OUT_OF_MEMORY):
             raise
-        with contextlib.suppress(GateFailed, MachineError):  # gone, and its memory with it
+        try:
             exam.values.release()
+        except (GateFailed, MachineError) as gone:  # and its memory with it
+            if isinstance(gone, GateFailed) and gone.is_conclusive:
+                raise
         return exam.findings.noting(
             f"not timed: the GPU has too little memory for the kernel beside PyTorch: {error}"
         )

@@ -92,7 +92,8 @@ class Watch:
 
     @contextmanager
     def _out_of_sight(self) -> Iterator[None]:
-        """Our modules cannot be found by name; an import of them is an audit event, and is caught."""
+        """Our modules cannot be found by name; an import of them is an audit event, and is caught. Garbage is
+        collected here alone."""
         ours = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(_OWN_MODULES)}
         for name in ours:
             del sys.modules[name]
