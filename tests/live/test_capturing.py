@@ -103,7 +103,7 @@ def test_integers_booleans_numbers_and_nests() -> None:
 
 def test_sizes_and_modes_that_make_no_difference_are_found() -> None:
     spec = task_of(RMSNorm(TinyModel().config), torch.randn(2, 3, 64)).spec
-    assert spec.arguments[0].free == (0, 1)
+    assert spec.arguments[0].shape == ("n", "m", 64)
     assert spec.training is None
     spec = task_of(nn.Sequential(nn.Flatten(0), nn.Dropout()), torch.randn(2, 3)).spec
     assert spec.training is False
@@ -115,7 +115,7 @@ class Branching(nn.Module):
 
 
 def test_a_branch_on_a_size_fixes_it() -> None:
-    assert task_of(Branching(), torch.randn(3, 5)).spec.arguments[0].free == (1,)
+    assert task_of(Branching(), torch.randn(3, 5)).spec.arguments[0].shape == (3, "n")
 
 
 class LooksAtValues(nn.Module):

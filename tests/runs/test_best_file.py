@@ -9,16 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tilesmith.records import (
-    Evaluation,
-    InputSpec,
-    Interface,
-    OptionalArgument,
-    OutputErrors,
-    Verdict,
-    from_json,
-    to_json,
-)
+from tilesmith.records import ArgumentSpec, Evaluation, Interface, OutputErrors, Verdict, from_json, to_json
 from tilesmith.runs.best_file import BestKernel, render_best
 
 KERNEL = '''from __future__ import annotations
@@ -34,8 +25,9 @@ class ModelNew(nn.Module):
     def forward(self, x, y, mask=None, *, flag=True):
         return x * 2
 '''
-X, Y = InputSpec("x", "float32", ("n", 4)), InputSpec("y", "float32", ("n", "m"))
-INTERFACE = Interface((X, Y), (OptionalArgument("mask", None), OptionalArgument("flag", True, keyword_only=True)))
+X, Y = (ArgumentSpec((name,), "tensor", "float32", ("n", size)) for name, size in (("x", 4), ("y", "m")))
+MASK, FLAG = ArgumentSpec(("mask",), "value"), ArgumentSpec(("flag",), "value", value=True)
+INTERFACE = Interface((X, Y, MASK, FLAG), ("mask", "flag"), ("flag",), training=False)
 LIMITS = ("forward only", "mask must be None", "eval mode only")
 
 
@@ -140,5 +132,5 @@ def test_without_an_interface_only_the_head_is_added() -> None:
 
 
 def test_interfaces_survive_json() -> None:
-    plain = Interface((X, InputSpec("k", value=3, is_plain=True, keyword_only=True)), INTERFACE.left_out, True)
+    plain = Interface((X, ArgumentSpec(("k", 0), "value", value=3)), ("mask",), ("k",), True)
     assert from_json(Interface, json.loads(json.dumps(to_json(plain)))) == plain

@@ -15,8 +15,9 @@ from torch import nn
 
 from tilesmith.errors import UsageError
 from tilesmith.judge.decisions.statistics import speedup
+from tilesmith.judge.gates.other_shapes import GENERAL
 from tilesmith.judge.machine.devices import choose_device
-from tilesmith.live.calls.call_records import CallSpec, KernelCard
+from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.captured.module_tasks import same_outputs
 from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, unused_path
 from tilesmith.live.forging import ForgeResult, run_one
@@ -28,7 +29,6 @@ from tilesmith.live.swaps.swapping import SwappedForward, swap_in, swap_out
 from tilesmith.records import OutputErrors, Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
-GENERAL = "general"
 _MOST_INNER_MODULES = 16
 """A module with more inside is not asked about when nobody named it: no recipe covers that much."""
 _NO_GPU = "not timed: no GPU here; nothing was swapped"
@@ -191,13 +191,16 @@ def _optimize_group(group: CapturedCalls, config: Config, timed: bool) -> tuple[
     result = _forge(task, config)
     if result.judged is None or result.evaluation is None:
         return KernelReport(
-            names, task.spec.describe(), "none", result.why, False, task=task.text, run=result.run
+            names, group.spec.describe(), "none", result.why, False, task=task.text, run=result.run
         ), []
-    card = make_card(_as_judged(task.spec, result), names, result.judged, result.evaluation)
+    # sizes are free only where the kernel was right at others too
+    general = result.evaluation.generality == GENERAL
+    spec = task.spec if general else replace(task.spec, arguments=group.spec.arguments)
+    card = make_card(spec, names, result.judged, result.evaluation)
     card = replace(card, prefix=task.prefix, flat=True)
     report = KernelReport(
         names=names,
-        call=task.spec.describe(),
+        call=group.spec.describe(),
         verdict=card.verdict,
         reason=result.why,
         swapped=False,
@@ -226,13 +229,6 @@ def _forge(task: CapturedTask, config: Config) -> ForgeResult:
     path = unused_path(folder, task.file_name, ".py")
     path.write_text(task.text or "", encoding="utf-8")
     return run_one(TaskName(str(path)), config)
-
-
-def _as_judged(spec: CallSpec, result: ForgeResult) -> CallSpec:
-    """Sizes are free only where the kernel was right at others too."""
-    if result.evaluation is not None and result.evaluation.generality == GENERAL:
-        return spec
-    return replace(spec, arguments=tuple(replace(one, free=()) for one in spec.arguments))
 
 
 def _install(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) -> Iterator[Installed]:
