@@ -110,12 +110,17 @@ def test_sizes_and_modes_that_make_no_difference_are_found() -> None:
 
 
 class Branching(nn.Module):
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
     def forward(self, x):
-        return x + 1 if x.shape[0] < 4 else x - 1
+        return x + 1 if x.shape[0] > self.most else x - 1
 
 
-def test_a_branch_on_a_size_fixes_it() -> None:
-    assert task_of(Branching(), torch.randn(3, 5)).spec.arguments[0].shape == (3, "n")
+@pytest.mark.parametrize(("size", "most"), [(3, 3), (3, 4), (8, 4), (8, 1), (8, 4096)])
+def test_a_branch_on_a_size_fixes_it(size: int, most: int) -> None:
+    assert task_of(Branching(most), torch.randn(size, 5)).spec.arguments[0].shape == (size, "n")
 
 
 class LooksAtValues(nn.Module):

@@ -18,7 +18,7 @@ from tilesmith.judge.decisions.statistics import speedup
 from tilesmith.judge.gates.other_shapes import GENERAL
 from tilesmith.judge.machine.devices import choose_device
 from tilesmith.live.calls.call_records import KernelCard
-from tilesmith.live.captured.module_tasks import same_outputs
+from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
 from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, unused_path
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import KERNEL_NAME, make_card, write_card
@@ -33,8 +33,6 @@ _MOST_INNER_MODULES = 16
 """A module with more inside is not asked about when nobody named it: no recipe covers that much."""
 _NO_GPU = "not timed: no GPU here; nothing was swapped"
 _FEWEST_ROUNDS, _MOST_ROUNDS, _TIMING_S = 5, 30, 4.0
-_ROUNDING = 100.0
-"""How many times the usual tolerance a judged kernel may differ on the live weights; the judge is stricter."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +242,7 @@ def _install(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) ->
                 found = module(*group.args, **group.kwargs)
             if not guarded.hits[0]:
                 raise UsageError(f"its own guard refuses the example: {guarded.misses_by_reason()}")
-            if not same_outputs(found, expected, _ROUNDING):
+            if not same_outputs(found, expected, ROUNDING):
                 raise UsageError(f"it returns something else than {name or 'the model'} with its weights")
             guarded.hits[0] = 0
     except BaseException:

@@ -37,8 +37,10 @@ from tilesmith.live.swaps.kernel_files import bind_tensors
 from tilesmith.tasks.calls.argument_description import dtype_name, size_letter
 
 _RECURRENT = {nn.GRU: "GRU", nn.LSTM: "LSTM", nn.RNN: "RNN"}
-_LARGE_SIZE = 2**17
-"""On the other side of what a module may compare a size with."""
+_LARGE_SIZE, _LARGE_SIZE_IN_STEPS = 2**15 + 1, 2**5 + 1
+"""On the other side of what a module may compare a size with; recurrent layers are traced step by step."""
+ROUNDING = 100.0
+"""How many times the usual tolerance a judged kernel may differ on the live weights; the judge is stricter."""
 _TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 
 
@@ -192,9 +194,10 @@ def _without_needless_tests(module: nn.Module, spec: CallSpec, bound: inspect.Bo
             inner.training = mode
     fixed = {0, 1, *(size for one in spec.tensors for size in one.shape)}
     fixed |= {int(size) for one in spec.inputs for size in one.shape if one.stride is not None}
+    in_steps = any(isinstance(inner, nn.RNNBase) for inner in module.modules())
     letters: dict[Any, str] = {}
     for size in dict.fromkeys(_input_sizes(spec)):
-        others = (size + 1, 2 * size, 1, _LARGE_SIZE)  # a loop is noticed before the large one
+        others = (size + 1, 2 * size, 1, _LARGE_SIZE_IN_STEPS if in_steps else _LARGE_SIZE)
         if size not in fixed and all(_body(module, spec, _resized(bound, size, n)) == plain for n in others):
             size_letter(letters, size)
     arguments = [replace(one, shape=tuple(letters.get(n, n) for n in one.shape)) for one in spec.arguments]
