@@ -15,9 +15,10 @@ from torch import nn
 
 from tilesmith.errors import UsageError
 from tilesmith.judge.decisions.statistics import speedup
+from tilesmith.judge.gates.other_shapes import GENERAL
 from tilesmith.judge.machine.devices import choose_device
-from tilesmith.live.calls.call_records import CallSpec, KernelCard
-from tilesmith.live.captured.module_tasks import same_outputs
+from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
 from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, unused_path
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import KERNEL_NAME, make_card, write_card
@@ -28,13 +29,10 @@ from tilesmith.live.swaps.swapping import SwappedForward, swap_in, swap_out
 from tilesmith.records import OutputErrors, Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
-GENERAL = "general"
 _MOST_INNER_MODULES = 16
 """A module with more inside is not asked about when nobody named it: no recipe covers that much."""
 _NO_GPU = "not timed: no GPU here; nothing was swapped"
 _FEWEST_ROUNDS, _MOST_ROUNDS, _TIMING_S = 5, 30, 4.0
-_ROUNDING = 100.0
-"""How many times the usual tolerance a judged kernel may differ on the live weights; the judge is stricter."""
 
 
 @dataclass(frozen=True)
@@ -191,13 +189,16 @@ def _optimize_group(group: CapturedCalls, config: Config, timed: bool) -> tuple[
     result = _forge(task, config)
     if result.judged is None or result.evaluation is None:
         return KernelReport(
-            names, task.spec.describe(), "none", result.why, False, task=task.text, run=result.run
+            names, group.spec.describe(), "none", result.why, False, task=task.text, run=result.run
         ), []
-    card = make_card(_as_judged(task.spec, result), names, result.judged, result.evaluation)
+    # sizes are free only where the kernel was right at others too
+    general = result.evaluation.generality == GENERAL
+    spec = task.spec if general else replace(task.spec, arguments=group.spec.arguments)
+    card = make_card(spec, names, result.judged, result.evaluation)
     card = replace(card, prefix=task.prefix, flat=True)
     report = KernelReport(
         names=names,
-        call=task.spec.describe(),
+        call=group.spec.describe(),
         verdict=card.verdict,
         reason=result.why,
         swapped=False,
@@ -228,13 +229,6 @@ def _forge(task: CapturedTask, config: Config) -> ForgeResult:
     return run_one(TaskName(str(path)), config)
 
 
-def _as_judged(spec: CallSpec, result: ForgeResult) -> CallSpec:
-    """Sizes are free only where the kernel was right at others too."""
-    if result.evaluation is not None and result.evaluation.generality == GENERAL:
-        return spec
-    return replace(spec, arguments=tuple(replace(one, free=()) for one in spec.arguments))
-
-
 def _install(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) -> Iterator[Installed]:
     """On every module of the group, or on none: the live weights must not show what the judge did not see."""
     done: list[Installed] = []
@@ -248,7 +242,7 @@ def _install(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) ->
                 found = module(*group.args, **group.kwargs)
             if not guarded.hits[0]:
                 raise UsageError(f"its own guard refuses the example: {guarded.misses_by_reason()}")
-            if not same_outputs(found, expected, _ROUNDING):
+            if not same_outputs(found, expected, ROUNDING):
                 raise UsageError(f"it returns something else than {name or 'the model'} with its weights")
             guarded.hits[0] = 0
     except BaseException:
