@@ -147,7 +147,7 @@ def _with_gradients(
         def run_kernel() -> Any:
             if not card.flat:
                 return kernel.forward(*args, **kwargs)
-            bound = bind_arguments(module, args, kwargs)
+            bound = bind_arguments(module, args, kwargs).arguments
             return kernel.forward(*tensors_at(bound, card.spec.arguments))
 
         return RecomputedGradients.run(module, original, run_kernel, args, kwargs)
