@@ -8,6 +8,7 @@ match for the whole task, which explains itself the way a model would (an `Analy
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -34,9 +35,14 @@ class Tuning:
         """The same under longer names."""
         return Tuning(tuple((f"{prefix}{name}", value) for name, value in self.values))
 
-    def within(self, prefix: str) -> Tuning:
-        """Those of the constants that have this prefix, without it."""
-        return Tuning(tuple((n.removeprefix(prefix), v) for n, v in self.values if n.startswith(prefix)))
+    def within(self, prefix: str, names: Collection[str]) -> Tuning:
+        """Those of the constants that are `names` under this prefix, without it."""
+        wanted = {f"{prefix}{name}": name for name in names}
+        return Tuning(tuple((wanted[name], value) for name, value in self.values if name in wanted))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.values)
 
     def __str__(self) -> str:
         return ", ".join(f"{name} = {value}" for name, value in self.values)

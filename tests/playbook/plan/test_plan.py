@@ -11,6 +11,7 @@ from playbook_tasks import owner, task
 from tilesmith.judge import Judge
 from tilesmith.playbook import find_match
 from tilesmith.playbook.plan.plan import Plan, make_plan
+from tilesmith.playbook.recipe import Declined
 from tilesmith.playbook.recipes import REGION_RECIPES
 from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.tuning import find_tuning
@@ -48,7 +49,6 @@ ROTARY = task(
 )
 MLP = task("return x + self.down(F.gelu(self.up(x))) * 0.5", "x = torch.randn(3, 11, 40)", LINEARS, "40")
 PRODUCT = task("return torch.relu(a @ b)", "a = torch.randn(37, 29)\nb = torch.randn(29, 45)")
-SLICE = task("y = x * 2\ny[:, 0].mul_(3)\nreturn torch.relu(y + 1) * 3", "x = torch.randn(12, 7)")
 LOSS = task(
     "return torch.clamp(1 - F.dropout(self.up(x), 0.1, False) * t, min=0).mean() * 2",
     "x = torch.randn(30, 40)\nt = torch.randn(30, 80)",
@@ -77,7 +77,6 @@ def plan_of(name: str, text: str) -> Plan:
         ("product", PRODUCT, ["matmul_relu"], ""),
         ("loss", LOSS, ["fused_clamp"], "mean * 2"),
         ("total", TOTAL, ["sub_pow_sum"], "return y.sum()"),
-        ("slice", SLICE, ["add_relu_mul"], "mul_.Tensor(select, 3)"),
     ],
 )
 def test_the_judge_passes_what_a_plan_writes(
@@ -114,6 +113,38 @@ def test_a_plain_argument_is_held_to_its_value() -> None:
     assert 'if s is not True:\n            raise ValueError("written for s = True")' in written.write(
         written.tunings[0]
     )
+
+
+@pytest.mark.parametrize(
+    "forward",
+    [
+        "y = x * 2\ny[:, 0].mul_(3)\nreturn torch.relu(y + 1) * 3",
+        "h = torch.relu(x) * 2\nd = h.detach()\nh.select(1, 0).zero_()\nreturn d.sigmoid() * 2 + h.cumsum(0)",
+        "h = torch.relu(x) * 2\nh.ravel().add_(1)\nreturn torch.sigmoid(h) * 2 + 1",
+        "x.mul_(2)\nreturn torch.relu(x + 1) * 3",
+        "e = self.b.exp() * 2\ntorch.add(x, 1.0, out=self.b)\nreturn e * 3 + self.b.sin()",
+    ],
+)
+def test_memory_that_others_look_at_is_not_planned(forward: str) -> None:
+    held = owner('self.register_buffer("b", torch.zeros(12, 7))', arguments="size=7")
+    survey = survey_task("written", task(forward, "x = torch.randn(12, 7)", held))
+    assert survey.graph is not None
+    found = make_plan(survey, survey.graph, SMALL_PRODUCTS)
+    assert isinstance(found, Declined)
+    assert "writes into a tensor" in found.reason
+
+
+def test_every_tuning_can_be_written() -> None:
+    for text in (MLP, BLOCK, MLP.replace("x + self.down", "self.down").replace(" * 0.5", "")):
+        plan = plan_of("every", text)
+        for tuning in plan.tunings:
+            assert find_tuning(plan, plan.write(tuning)) == tuning
+
+
+def test_an_argument_left_at_its_default_is_held_to_it() -> None:
+    text = task("return torch.relu(x) * scale", "x = torch.randn(20, 10)").replace("self, x", "self, x, scale=1.7")
+    plan = plan_of("default", text)
+    assert "if scale != 1.7:" in plan.write(plan.tunings[0])
 
 
 def test_a_constant_of_the_task_gets_out_of_the_way() -> None:

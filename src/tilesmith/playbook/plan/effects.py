@@ -6,11 +6,21 @@ the same memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilesmith.playbook.graph.operators import ALIASES, COPIES, VIEWS, is_inplace, operator_name
+from tilesmith.playbook.graph.operators import (
+    ALIASES,
+    COPIES,
+    POINTWISE,
+    PRODUCTS,
+    VIEWS,
+    is_inplace,
+    is_known,
+    operator_name,
+)
+from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
 _MORE_VIEWS = {
@@ -21,7 +31,8 @@ _MORE_VIEWS = {
 """Operators beside those of recipes whose results share memory with their first operand."""
 _RANDOM = {
     "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "multinomial",
-    "normal", "poisson", "native_dropout", "rrelu_with_noise", "exponential", "uniform", "random", "cauchy",
+    "normal", "poisson", "native_dropout", "rrelu_with_noise", "rrelu", "geometric",
+    "log_normal", "exponential", "uniform", "random", "cauchy",
 }  # fmt: skip
 _RANDOM_IN_TRAINING = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
 
@@ -38,20 +49,42 @@ class OrderedGraph:
 
 
 def order(graph: Graph) -> OrderedGraph:
-    """The graph with in-place operators made plain where nobody can tell, without what nobody needs."""
+    """The graph with in-place operators made plain where nobody can tell, without what nobody needs.
+
+    Raises where somebody could: what is written must be a buffer that nobody else looks at.
+    """
     graph = _made_plain(graph)
-    writing = {node.name for node in graph.nodes if is_inplace(node)}
+    writing = {node.name for node in graph.nodes if _written(node)}
+    _refuse_shared_writes(graph, writing)
     random = [node.name for node in graph.nodes if is_random(node)]
     graph = _needed(graph, writing)
     before = {node.name: set(references([node.args, node.kwargs])) for node in graph.nodes}
     _keep_order(before, [name for name in random if name in before])
-    owner = _owners(graph)
-    for node in graph.nodes:
-        if node.name in writing:
-            _keep_around(before, graph, node, owner)
+    _keep_order(before, [node.name for node in graph.nodes if node.name in writing])
     names = {node.name for node in graph.nodes}
     kept = {name: frozenset(earlier & names) for name, earlier in before.items()}
     return OrderedGraph(graph, kept, frozenset((writing | set(random)) & names))
+
+
+def _written(node: Node) -> list[str]:
+    """The values that an operator writes to."""
+    kind = operator_name(node)
+    if kind in ("batch_norm", "instance_norm"):
+        return list(references(list(node.args[3:5]))) if node.args[5] else []
+    if is_inplace(node) or kind.startswith("_foreach_") or node.op.endswith((".out", "_out")):
+        return list(references([node.args, node.kwargs]))[:1] or [node.name]
+    return []
+
+
+def _refuse_shared_writes(graph: Graph, writing: set[str]) -> None:
+    buffers = {one.name for one in graph.parameters}
+    for node in graph.nodes:
+        for target in _written(node):
+            users = [one for one in graph.nodes if target in references([one.args, one.kwargs]) and one is not node]
+            if target not in buffers or not {one.name for one in users} <= writing:
+                raise Unmatched(f"writes into a tensor that others may see ({node.op})")
+            if target in references(graph.outputs):
+                raise Unmatched(f"returns a tensor that it writes into ({node.op})")
 
 
 def is_random(node: Node) -> bool:
@@ -93,7 +126,13 @@ def _made_plain(graph: Graph) -> Graph:
             known = {one.name for one in graph.nodes[:position]}
             sharing = {name for name in known if owner[name] == owner[target]} - {target}
             others = {dtypes[name] for name in references([node.args[1:], node.kwargs])}
-            if not sharing & later and others <= {node.dtype, "bool"}:
+            readers = [
+                one
+                for one in graph.nodes[:position]
+                if one.name == target or {target, *sharing} & set(references([one.args]))
+            ]
+            is_plain = operator_name(node) in POINTWISE and all(map(_is_fresh_or_known, readers))
+            if is_plain and not sharing & later and others <= {node.dtype, "bool"}:
                 plain = replace(with_names(node, renamed), op=_plain_name(node.op))
                 nodes.append(plain)
                 renamed = {old: node.name if new == target else new for old, new in renamed.items()}
@@ -101,6 +140,17 @@ def _made_plain(graph: Graph) -> Graph:
                 continue
         nodes.append(with_names(node, renamed))
     return replace(graph, nodes=tuple(nodes), outputs=substitute(graph.outputs, renamed))
+
+
+def _is_fresh_or_known(node: Node) -> bool:
+    """Whether it is known of an operator if its result shares memory with its operand."""
+    kind = operator_name(node)
+    return (
+        shares_memory(node)
+        or is_known(node)
+        or kind in PRODUCTS
+        or kind.startswith(("conv", "max_pool", "avg_pool"))
+    )
 
 
 def _plain_name(op: str) -> str:
@@ -142,22 +192,3 @@ def _keep_order(before: dict[str, set[str]], names: Iterable[str]) -> None:
         if last is not None:
             before[name].add(last)
         last = name
-
-
-def _keep_around(before: dict[str, set[str]], graph: Graph, writer: Node, owner: dict[str, str]) -> None:
-    """Whoever uses the memory that `writer` writes to keeps its side of it."""
-    memory = owner[writer.name]
-    is_earlier = True
-    for node in graph.nodes:
-        if node is writer:
-            is_earlier = False
-        elif any(owner[name] == memory for name in _touched(node)):
-            if is_earlier:
-                before[writer.name].add(node.name)
-            else:
-                before[node.name].add(writer.name)
-
-
-def _touched(node: Node) -> Iterator[str]:
-    yield node.name
-    yield from references([node.args, node.kwargs])

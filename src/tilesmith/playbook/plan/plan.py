@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import json
 import keyword
@@ -24,8 +25,10 @@ from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
 from tilesmith.playbook.writing.operands import to_source
 from tilesmith.playbook.writing.task_code import TaskCode, read_task_code
 from tilesmith.records import Analysis, Survey
-from tilesmith.tasks.graph import Graph, Input, Node, reference, references
+from tilesmith.tasks.graph import Graph, Node, reference, references
 
+HELPER_NAMES = {"split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref"}
+"""What kernels define beside themselves."""
 _CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "NUM_WARPS")
 _MOST_NAMED = 6
 _LONGEST = 108
@@ -81,7 +84,7 @@ class Plan:
         found: list[Tuning] = []
         for match in self._chosen(tuning):
             prefix = self.prefix(match)
-            for other in match.variations(tuning.within(prefix), stage):
+            for other in match.variations(self._own(tuning, match), stage):
                 values = dict(tuning.values) | dict(other.prefixed(prefix).values)
                 found.append(Tuning(tuple(values.items())))
         return tuple(dict.fromkeys(found))
@@ -108,14 +111,18 @@ class Plan:
         return render_file(KernelFile(summary, texts, self.code, tuple(self._forward(tuning))))
 
     def _chosen(self, tuning: Tuning) -> list[RegionMatch]:
-        return [match for match in self.kernels if tuning.within(self.prefix(match)).values]
+        return [match for match in self.kernels if self._own(tuning, match).values]
 
     def _texts(self, tuning: Tuning) -> tuple[RegionText, ...]:
         return tuple(self._text(match, tuning) for match in self._chosen(tuning))
 
     def _text(self, match: RegionMatch, tuning: Tuning) -> RegionText:
-        prefix = self.prefix(match)
-        return match.write(tuning.within(prefix), prefix)
+        return match.write(self._own(tuning, match), self.prefix(match))
+
+    def _own(self, tuning: Tuning, match: RegionMatch) -> Tuning:
+        """The constants of one kernel, under its own names."""
+        names = {name for one in match.tunings for name in one.names}
+        return tuning.within(self.prefix(match), names)
 
     def _kept(self, tuning: Tuning) -> Iterator[Node]:
         chosen = self._chosen(tuning)
@@ -145,13 +152,28 @@ class Plan:
                 for node in step.nodes if isinstance(step, PlannedRegion) else (step,):
                     lines.add_node(node)
         used = {number for text in self._texts(tuning) for number in text.numbers}
-        fixed = [one for one in self.graph.inputs if one.shape is None and one.expression not in used]
-        return [*(line for one in fixed for line in _refuse_other_value(one)), *lines.finished()]
+        fixed = {one.expression: one.value for one in self.graph.inputs if one.shape is None}
+        fixed = _left_out(self.code.signature, self.graph) | fixed
+        checks = [line for name, value in fixed.items() if name not in used for line in _refuse_other(name, value)]
+        return [*checks, *lines.finished()]
 
 
-def _refuse_other_value(given: Input) -> list[str]:
+def _left_out(signature: str, graph: Graph) -> dict[str, Any]:
+    """Arguments that the task leaves at their defaults, and those defaults, where they are plain values."""
+    arguments = ast.parse(f"def forward({signature}): pass").body[0].args  # type: ignore[attr-defined]
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(positional[len(positional) - len(arguments.defaults) :], arguments.defaults, strict=True)]
+    pairs += [(one, default) for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)]
+    given = {one.argument for one in graph.inputs}
+    return {
+        one.arg: default.value
+        for one, default in pairs
+        if one.arg not in given and isinstance(default, ast.Constant) and default.value is not Ellipsis
+    }
+
+
+def _refuse_other(name: str, value: Any) -> list[str]:
     """A plain argument that decided how the pass goes has the value it was planned for."""
-    value, name = given.value, given.expression
     differs = f"{name} is not {value}" if value is None or isinstance(value, bool) else f"{name} != {value!r}"
     message = f"written for {name} = {value!r}".replace('"', "'")
     return [f"if {differs}:", f'    raise ValueError("{message}")']
@@ -162,7 +184,6 @@ class _ForwardWriter:
 
     def __init__(self, graph: Graph, code: TaskCode, launchers: set[str], single: bool) -> None:
         self._graph, self._single = graph, single
-        self._by_key = uses_dictionaries(code)
         self._taken = (
             {given.argument for given in graph.inputs} | code.names | launchers | {"torch", "nn", "triton", "tl"}
         )
@@ -177,7 +198,7 @@ class _ForwardWriter:
         self._waiting, self._ended, self._returned = set(self._nodes), set[str](), set(references(graph.outputs))
 
     def host(self, name: str) -> str:
-        return self._variables.get(name) or write_host_name(self._graph, name, self._by_key)
+        return self._variables.get(name) or write_host_name(self._graph, name)
 
     def add_region(self, region: PlannedRegion, text: RegionText) -> None:
         given = [self.host(region.names[name]) for name in text.arguments]
@@ -255,6 +276,8 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
         taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
         whole = Region(ordered.graph, survey, frozenset(taken))
         plan = Plan(survey, ordered.graph, code, _worth_it(cut(ordered, whole, recipes)))
+        if hidden := code.names & HELPER_NAMES:
+            return Declined(f"the task has a name of its own that a kernel needs: {min(hidden)}")
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))
         plan.write(plan.tunings[0])
@@ -271,12 +294,6 @@ def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     for step in steps:
         kept += step.nodes if isinstance(step, PlannedRegion) and not step.match.is_worth_it else [step]
     return tuple(kept)
-
-
-def uses_dictionaries(code: TaskCode) -> bool:
-    """Whether the model keeps modules or parameters under keys, or under numbers in a plain module."""
-    texts = (code.body, *code.definitions)
-    return any(word in text for text in texts for word in ("Dict", "add_module", "register_module"))
 
 
 def _why_nothing(whole: Region, recipes: Sequence[RegionRecipe]) -> str:

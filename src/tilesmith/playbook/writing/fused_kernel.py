@@ -192,15 +192,15 @@ def fuse(
     return fused
 
 
-def write_host_name(graph: Graph, name: str, by_key: bool) -> str:
-    """An input or a parameter as `forward` finds it: `x`, `pair[0]`, `self.layers[2].weight`."""
+def write_host_name(graph: Graph, name: str) -> str:
+    """An input or a parameter as `forward` finds it: `x`, `pair[0]`, `self.norm.weight`."""
     for given in graph.inputs:
         if given.name == name:
             return given.expression
     attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
     if not attribute:
         raise Unmatched("makes a constant tensor in forward")
-    return _write_attribute_access(attribute, by_key)
+    return _write_attribute_access(attribute)
 
 
 def _is_contiguous(owned: Parameter) -> bool:
@@ -218,13 +218,11 @@ def _numbers(value: PlacedValue) -> Iterator[NamedNumber]:
             yield one
 
 
-def _write_attribute_access(dotted: str, by_key: bool) -> str:
-    """`self.layers[2].weight`; what a dictionary of modules or parameters holds is an attribute as well."""
+def _write_attribute_access(dotted: str) -> str:
+    """`self.norm.weight`; what a list of modules holds is an attribute as well (`layers[2]` may be another one)."""
     found = "self"
     for part in dotted.split("."):
-        if part.isdecimal() and not by_key and found != "self":
-            found = f"{found}[{part}]"
-        elif part.isidentifier() and not keyword.iskeyword(part):
+        if part.isidentifier() and not keyword.iskeyword(part):
             found = f"{found}.{part}"
         else:
             found = f"getattr({found}, {part!r})"
