@@ -25,6 +25,7 @@ __all__ = [
     "has_hooks",
     "lookup_backend",
     "parameter_table",
+    "renew_flat_weights",
     "share_tables",
     "trace_with_fakes",
     "version_of",
@@ -49,6 +50,11 @@ def child_table(module: nn.Module) -> dict[str, Any]:
 def share_tables(kernel: nn.Module, module: nn.Module) -> None:
     """From now on `kernel` has the parameters and buffers of `module`, whatever becomes of them."""
     vars(kernel)["_parameters"], vars(kernel)["_buffers"] = module._parameters, module._buffers
+
+
+def renew_flat_weights(layer: nn.RNNBase) -> None:
+    """A recurrent layer keeps its parameters in a list as well, which does not follow a shared table."""
+    vars(layer)["_flat_weights"] = [layer._parameters[name] for name in layer._flat_weights_names]
 
 
 def has_hooks(module: nn.Module) -> bool:
