@@ -73,6 +73,17 @@ def test_a_recurrent_layer_keeps_its_constructor(tasks: dict[str, CapturedTask])
     assert tasks["encoder.rnn"].prefix == "module"
 
 
+def test_a_recurrent_layer_inside_is_handed_nothing_that_does_not_fit(tasks: dict[str, CapturedTask]) -> None:
+    text = tasks["encoder"].text or ""
+    assert "self.rnn.weight_ih_l0 = nn.Parameter(torch.randn(192, 64)" in text, "no sizes that change apart"
+    names: dict[str, Any] = {}
+    exec(text, names)
+    assert names["Model"]()(torch.randn(2, 5, 64))[0].shape == (2, 5, 64)
+    for shape in ((2, 3, 8), (1, 3, 64)):
+        with pytest.raises(AssertionError):
+            names["Model"]()(torch.randn(shape))
+
+
 def test_inputs_have_the_same_shapes_strides_and_statistics() -> None:
     x = (3 + 0.5 * torch.randn(4, 8, 64, dtype=torch.float64)).to(torch.bfloat16).transpose(0, 1)
     names: dict[str, Any] = {}
