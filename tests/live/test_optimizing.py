@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +22,8 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.capturing import CapturedCalls
 from tilesmith.live.forging import ForgeResult
+from tilesmith.live.loading import KernelHandle
+from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimizing import install_kernel, share_weights
 from tilesmith.records import Quantiles, Speedup, Timing, Verdict
 
@@ -108,6 +111,19 @@ def test_a_kernel_that_does_not_do_in_this_process_is_not_kept(tmp_path: Path, b
     with pytest.raises(UsageError, match=why):
         install_kernel(CapturedCalls(card.spec, (x,), {}, {"norm": norm}), card, tmp_path / "best.py", "fallback")
     assert "forward" not in vars(norm)
+
+
+def test_a_kernel_that_was_slower_is_not_saved(tmp_path: Path) -> None:
+    norm, x = RMSNorm(TinyModel().config), torch.randn(2, 3, 64)
+    card = marked_card(norm, tmp_path, x)
+    slower = KernelReport(
+        ("norm",), "RMSNorm(...)", "passed", "NOT faster", False, card=card, kernel=tmp_path / "best.py"
+    )
+    slower = replace(slower, speedup=Speedup(0.9, 0.89, 0.91))
+    with pytest.raises(UsageError, match="no kernel to save: NOT faster"):
+        Report((slower,), KernelHandle([], {}), {}).save(tmp_path / "kernels")
+    (saved,) = Report((replace(slower, swapped=True),), KernelHandle([], {}), {}).save(tmp_path / "kernels")
+    assert (saved / "kernel.json").exists()
 
 
 def test_what_a_kernel_must_beat() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,10 +62,11 @@ class Report:
         self._handle.undo()
 
     def save(self, folder: str | Path) -> tuple[Path, ...]:
-        """A folder for each kernel that passed: best.py, kernel.json and task.py. `load_` reads them."""
+        """A folder for each kernel that passed, unless it was timed and not worth swapping in: best.py, kernel.json
+        and task.py. `load_` reads them."""
         written = []
         for one in self.kernels:
-            if one.card is None or one.kernel is None:
+            if one.card is None or one.kernel is None or (one.speedup and not one.swapped):
                 continue
             name = one.card.spec.module_class.rpartition(".")[2].lower()
             path = unused_path(Path(folder), f"{name}_{one.card.sha256[:8]}")
@@ -86,7 +87,7 @@ class Report:
             told.setdefault((f"{_outcome(one)}: {one.call} at ", one.reason), []).extend(one.names)
         for name, why in self.refused.items():
             told.setdefault(("kept PyTorch: ", why), []).append(name)
-        lines = [f"{what}{_shown(names)}: {why}" for (what, why), names in told.items()]
+        lines = [f"{what}{shown_names(names)}: {why}" for (what, why), names in told.items()]
         if self.end_to_end is not None:
             lines.append(f"whole model: {_interval(self.end_to_end)}")
         calls = str(self._handle)
@@ -102,6 +103,6 @@ def _interval(speedup: Speedup) -> str:
     return f"{speedup.value:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})"
 
 
-def _shown(names: list[str]) -> str:
+def shown_names(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(name or "the model" for name in names[:3]) + more

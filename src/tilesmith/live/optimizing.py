@@ -22,7 +22,7 @@ from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls,
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import make_card
 from tilesmith.live.loading import Installed, KernelHandle
-from tilesmith.live.optimization_report import KernelReport, Report
+from tilesmith.live.optimization_report import KernelReport, Report, shown_names
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.live.swaps.swapping import SwappedForward, swap_in, swap_out
@@ -113,7 +113,7 @@ class _Optimization:
 
     def _optimize(self, group: CapturedCalls) -> KernelReport:
         config, names = self._config, tuple(group.modules)
-        config.tell(f"{group.spec.describe()} at {', '.join(name or 'the model' for name in names)}")
+        config.tell(f"{group.spec.describe()} at {shown_names(names)}")
         task = group.task()
         if task.text is None:
             return KernelReport(names, group.spec.describe(), "none", str(task.reason), False)
