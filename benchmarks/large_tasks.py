@@ -41,7 +41,7 @@ from tilesmith.records import Evaluation, GateTiming, Speedup  # noqa: E402
 
 FOLDER = ROOT / "benchmarks" / "large_tasks"
 NAMES = tuple(sorted(path.stem for path in (FOLDER / "tasks").glob("*.py")))
-REASON_LENGTH = 200
+REASON_LENGTH = 500
 KERNELBENCH_LIMIT_S = 1200.0
 
 
@@ -84,6 +84,7 @@ class Row:
     gates: tuple[GateTiming, ...] = ()
     candidate_ms: float | None = None
     speedups: dict[str, Speedup] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @property
     def timing_s(self) -> list[float]:
@@ -188,7 +189,7 @@ def judge_one(judge: Judge, job: Job, start: float) -> tuple[Row, dict[str, Any]
 
 
 def with_details(row: Row, evaluation: Evaluation) -> Row:
-    row, timing = replace(row, gates=evaluation.gates), evaluation.timing
+    row, timing = replace(row, gates=evaluation.gates, notes=evaluation.notes), evaluation.timing
     return row if timing is None else replace(row, candidate_ms=timing.candidate_ms.p50, speedups=timing.speedup)
 
 

@@ -156,11 +156,18 @@ def test_at_the_roofline_there_is_nothing_left_to_try(survey: Survey) -> None:
     assert "nothing to gain" in reply.text
 
 
-def test_a_task_without_recipe_is_declined_whatever_is_asked(judge: Judge) -> None:
-    survey = judge.survey(EXAMPLES / "matmul.py")
+def test_a_task_without_recipe_is_declined_whatever_is_asked(judge: Judge, tmp_path: Path) -> None:
+    task = tmp_path / "convolution.py"
+    task.write_text(
+        "import torch\n"
+        "class Model(torch.nn.Conv2d):\n    pass\n"
+        "def get_inputs():\n    return [torch.randn(2, 4, 16, 16)]\n"
+        "def get_init_inputs():\n    return [4, 8, 3]\n"
+    )
+    survey = judge.survey(task)
     for phase in Phase:
         reply = ask(AuthorRequest(1, phase, survey))
         assert reply.stop is StopReason.KEEPS_PYTORCH
         first, *facts = reply.text.splitlines()
-        assert first.startswith("no recipe for matmul; add --model")
+        assert first.startswith("no recipe for conv2d; add --model")
         assert any(line.startswith("roofline: at least") for line in facts)

@@ -18,7 +18,7 @@ model = TinyModel().eval()
 ids = torch.randint(0, 50, (2, 3))
 with torch.no_grad():
     expected = model(ids, mask=None)["logits"]
-config = ts.Config(where=["blocks.*.norm?", "blocks.*.mlp"], effort="quick", interpret=True, runs=folder / "runs")
+config = ts.Config(where=["blocks.*.norm?", "head"], effort="quick", interpret=True, runs=folder / "runs")
 report = ts.optimize_(model, (ids,), {"mask": None}, config=config)
 with torch.no_grad():
     found = model(ids)["logits"]

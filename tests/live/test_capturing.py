@@ -155,7 +155,7 @@ class AddsInPlace(nn.Module):
 
 
 REFUSED: dict[str, tuple[nn.Module, str]] = {
-    "branch on values": (LooksAtValues(), "call model.eval() first"),
+    "branch on values": (LooksAtValues(), "use model.eval() or --eval"),
     "object": (ReturnsObject(), "it returns a KVCache"),
     "state": (Counts(), "keeps something on itself"),
     "in place": (AddsInPlace(), "writes to its inputs"),
@@ -192,17 +192,18 @@ def test_what_cannot_be_traced_is_unpickled_without_its_weights(tmp_path: Path) 
         sys.modules.pop("their_package")
     assert len(made.text) < 20_000
     assert made.prefix == "module"
-    (tmp_path / "task.py").write_text(made.text)
+    task = tmp_path / "tasks/task.py"
+    task.parent.mkdir()
+    task.write_text(made.text)
     program = (
-        "import sys; names = {}; exec(open(sys.argv[1]).read(), names); model = names['Model']()\n"
-        "assert model(*names['get_inputs']()).shape == (4, 300)\n"
+        "import sys; from tilesmith.worker.task import build_model, load_task\n"
+        "loaded = load_task(sys.argv[1]); model = build_model(loaded)\n"
+        "assert model(*loaded.make_inputs().args).shape == (4, 300)\n"
         "weight = model.module.inner.weight\n"
         "assert abs(weight.mean() - 5) < 0.1 and abs(weight.std() - 0.5) < 0.1\n"
         "assert model.module.steps.tolist() == list(range(7))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "task.py")], capture_output=True, text=True
-    )
+    done = subprocess.run([sys.executable, "-c", program, str(task)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 

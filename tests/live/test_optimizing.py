@@ -71,7 +71,7 @@ def test_what_is_judged_is_swapped_in(optimized: Optimized) -> None:
 
 def test_what_no_recipe_fits_is_told(optimized: Optimized) -> None:
     reports = {names[0]: rest for names, *rest in optimized.facts["kernels"]}
-    verdict, reason, swapped, _ = reports["blocks.0.mlp"]
+    verdict, reason, swapped, _ = reports["head"]
     assert (verdict, swapped) == ("none", False)
     assert reason.startswith("no recipe")
 

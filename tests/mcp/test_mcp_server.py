@@ -20,24 +20,13 @@ from tilesmith.mcp.small_documents import MOST_CHARACTERS
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
-LINEAR = """
+POOLING = """\
 import torch
-import torch.nn as nn
-
-
-class Model(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.layer = nn.Linear(16, 16)
-
+class Model(torch.nn.Module):
     def forward(self, x):
-        return torch.relu(self.layer(x) + x)
-
-
+        return torch.nn.functional.avg_pool2d(x, 2)
 def get_inputs():
-    return [torch.randn(4, 16)]
-
-
+    return [torch.randn(2, 3, 8, 8)]
 def get_init_inputs():
     return []
 """
@@ -104,7 +93,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
     root.mkdir()
     for name in ("tasks/relu.py", "kernels/relu_own_copy.py", "kernels/relu_store_without_mask.py"):
         shutil.copy(TESTS / "fixtures" / name, root / Path(name).name.replace("relu.py", "task.py"))
-    (root / "linear.py").write_text(LINEAR)
+    (root / "pooling.py").write_text(POOLING)
     (root / "notes.txt").write_text("no task")
     (root.parent / "secret.py").write_text("outside")
     (root / "link.py").symlink_to(root.parent / "secret.py")
@@ -163,10 +152,10 @@ def test_a_plan_says_what_would_be_done(server: RunningServer) -> None:
     assert fits["analysis"]["kernel_type"] == "elementwise"
     assert server.call("plan", task="task:Model", inputs="task:get_inputs", device="cpu")["recipe_fits"]
     assert server.call("plan", task="task.py", device="cpu", mode="eval")["recipe_fits"]
-    plan = server.call("plan", task="linear.py", device="cpu")
-    assert plan["told"].startswith("no recipe for linear; add --model")
-    assert plan["operators"][0]["operator"] == "linear"
-    assert plan["fusable"] == ["add, relu"]
+    plan = server.call("plan", task="pooling.py", device="cpu")
+    assert plan["told"].startswith("no recipe for avg_pool2d; add --model")
+    assert plan["operators"][0]["operator"] == "avg_pool2d"
+    assert plan["fusable"] == []
 
 
 def test_a_forge_tells_its_progress_and_ends_with_a_kernel(server: RunningServer) -> None:
@@ -191,7 +180,7 @@ def test_a_forge_tells_its_progress_and_ends_with_a_kernel(server: RunningServer
 
 
 def test_a_forge_without_a_recipe_says_what_to_do(server: RunningServer) -> None:
-    forged = server.call("forge", task="linear.py", device="cpu")
+    forged = server.call("forge", task="pooling.py", device="cpu")
     assert (forged["keeps_pytorch"], forged["best_path"]) == (True, None)
     assert "add --model" in forged["why"]
     assert forged["plan"]["operators"]

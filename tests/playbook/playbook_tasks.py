@@ -266,7 +266,6 @@ DECLINED = {
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
     "column_sum": (task("return x.sum(0)", FLAT), "reduces dimension 0 of 2, not the last"),
     "grand_total": (task("return (x * x).mean()", FLAT), "reduces everything to one number"),
-    "two_row_lengths": (task("return a.sum(-1) * b.sum(-1)", _NARROW_PAIR), "rows of different lengths"),
     "long_argmax": (task("return x.argmax(-1)", LONG), "longer than fit on chip"),
     "transposed": (task("return x.t() * 2", FLAT), "no recipe for t;"),
     "split_heads": (task("return F.softmax(x.view(30, 11, 47), -1)", FLAT), "splits a dimension"),
@@ -275,15 +274,10 @@ DECLINED = {
         "add --eval or call self.eval() at the end of its __init__",
     ),
     "random": (task("return x + torch.rand_like(x)", FLAT), "no recipe for rand_like;"),
-    "far_too_long": (task("for _ in range(300):\n    x = x * 0.9 + 0.1\nreturn x", FLAT), "at most 120"),
     "boolean_sum": (task("return (x > 0) + (x < -1)", FLAT), "arithmetic on booleans"),
     "boolean_maximum": (task("return (x > 0).amax(-1)", FLAT), "the amax of booleans"),
     "rounded_to_digits": (task("return torch.round(x, decimals=2)", FLAT), "calls round in a way"),
     "floor_division": (task("return a // 3", INTEGERS), "no recipe for floor_divide;"),
-    "flag_argument": (
-        task("return x * 2 if s else x", "x = torch.randn(20, 10)\ns = True"),
-        "takes s, a plain value",
-    ),
     "autocast": (
         task("with torch.autocast('cpu', dtype=torch.bfloat16):\n    return F.softmax(x, -1)", FLAT),
         "switches autocast on",
@@ -326,9 +320,5 @@ DECLINED = {
         .replace("def forward(self, x)", "def forward(self, *xs)")
         .replace("x * 2", "xs[0] * 2"),
         "no forward with plain arguments",
-    ),
-    "own_constant": (
-        task("return x * 2", FLAT, owner("self.size = BLOCK"), "1", extra="BLOCK = 7"),
-        "a constant of its own called BLOCK",
     ),
 }

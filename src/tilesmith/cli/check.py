@@ -69,7 +69,7 @@ def check(
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
-    from tilesmith.cli.evaluation_display import show_evaluation
+    from tilesmith.cli.display.evaluation_display import show_evaluation
     from tilesmith.judge import Judge
     from tilesmith.tasks.user_code.task_name import TaskName
 

@@ -13,8 +13,8 @@ from typing import Any
 from rich.console import Console
 
 from tilesmith.authors.author_choice import AuthorChoice, as_replay, choose_author, make_author
+from tilesmith.cli.display.run_progress import open_progress
 from tilesmith.cli.output_options import OutputOptions, print_line
-from tilesmith.cli.run_progress import open_progress
 from tilesmith.cli.task_options import mode_of
 from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError, TilesmithError, UsageError

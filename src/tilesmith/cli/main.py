@@ -25,6 +25,9 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith check TASK KERNEL     is this kernel right, and is it faster?
     tilesmith lint KERNEL           what is wrong with it, without running it
     tilesmith certify TASK          which cheats the judge can tell
+    tilesmith plan TASK             what would become a kernel, and why
+    tilesmith scan MODEL            where the time of a whole model goes
+    tilesmith capture MODEL --out D make tasks of the modules inside it
     tilesmith runs show last        what the last forge tried, and why
     tilesmith doctor                what this machine can do
     tilesmith mcp --root .          the same as tools for a coding agent
@@ -45,7 +48,7 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-COMMANDS = ("forge", "check", "certify", "lint", "runs", "doctor", "mcp")
+COMMANDS = ("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "doctor", "mcp")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 

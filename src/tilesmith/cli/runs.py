@@ -86,7 +86,7 @@ def runs(
     if as_json:
         print(json.dumps([listed_document(run) for run in found], indent=2))
     elif found:
-        from tilesmith.cli.run_display import show_runs
+        from tilesmith.cli.display.run_display import show_runs
 
         show_runs(found, _console())
     else:
@@ -140,7 +140,7 @@ def _console(width_of_a_pipe: int = _WIDTH_OF_A_PIPE) -> Console:
 
 
 def _print_run(path: Path, as_json: bool) -> None:
-    from tilesmith.cli.run_display import show_run
+    from tilesmith.cli.display.run_display import show_run
     from tilesmith.runs.journal import read_events
     from tilesmith.runs.listing import read_run
     from tilesmith.runs.summary import summarize
@@ -171,7 +171,7 @@ def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
 
 
 def _print_verdict(path: Path, what: str, number: int, as_json: bool) -> None:
-    from tilesmith.cli.evaluation_display import show_evaluation
+    from tilesmith.cli.display.evaluation_display import show_evaluation
     from tilesmith.records import to_json
     from tilesmith.runs.journal import read_events
     from tilesmith.runs.manifest import read_manifest

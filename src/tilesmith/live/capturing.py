@@ -22,6 +22,7 @@ from tilesmith.live.calls.torch_names import version_of
 from tilesmith.live.captured.module_tasks import ModuleTask, write_task
 
 _MOST_COPIED = 65536
+_MOST_SHOWN = 20
 Where = str | Sequence[str] | Callable[[str, nn.Module], bool] | None
 
 
@@ -198,8 +199,11 @@ def _chosen(model: nn.Module, where: Where) -> Iterator[tuple[str, nn.Module]]:
 
 
 def _some_names(model: nn.Module) -> str:
-    names = [name for name, _ in model.named_modules() if name]
-    return ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
+    """Those that differ by a number once, as the pattern that chooses them."""
+    patterns = (re.sub(r"(?<![^.])\d+(?![^.])", "*", name) for name, _ in _chosen(model, None) if name)
+    names = list(dict.fromkeys(patterns))
+    shown = ", ".join(names[:_MOST_SHOWN]) + (", ..." if len(names) > _MOST_SHOWN else "")
+    return shown or "none but itself, which '' names"
 
 
 def _cuda_devices(model: nn.Module) -> list[int]:

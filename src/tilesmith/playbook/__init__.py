@@ -5,8 +5,9 @@ from __future__ import annotations
 import contextlib
 
 from tilesmith.playbook.graph.operators import list_unknown_operators, trains_batch_norm
+from tilesmith.playbook.plan.plan import make_plan
 from tilesmith.playbook.recipe import Declined, Match
-from tilesmith.playbook.recipes import RECIPES
+from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Survey
 
@@ -15,24 +16,25 @@ _EVAL = "if it is for inference, add --eval or call self.eval() at the end of it
 
 
 def find_match(survey: Survey) -> Match | Declined:
-    """The first recipe that matches, or what to do because none does, and why."""
+    """How the task would be written, or what to do because nothing here would gain anything, and why."""
     if survey.graph is None:
         why = survey.environment.get("untraced", "its forward pass could not be traced")
         return Declined(f"no recipe for a task that cannot be traced; {_LLM}: {why}")
-    if trains_batch_norm(survey.graph):
-        return Declined(f"no recipe for batch norm in training mode; {_EVAL}; else {_LLM}")
-    reasons: dict[str, str] = {}
+    reasons: list[str] = []
     for recipe in RECIPES:
         found = recipe.match(survey, survey.graph)
         if not isinstance(found, Declined):
             return found
         if found.is_its_kind:
-            return Declined(f"no recipe fits; {_LLM}: {recipe.name}: {found.reason}")
-        reasons[recipe.name] = found.reason
-    with contextlib.suppress(Unmatched):  # then that is the reason, and stands among the others
+            reasons.append(f"{recipe.name}: {found.reason}")
+    plan = make_plan(survey, survey.graph, REGION_RECIPES)
+    if not isinstance(plan, Declined):
+        return plan
+    if reasons:
+        return Declined(f"no recipe fits; {_LLM}: {reasons[0]}")
+    if trains_batch_norm(survey.graph):
+        return Declined(f"no recipe for batch norm in training mode; {_EVAL}; else {_LLM}")
+    with contextlib.suppress(Unmatched):  # then that is the reason
         if unknown := list_unknown_operators(survey.graph):
             return Declined(f"no recipe for {unknown}; {_LLM}")
-    if len(set(reasons.values())) == 1:
-        return Declined(f"no recipe fits; {_LLM}: {next(iter(reasons.values()))}")
-    told = "; ".join(f"{name}: {reason}" for name, reason in reasons.items())
-    return Declined(f"no recipe fits; {_LLM}: {told}")
+    return Declined(f"no recipe fits; {_LLM}: {plan.reason}")

@@ -1,8 +1,9 @@
-"""What a recipe is: expert knowledge about one family of tasks, as code that writes kernels.
+"""What a recipe is: expert knowledge about one family of operators, as code that writes kernels.
 
-A recipe looks at a task's graph and either declines in one line or returns a match. A match explains itself the
-way a model would (an `Analysis`) and writes a whole file with `ModelNew` for any of its tunings. To add a family:
-one file in `recipes/` with an object of this protocol, one line in `recipes/__init__.py`.
+A recipe looks at a region of a task's graph and either declines in one line or returns a match, which writes the
+region's kernel for any of its tunings. `plan/` cuts a graph into regions and makes one file of them: that is a
+match for the whole task, which explains itself the way a model would (an `Analysis`). To add a family: one file in
+`recipes/` with an object of the protocol `RegionRecipe`, one line in `recipes/__init__.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tilesmith.records import Analysis, Survey
-from tilesmith.tasks.graph import Graph
+from tilesmith.tasks.graph import Graph, Node
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,14 @@ class Tuning:
     def changed(self, name: str, value: int) -> Tuning:
         return Tuning(tuple((key, value if key == name else old) for key, old in self.values))
 
+    def prefixed(self, prefix: str) -> Tuning:
+        """The same under longer names."""
+        return Tuning(tuple((f"{prefix}{name}", value) for name, value in self.values))
+
+    def within(self, prefix: str) -> Tuning:
+        """Those of the constants that have this prefix, without it."""
+        return Tuning(tuple((n.removeprefix(prefix), v) for n, v in self.values if n.startswith(prefix)))
+
     def __str__(self) -> str:
         return ", ".join(f"{name} = {value}" for name, value in self.values)
 
@@ -42,15 +51,100 @@ class Declined:
     """Whether the task is of the recipe's kind and declined all the same: then the others need not be asked."""
 
 
-class Match(Protocol):
-    """A recipe that applies to a task."""
+@dataclass(frozen=True)
+class Region:
+    """A part of a forward pass that may become one kernel, as a graph of its own."""
+
+    graph: Graph
+    """Its inputs are the values that the part takes, its outputs those that others need."""
+    survey: Survey
+    taken: frozenset[str] = frozenset()
+    """Names at module level, and in `forward`, that a kernel must not take."""
+
+
+@dataclass(frozen=True)
+class KernelParts:
+    """A kernel and the function that launches it, as lines of source."""
+
+    name: str
+    pointers: tuple[str, ...]
+    sizes: tuple[str, ...]
+    scalars: tuple[str, ...]
+    meta: tuple[str, ...]
+    body: tuple[str, ...]
+    helpers: tuple[str, ...]
+    launcher: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class RegionText:
+    """What one region of a forward pass adds to a file."""
+
+    title: str
+    """`Softmax over rows in one kernel.`"""
+    formulas: tuple[str, ...]
+    shapes: str
+    strategy: str
+    tuning: Tuning
+    """The constants at the top of the file, under the names that they have there."""
+    kernel: KernelParts
+    arguments: tuple[str, ...]
+    """The values of the graph that the launcher takes, in its order."""
+    numbers: tuple[str, ...]
+    """Numbers that it takes after them, as `forward` finds them: `self.eps`."""
+    results: tuple[str, ...]
+    """What the launcher calls its results, in the order of the region's outputs."""
+
+
+class RegionMatch(Protocol):
+    """A recipe that applies to a region."""
+
+    @property
+    def name(self) -> str:
+        """That of the function that launches the kernel."""
+
+    @property
+    def kernel_type(self) -> str: ...
+
+    @property
+    def is_worth_it(self) -> bool:
+        """Whether it gains something where PyTorch computes the rest; a single operator is PyTorch's equal."""
+
+    @property
+    def advice(self) -> tuple[str, str]:
+        """What to do, and what else to try if that fails."""
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:
         """Worth trying, best guess first."""
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        """Neighbours of a tuning that a stage (grid, block, memory) may try, most promising first."""
+        """Neighbors of a tuning that a stage (grid, block, memory) may try, most promising first."""
+
+    def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
+        """The kernel and its launcher. `prefix` stands before the names of constants at the top of the file."""
+
+
+class RegionRecipe(Protocol):
+    @property
+    def name(self) -> str:
+        """Short and unique: `elementwise`."""
+
+    def knows(self, node: Node) -> bool:
+        """Whether a region of this recipe may have such an operator."""
+
+    def match(self, region: Region) -> RegionMatch | Declined: ...
+
+
+class Match(Protocol):
+    """A way to write a whole task."""
+
+    @property
+    def tunings(self) -> tuple[Tuning, ...]:
+        """Worth trying, best guess first."""
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        """Neighbors of a tuning that a stage (grid, block, memory) may try, most promising first."""
 
     def write(self, tuning: Tuning) -> str:
         """The complete source of ModelNew. The same tuning always gives the same text."""
@@ -63,8 +157,9 @@ class Match(Protocol):
 
 
 class Recipe(Protocol):
+    """For whole tasks, where a module is replaced and the rest of the forward pass stays as it is."""
+
     @property
-    def name(self) -> str:
-        """Short and unique: `elementwise`."""
+    def name(self) -> str: ...
 
     def match(self, survey: Survey, graph: Graph) -> Match | Declined: ...

@@ -9,22 +9,25 @@ from math import prod
 
 from tilesmith.playbook import find_match
 from tilesmith.playbook.graph.operators import (
-    ALIASES,
     POINTWISE,
     SYNONYMS,
-    VIEWS,
     called,
     find_needed_nodes,
+    is_free,
     is_known,
     operator_name,
 )
+from tilesmith.playbook.plan.analysis import bytes_of, least_bytes, moved_one_by_one
+from tilesmith.playbook.plan.plan import Plan
+from tilesmith.playbook.plan.regions import PlannedRegion, extract
 from tilesmith.playbook.recipe import Declined
-from tilesmith.playbook.recipes.analysis import bytes_of
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Analysis, Roofline, Survey
-from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
+from tilesmith.tasks.graph import Graph, Node, reference, references
 
 _MOST_LISTED = 12
+_MOST_WHY = 3
+_WIDTH = 28
 _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "convolution")
 _PRODUCTS = {"matmul": 0, "mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
 """Operators that sum over the last dimension of an operand, and the place of that operand."""
@@ -42,6 +45,23 @@ class OperatorWork:
     """About; null where the shapes alone do not tell."""
     in_recipes: bool
     """Whether recipes know it; that alone does not make one fit."""
+
+
+@dataclass(frozen=True)
+class RegionPlan:
+    """A part of the forward pass: one kernel, or operators in a row that PyTorch computes."""
+
+    operators: tuple[str, ...]
+    kernel: str | None
+    """The name of its kernel; null where it stays PyTorch's."""
+    bytes_moved: int
+    """Of what it takes and gives, once."""
+    pytorch_bytes: int
+    """What PyTorch moves for it, operator by operator."""
+    flops: int | None
+    floor_ms: float | None
+    """What memory and arithmetic of the GPU allow; null where that is not known."""
+    why: str
 
 
 @dataclass(frozen=True)
@@ -63,6 +83,8 @@ class TaskPlan:
     analysis: Analysis | None = None
     variants: int = 0
     """Kernels that the recipe could write."""
+    regions: tuple[RegionPlan, ...] = ()
+    """Where there is more than one, in the order in which they run."""
 
 
 def plan_task(survey: Survey) -> TaskPlan:
@@ -79,20 +101,68 @@ def plan_task(survey: Survey) -> TaskPlan:
         fusable=_fusable(survey.graph) if survey.graph else (),
         analysis=None if isinstance(match, Declined) else match.analysis(),
         variants=0 if isinstance(match, Declined) else len(match.tunings),
+        regions=_regions(match) if isinstance(match, Plan) else (),
     )
+
+
+def _regions(plan: Plan) -> tuple[RegionPlan, ...]:
+    """Kernels one by one; PyTorch's operators together from one kernel to the next."""
+    shapes = {value.name: value.shape or () for value in (*plan.graph.leaves, *plan.graph.nodes)}
+    found: list[RegionPlan] = []
+    waiting: list[Node] = []
+    for step in (*plan.steps, None):
+        if isinstance(step, Node):
+            waiting.append(step)
+            continue
+        if any(not is_free(node) for node in waiting):
+            found.append(_region(plan, tuple(waiting), None, shapes))
+        waiting = []
+        if step is not None:
+            found.append(_region(plan, step.nodes, step, shapes))
+    return tuple(found)
+
+
+def _region(
+    plan: Plan,
+    nodes: tuple[Node, ...],
+    region: PlannedRegion | None,
+    shapes: dict[str, tuple[int, ...]],
+) -> RegionPlan:
+    graph = extract(plan.graph, nodes)
+    working = [node for node in nodes if not is_free(node)]
+    flops = [_flops(node, shapes) for node in working]
+    total = None if None in flops else sum(one for one in flops if one is not None)
+    least, gpu = least_bytes(graph), plan.survey.gpu
+    floor = None
+    if gpu is not None and total is not None:
+        floor = max(least / (gpu.memory_gb_per_s * 1e9), total / (gpu.fp16_tflops * 1e12)) * 1e3
+    operators = tuple(dict.fromkeys(called(node) for node in working))
+    kernel = region.match.name if region is not None else None
+    return RegionPlan(operators, kernel, least, moved_one_by_one(graph), total, floor, _why(working, region))
+
+
+def _why(working: list[Node], region: PlannedRegion | None) -> str:
+    if region is not None:
+        return region.match.advice[0].split(". ")[0].removesuffix(".")
+    unknown = list(dict.fromkeys(called(node) for node in working if not is_known(node)))
+    if unknown:
+        return f"no recipe for {', '.join(unknown[:_MOST_WHY])}{' and others' if len(unknown) > _MOST_WHY else ''}"
+    return "single operators: a kernel for one of them would be PyTorch's equal"
 
 
 def plan_lines(plan: TaskPlan) -> list[str]:
     """The plan for people: what to do, then operators, roofline and what could be fused."""
     lines = [plan.told]
-    if plan.operators:
+    if len(plan.regions) > 1:
+        lines += _region_lines(plan.regions)
+    elif plan.operators:
         lines.append(f"{'operator':<24} {'calls':>5} {'bytes':>9} {'FLOPs':>9}  recipes")
-    for one in plan.operators[:_MOST_LISTED]:
+    for one in plan.operators[:_MOST_LISTED] if len(plan.regions) < 2 else ():
         known = "know it" if one.in_recipes else "none"
         lines.append(
             f"{one.operator:<24} {one.calls:>5} {_number(one.bytes_moved):>9} {_number(one.flops):>9}  {known}"
         )
-    if len(plan.operators) > _MOST_LISTED:
+    if len(plan.operators) > _MOST_LISTED and len(plan.regions) < 2:
         lines.append(f"and {len(plan.operators) - _MOST_LISTED} more operators")
     if plan.roofline is not None:
         floor = plan.roofline
@@ -101,6 +171,17 @@ def plan_lines(plan: TaskPlan) -> list[str]:
             f"{_number(plan.bytes_moved)} bytes once, {_number(plan.flops)} FLOPs"
         )
     lines += [f"could be fused into one kernel: {names}" for names in plan.fusable[:_MOST_LISTED]]
+    return lines
+
+
+def _region_lines(regions: tuple[RegionPlan, ...]) -> list[str]:
+    lines = [f"{'region':<28} {'by':<8} {'bytes':>9} {'PyTorch':>9} {'FLOPs':>9} {'floor ms':>9}  why"]
+    for one in regions:
+        what = one.kernel or ", ".join(one.operators)
+        shown = what if len(what) <= _WIDTH else f"{what[: _WIDTH - 1]}…"
+        sizes = " ".join(f"{_number(count):>9}" for count in (one.bytes_moved, one.pytorch_bytes, one.flops))
+        floor = "?" if one.floor_ms is None else f"{one.floor_ms:.3g}"
+        lines.append(f"{shown:<28} {'kernel' if one.kernel else 'PyTorch':<8} {sizes} {floor:>9}  {one.why}")
     return lines
 
 
@@ -117,7 +198,7 @@ def _working_nodes(graph: Graph) -> list[Node]:
     nodes: Iterable[Node] = graph.nodes
     with contextlib.suppress(Unmatched):  # it writes in place where nobody reads: then all of them
         nodes = find_needed_nodes(graph)
-    return [node for node in nodes if node.op != GETITEM and operator_name(node) not in ALIASES | VIEWS]
+    return [node for node in nodes if not is_free(node)]
 
 
 def _works(graph: Graph) -> tuple[OperatorWork, ...]:

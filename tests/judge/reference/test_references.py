@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tilesmith.errors import OutOfGpuMemory
 from tilesmith.judge.machine.gpu_memory_room import EVERYTHING, GpuMemoryRoom, memory_need
 from tilesmith.judge.reference.references import References
 from tilesmith.process.protocol.reference import Environment, FreeMemory
@@ -74,7 +75,7 @@ def test_a_large_task_stays_but_gives_its_memory_back(tmp_path: Path) -> None:
     assert [len(opened), opened[0].asked.count("ReleaseMemory")] == [1, 2]
 
 
-@pytest.mark.parametrize(("moved", "frugal"), [(2**20, False), (2**36, True), (None, True)])
+@pytest.mark.parametrize(("moved", "frugal"), [(2**20, False), (2**34, True), (None, True)])
 def test_who_needs_more_than_there_is_must_be_frugal(tmp_path: Path, moved: int | None, frugal: bool) -> None:
     session: Any = Session(tmp_path / "session", moved, gpu_bytes=2**36)
     references = References(lambda *_: session, tmp_path, GpuMemoryRoom(tmp_path))
@@ -82,6 +83,14 @@ def test_who_needs_more_than_there_is_must_be_frugal(tmp_path: Path, moved: int 
         assert answer is frugal
     with references.room_for(session, alone=True) as answer:
         assert answer is True
+
+
+def test_what_can_never_fit_is_refused_at_once_with_numbers(tmp_path: Path) -> None:
+    session: Any = Session(tmp_path / "session", 2**36, gpu_bytes=2**36)
+    references = References(lambda *_: session, tmp_path, GpuMemoryRoom(tmp_path))
+    with pytest.raises(OutOfGpuMemory, match=r"at least 138\.5 GB .* and 65\.3 GB can be had"):
+        references.room_for(session).__enter__()
+    assert "ReleaseMemory" not in session.asked
 
 
 def test_checks_wait_in_line_until_their_memory_fits(tmp_path: Path) -> None:

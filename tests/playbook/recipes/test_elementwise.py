@@ -13,7 +13,7 @@ from playbook_tasks import ELEMENTWISE
 
 from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
-from tilesmith.playbook.recipes.elementwise import ElementwiseMatch
+from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.tuning import find_tuning
 
 JUDGED = ("bias_per_channel", "through_half")
@@ -27,7 +27,8 @@ def written(name: str) -> str:
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_the_text_is_as_it_was(name: str) -> None:
     match = match_task(name, ELEMENTWISE[name])
-    assert isinstance(match, ElementwiseMatch)
+    assert isinstance(match, Plan)
+    assert [region.recipe for region in match.regions] == ["elementwise"]
     source = match.write(match.tunings[0])
     assert source == golden(f"elementwise/{name}")
     assert lint(read_kernel(source)).findings == ()

@@ -13,8 +13,8 @@ from playbook_tasks import ROWS
 
 from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
+from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.recipe import Match, Tuning
-from tilesmith.playbook.recipes.rows import RowsMatch
 from tilesmith.playbook.tuning import find_tuning
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -24,7 +24,8 @@ JUDGED = ("extremes_and_places", "layernorm_long")
 @pytest.mark.parametrize("name", ROWS)
 def test_the_text_is_as_it_was(name: str) -> None:
     match = match_task(name, ROWS[name])
-    assert isinstance(match, RowsMatch)
+    assert isinstance(match, Plan)
+    assert [region.recipe for region in match.regions] == ["rows"]
     source = match.write(match.tunings[0])
     assert source == golden(f"rows/{name}")
     assert lint(read_kernel(source)).findings == ()

@@ -15,7 +15,7 @@ from tilesmith.tasks.source import read_task
 from tilesmith.tasks.user_code.task_name import TaskName
 from tilesmith.worker.task.argument_types import argument_types, prepare_for
 from tilesmith.worker.task.forward_arguments import call, read_arguments
-from tilesmith.worker.task.loading import build_model, load_task, run_forward
+from tilesmith.worker.task.loading import build_model, import_task, importable, load_task, run_forward
 from tilesmith.worker.task.shrinking import choose_shrunk
 from tilesmith.worker.task.tracing import trace
 from tilesmith.worker.tensors.trusted_pickle import read_trusted, write_trusted
@@ -42,6 +42,16 @@ def test_a_module_of_a_package_with_relative_imports() -> None:
     assert set(outputs) == {"normed", "residual"}
     assert task.module.__package__ == "user_package"
     assert sys.path == path_before
+
+
+def test_an_imported_task_has_its_own_name_and_its_own_file(tmp_path: Path) -> None:
+    with importable(read_task(NORM)):
+        assert import_task(read_task(NORM)).constructor.__module__ == "user_package.model"
+    for name, complaint in {"copy.py": "another module named copy", "my.task.py": "a dot in its name"}.items():
+        path = written(tmp_path, "self, x): return x", "[torch.ones(2)]").rename(tmp_path / name)
+        source = read_task(path)
+        with importable(source), pytest.raises(TaskError, match=f"{name}: Python .*{complaint}.*; rename the file"):
+            import_task(source)
 
 
 def test_two_shapes_of_a_module_live_side_by_side() -> None:

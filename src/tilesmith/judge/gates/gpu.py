@@ -20,7 +20,7 @@ from tilesmith.judge.reference.references import is_large
 from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels, WarmUpGpu
 from tilesmith.process.protocol.reference import MeasureMinimumTraffic
 from tilesmith.process.protocol.tensors import ReleaseMemory
-from tilesmith.records import Verdict
+from tilesmith.records import Timing, Verdict
 from tilesmith.tasks.draws import DRAWS, FEW_DRAWS
 
 _VALUES_S = 120.0
@@ -89,19 +89,27 @@ def refuse_side_streams(exam: Examination) -> CheckFindings:
 
 
 def time_kernel(exam: Examination) -> CheckFindings:
-    rounds = TimingRounds(exam.candidate, exam.reference, exam.config)
     try:
-        rounds.build_baselines()
-        with exam.lock.shared():
-            rounds.warm_up()
-        with exam.lock.alone():
-            timing = rounds.run(exam.reference.environment.device)
+        timing = _timed(exam)
     except (OutOfGpuMemory, GateFailed) as error:
         if not exam.values.frugal or (isinstance(error, GateFailed) and error.verdict is not Verdict.OUT_OF_MEMORY):
             raise
         return exam.findings.noting(
             f"not timed: the GPU has too little memory for the kernel beside PyTorch: {error}"
         )
+    return replace(exam.findings, timing=timing).noting(*timing.notes)
+
+
+def _timed(exam: Examination) -> Timing:
+    rounds = TimingRounds(exam.candidate, exam.reference, exam.config, single_draw=exam.values.frugal)
+    if exam.values.frugal:
+        exam.candidate.ask(ReleaseMemory())
+        exam.reference.ask(ReleaseMemory())
+    rounds.build_baselines()
+    with exam.lock.shared():
+        rounds.warm_up()
+    with exam.lock.alone():
+        timing = rounds.run(exam.reference.environment.device)
     with exam.lock.shared():
         if is_large(exam.reference):
             exam.candidate.ask(ReleaseMemory())
@@ -109,7 +117,7 @@ def time_kernel(exam: Examination) -> CheckFindings:
             exam.reference.ask(ReleaseMemory())
         rounds.check_timed_outputs()
         _refuse_impossible(exam, timing.candidate_ms.p50)
-    return replace(exam.findings, timing=timing).noting(*timing.notes)
+    return timing
 
 
 def check_ragged_shapes(exam: Examination) -> CheckFindings:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tilesmith.config import CheckConfig
-from tilesmith.errors import MachineError
+from tilesmith.errors import MachineError, OutOfGpuMemory
 from tilesmith.judge.decisions.clock_checks import (
     DigestLog,
     refuse_empty_calls,
@@ -72,8 +72,16 @@ class _Kept:
 class TimingRounds:
     """One candidate against the baselines of its task."""
 
-    def __init__(self, candidate: CandidateSession, reference: ReferenceSession, config: CheckConfig) -> None:
+    def __init__(
+        self,
+        candidate: CandidateSession,
+        reference: ReferenceSession,
+        config: CheckConfig,
+        single_draw: bool = False,
+    ) -> None:
+        """`single_draw`: timed inputs are made of one draw in place of two, to save memory."""
         self._candidate, self._reference, self._config = candidate, reference, config
+        self._single_draw = single_draw
         self._chance = random.Random(config.seed)
         self._notes: list[str] = []
         self._samples: dict[str, _Samples] = {}
@@ -91,7 +99,7 @@ class TimingRounds:
         self._samples = {kind: _Samples() for kind in ("candidate", *kinds)}
 
     def warm_up(self) -> None:
-        has_second = self._reference.accepts("exact", "own again")
+        has_second = not self._single_draw and self._reference.accepts("exact", "own again")
         inputs = self._reference.inputs("exact", "own")
         second = self._reference.inputs("exact", "own again") if has_second else None
         self._candidate.ask(PrepareTiming("exact", inputs, second))
@@ -138,7 +146,10 @@ class TimingRounds:
 
     def _built(self, kind: str) -> bool:
         try:
-            reason = self._reference.ask(BuildBaseline(kind), timeout_s=_COMPILE_S).reason
+            request = BuildBaseline(kind, self._single_draw)
+            reason = self._reference.ask(request, timeout_s=_COMPILE_S).reason
+        except OutOfGpuMemory:
+            raise
         except MachineError as error:
             self._reference.restart()
             reason = str(error)

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tilesmith.errors import MachineError
-from tilesmith.judge.machine.gpu_memory_room import EVERYTHING, GpuMemoryRoom, memory_need
+from tilesmith.errors import MachineError, OutOfGpuMemory
+from tilesmith.judge.machine.gpu_memory_room import EVERYTHING, GpuMemoryRoom, least_memory, memory_need
 from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.process.protocol.reference import MeasureFreeMemory
 from tilesmith.process.protocol.tensors import ReleaseMemory
@@ -74,6 +74,11 @@ class References:
             return
         need = memory_need(session.profile)
         with self._room.reserved(EVERYTHING if alone else need, lambda: _free_bytes(session)) as free:
+            if (least := least_memory(session.profile)) > free:
+                raise OutOfGpuMemory(
+                    f"a verdict on this task takes at least {least / 1e9:.1f} GB of GPU memory, and "
+                    f"{free / 1e9:.1f} GB can be had: free some, make the task smaller, or use a larger GPU"
+                )
             with self._lock:
                 self._at_work[session] += 1
             try:

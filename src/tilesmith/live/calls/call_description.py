@@ -24,6 +24,8 @@ def describe_call(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, A
     devices = {tensor.device.type for tensor in [*tensors_at(bound, arguments), *module.parameters()]}
     if len(devices) > 1:
         raise TaskError(f"its tensors lie on {' and '.join(sorted(devices))}")
+    if "meta" in devices:
+        raise TaskError("its tensors lie on meta, where they have no values")
     if not any(one.kind == "tensor" for one in arguments):
         raise TaskError("it is called without a tensor")
     return CallSpec(

@@ -94,7 +94,7 @@ def _skeleton_lines(module: nn.Module, spec: CallSpec, why: Exception) -> list[s
         f"# Not written out, because {why}.",
         *(["# Its tensors:", *shapes] if shapes else []),
         *source_comment(module),
-        f"sys.path += [entry for entry in {import_path()!r} if entry not in sys.path]",
+        f"IMPORT_PATH = {import_path()!r}",
         f"SKELETON = {skeleton_text(module)!r}",
         *LOADER.rstrip().splitlines(),
         "",
@@ -162,7 +162,7 @@ def _recurrent_constructor(module: Any, sizes: Mapping[int, str]) -> list[str]:
         "proj_size": module.proj_size,
     }
     if module.training and module.dropout:
-        raise TaskError("it draws random numbers; call model.eval() first")
+        raise TaskError("it draws random numbers; use model.eval() or --eval")
     if isinstance(module, nn.RNN):
         options["nonlinearity"] = module.nonlinearity
     defaults = {name: one.default for name, one in inspect.signature(nn.RNNBase.__init__).parameters.items()}

@@ -28,6 +28,7 @@ class Skeleton(pickle.Unpickler):
     """Makes random tensors like those that the module had."""
 
     def __init__(self, text):
+        sys.path += [entry for entry in IMPORT_PATH if entry not in sys.path]
         self.tensors, skeleton = pickle.loads(zlib.decompress(base64.b64decode(text)))
         super().__init__(io.BytesIO(skeleton))
         self.made = {}
@@ -79,7 +80,7 @@ def _described(tensor: torch.Tensor) -> tuple[Any, ...]:
 def skeleton_text(module: nn.Module) -> str:
     """Raises TaskError where the module cannot be unpickled in another process."""
     if module.training:
-        raise TaskError("it may draw random numbers in training: call model.eval() first")
+        raise TaskError("it may draw random numbers in training; use model.eval() or --eval")
     if any(type(one).__module__ == "__main__" for one in module.modules()):
         raise TaskError("its class is defined in the program itself: move it to a module that can be imported")
     file = io.BytesIO()

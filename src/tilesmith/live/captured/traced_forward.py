@@ -153,7 +153,7 @@ class _ForwardText:
         known = argument_names(target)
         values = {**dict(zip(known, node.args, strict=False)), **node.kwargs}
         if _is_random(target, values):
-            raise TaskError(f"it draws random numbers ({operator_name}); call model.eval() first")
+            raise TaskError(f"it draws random numbers ({operator_name}); use model.eval() or --eval")
         if operator_name == "aten.dropout.default":
             self._names[node] = self._names[values["input"]]
             return

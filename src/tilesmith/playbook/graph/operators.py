@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tilesmith.playbook.graph.composites import COMPOSITES, in_training_mode
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
@@ -57,6 +59,10 @@ def is_inplace(node: Node) -> bool:
     return len(parts) > 1 and parts[1].endswith("_") and not parts[1].endswith("__")
 
 
+PRODUCTS = {"linear", "matmul", "mm", "addmm"}
+"""Sums over the last dimension of one operand and a dimension of the other."""
+
+
 def is_known(node: Node) -> bool:
     known = operator_name(node)
     if node.op == "aten.view.dtype":  # the same bits under another type
@@ -65,6 +71,11 @@ def is_known(node: Node) -> bool:
         return False
     tables = (ALIASES, VIEWS, SYNONYMS, COMPOSITES, POINTWISE)
     return node.op == GETITEM or any(known in table for table in tables)
+
+
+def is_free(node: Node) -> bool:
+    """Whether a node only names what is there already."""
+    return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS
 
 
 def find_needed_nodes(graph: Graph) -> list[Node]:
@@ -92,18 +103,19 @@ def refuse_autocast(graph: Graph) -> None:
         raise Unmatched("switches autocast on, which changes the types that operators compute in")
 
 
-def refuse_unknown(graph: Graph) -> None:
-    """Says in one line which operators stand in the way."""
+def refuse_unknown(graph: Graph, may_multiply: bool = False) -> None:
+    """Says in one line which operators stand in the way; products do, unless they may be there."""
     refuse_autocast(graph)
     nodes = find_needed_nodes(graph)
-    if unknown := list_unknown_operators(graph):
+    if unknown := list_unknown_operators(graph, PRODUCTS if may_multiply else ()):
         raise Unmatched(f"uses {unknown}, which no recipe knows")
     _refuse_shared_writes(graph, nodes)
 
 
-def list_unknown_operators(graph: Graph) -> str:
+def list_unknown_operators(graph: Graph, also_known: Collection[str] = ()) -> str:
     """The operators that no recipe knows, each once, in order, as a text; empty where there is none."""
-    names = list(dict.fromkeys(called(node) for node in find_needed_nodes(graph) if not is_known(node)))
+    nodes = (node for node in find_needed_nodes(graph) if operator_name(node) not in also_known)
+    names = list(dict.fromkeys(called(node) for node in nodes if not is_known(node)))
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
 

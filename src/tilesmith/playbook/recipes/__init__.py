@@ -1,10 +1,12 @@
-"""The recipes, in the order in which they are asked. The first that matches writes the kernels."""
+"""The recipes, in the order in which they are asked: those for regions, and those for whole tasks."""
 
-from tilesmith.playbook.recipe import Recipe
+from tilesmith.playbook.recipe import Recipe, RegionRecipe
 from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
+from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentRecipe
 from tilesmith.playbook.recipes.rows import RowsRecipe
 
-RECIPES: tuple[Recipe, ...] = (ElementwiseRecipe(), RowsRecipe(), RecurrentRecipe())
+REGION_RECIPES: tuple[RegionRecipe, ...] = (ElementwiseRecipe(), RowsRecipe(), ProductsRecipe())
+RECIPES: tuple[Recipe, ...] = (RecurrentRecipe(),)
 
-__all__ = ["RECIPES"]
+__all__ = ["RECIPES", "REGION_RECIPES"]

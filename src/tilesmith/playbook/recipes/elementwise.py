@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from math import prod
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
+from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
-from tilesmith.playbook.recipe import Declined, Tuning
-from tilesmith.playbook.recipes.analysis import analyze_fusion
+from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
 from tilesmith.playbook.writing.kernel_body import Tile, write_on_one_tile
-from tilesmith.playbook.writing.kernel_file import KernelFile, KernelParts, render_file, wrap
-from tilesmith.playbook.writing.task_code import TaskCode, read_task_code, refuse_constants
-from tilesmith.records import Analysis, Survey
-from tilesmith.tasks.graph import Graph
+from tilesmith.tasks.graph import Node
 
 _SIZES = ((1024, 4), (2048, 8), (512, 4), (4096, 8), (2048, 4), (1024, 8), (8192, 16))
 """Elements and warps per program: eight elements a thread keep enough loads in flight."""
@@ -30,30 +27,34 @@ _LARGEST_BLOCK, _MOST_WARPS = 16384, 32
 class ElementwiseRecipe:
     name = "elementwise"
 
-    def match(self, survey: Survey, graph: Graph) -> ElementwiseMatch | Declined:
+    def knows(self, node: Node) -> bool:
+        return is_known(node)
+
+    def match(self, region: Region) -> ElementwiseMatch | Declined:
         try:
-            code = read_task_code(survey)
-            refuse_constants(code, ("BLOCK", "NUM_WARPS"))
-            low = Lowering(graph)
+            low = Lowering(region.graph)
             steps = [step for step in low.values.values() if isinstance(step, KernelStep)]
             if any(step.op in REDUCTIONS or step.row_lengths for step in steps):
                 return Declined("the task reduces, so its elements are not independent")
-            outputs = list_outputs(graph)
+            outputs = list_outputs(region.graph)
             columns = low.step(outputs[0]).form.dims if outputs else ()
             placer = Placer(low.symbols, TilePosition(None, "offs", len(columns)), (), columns)
-            fused = fuse(low, placer, code)
+            fused = fuse(low, placer, region)
             body = write_on_one_tile(placer, Tile(None, "offs", False), fused.outputs)
-            return ElementwiseMatch(survey, fused, tuple(body), code)
+            return ElementwiseMatch(fused, tuple(body))
         except Unmatched as reason:
             return Declined(f"the task {reason}")
 
 
 @dataclass(frozen=True)
 class ElementwiseMatch:
-    survey: Survey
     fused: FusedKernel
     body: tuple[str, ...]
-    code: TaskCode
+    kernel_type = "elementwise"
+
+    @property
+    def name(self) -> str:
+        return self.fused.name
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -72,15 +73,20 @@ class ElementwiseMatch:
             "every input is read once, every intermediate stays in registers."
         )
 
-    def analysis(self) -> Analysis:
+    @property
+    def is_worth_it(self) -> bool:
+        return self.fused.working_operators > 1
+
+    @property
+    def advice(self) -> tuple[str, str]:
         plan = (
             "Compute the whole expression for a block of the flat output: load each input once (a broadcast one by "
             "index arithmetic), keep every intermediate in registers in float32, cast at the store; then try "
             "larger blocks and other numbers of warps."
         )
-        return analyze_fusion(self.survey, self.fused, "elementwise", plan, "a smaller block with fewer warps")
+        return plan, "a smaller block with fewer warps"
 
-    def write(self, tuning: Tuning) -> str:
+    def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
         fused = self.fused
         wide = self._needs_wide_offsets
         first = "tl.program_id(0).to(tl.int64)" if wide else "tl.program_id(0)"
@@ -93,23 +99,16 @@ class ElementwiseMatch:
             meta=("BLOCK: tl.constexpr",),
             body=(f"offs = {first} * BLOCK + tl.arange(0, BLOCK){why}", "mask = offs < numel", *self.body),
             helpers=(),
-            launcher=tuple(self._launcher(wide)),
+            launcher=tuple(self._launcher(wide, prefix)),
         )
-        summary = (
-            f"{fused.title} in one kernel.",
-            "",
-            *fused.formulas(),
-            "",
-            *wrap(f"Shapes in the task: {fused.shapes()}."),
-            *wrap(self.strategy(tuning)),
-        )
-        return render_file(KernelFile(summary, tuning, kernel, self.code, fused.forward()))
+        return fused.text(f"{fused.title} in one kernel.", self.strategy(tuning), tuning.prefixed(prefix), kernel)
 
-    def _launcher(self, wide: bool) -> list[str]:
-        fused = self.fused
+    def _launcher(self, wide: bool, prefix: str) -> list[str]:
+        fused, block = self.fused, f"{prefix}BLOCK"
         result = fused.outputs[0].name
-        bound = [] if wide else ['    assert numel < 2**31 - BLOCK, "offsets are 32-bit"']
-        launch = fused.launch("(triton.cdiv(numel, BLOCK),)", ["numel"], ["BLOCK=BLOCK", "num_warps=NUM_WARPS"])
+        bound = [] if wide else [f'    assert numel < 2**31 - {block}, "offsets are 32-bit"']
+        constants = [f"BLOCK={block}", f"num_warps={prefix}NUM_WARPS"]
+        launch = fused.launch(f"(triton.cdiv(numel, {block}),)", ["numel"], constants)
         count = [f"    numel = {result}.numel()", *bound]
         return [*fused.signature(), *fused.preparation(), *fused.allocations(), *count, *launch]
 

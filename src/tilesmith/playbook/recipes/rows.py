@@ -10,18 +10,15 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilesmith.playbook.graph.lowering import Lowering
-from tilesmith.playbook.graph.placement import PlacedValue, Placer, TilePosition
+from tilesmith.playbook.graph.operators import is_known
+from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
 from tilesmith.playbook.graph.symbols import Dim
-from tilesmith.playbook.recipe import Declined, Tuning
-from tilesmith.playbook.recipes.analysis import analyze_fusion
+from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
 from tilesmith.playbook.writing.kernel_body import Tile, write_in_blocks, write_on_one_tile
-from tilesmith.playbook.writing.kernel_file import KernelFile, KernelParts, render_file, wrap
-from tilesmith.playbook.writing.task_code import TaskCode, read_task_code, refuse_constants
-from tilesmith.records import Analysis, Survey
-from tilesmith.tasks.graph import Graph
+from tilesmith.tasks.graph import Node
 
 ON_CHIP = 16384
 """The longest row (as a power of two) held in registers: 64 KB in float32."""
@@ -37,15 +34,15 @@ _MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS = 32, 16384, 64
 class RowsRecipe:
     name = "rows"
 
-    def match(self, survey: Survey, graph: Graph) -> RowsMatch | Declined:
+    def knows(self, node: Node) -> bool:
+        return is_known(node)
+
+    def match(self, region: Region) -> RowsMatch | Declined:
         try:
-            code = read_task_code(survey)
-            refuse_constants(code, ("ROWS", "BLOCK_N", "NUM_WARPS"))
-            low = Lowering(graph)
-            first = _first_reduction(low)
+            first = _first_reduction(Lowering(region.graph))
             if first is None:
                 return Declined("the task reduces nothing")
-            match = RowsMatch(survey, graph, first.options["length"], code)
+            match = RowsMatch(region, first.options["length"])
             if not match.tunings:
                 return Declined(f"the task picks places in rows of {match.length}, longer than fit on chip")
             match.write(match.tunings[0])
@@ -69,10 +66,17 @@ def _first_reduction(low: Lowering) -> KernelStep | None:
 
 @dataclass(frozen=True)
 class RowsMatch:
-    survey: Survey
-    graph: Graph
+    region: Region
     length: int
-    code: TaskCode
+
+    @property
+    def name(self) -> str:
+        return self._fused(Tile("row", "cols", True)).name
+
+    @property
+    def kernel_type(self) -> str:
+        stored = self._fused(Tile("row", "cols", True)).outputs
+        return "normalization" if any(output.value.is_wide for output in stored) else "reduction"
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -113,19 +117,19 @@ class RowsMatch:
             "every input is read once, every intermediate stays in registers."
         )
 
-    def analysis(self) -> Analysis:
-        tuning = self.tunings[0]
-        plan = (
-            f"{self.strategy(tuning)} Sums run over centered or shifted values in float32; lanes beyond the row "
-            "hold the neutral element. Then try other numbers of rows and warps per program."
-        )
-        fused = self._fused(_tile(tuning))
-        kernel_type = "normalization" if any(value.is_wide for value in _stored(fused)) else "reduction"
-        return analyze_fusion(
-            self.survey, fused, kernel_type, plan, "read the row in blocks instead of holding it on chip"
-        )
+    @property
+    def is_worth_it(self) -> bool:
+        return self._fused(Tile("row", "cols", True)).working_operators > 1
 
-    def write(self, tuning: Tuning) -> str:
+    @property
+    def advice(self) -> tuple[str, str]:
+        plan = (
+            f"{self.strategy(self.tunings[0])} Sums run over centered or shifted values in float32; lanes beyond "
+            "the row hold the neutral element. Then try other numbers of rows and warps per program."
+        )
+        return plan, "read the row in blocks instead of holding it on chip"
+
+    def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
         tile = _tile(tuning)
         fused = self._fused(tile)
         kernel = KernelParts(
@@ -140,37 +144,32 @@ class RowsMatch:
             meta=_meta(tuning),
             body=tuple(_body(fused, tile, tuning)),
             helpers=fused.helpers,
-            launcher=tuple(self._launcher(fused, tuning)),
+            launcher=tuple(self._launcher(fused, tuning, prefix)),
         )
-        summary = (
-            f"{fused.title} over rows in one kernel.",
-            "",
-            *fused.formulas(),
-            "",
-            *wrap(f"Shapes in the task: {fused.shapes()}."),
-            *wrap(self.strategy(tuning)),
-        )
-        return render_file(KernelFile(summary, tuning, kernel, self.code, fused.forward()))
+        title = f"{fused.title} over rows in one kernel."
+        return fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
 
     def _fused(self, tile: Tile) -> FusedKernel:
-        low = Lowering(self.graph)
+        low = Lowering(self.region.graph)
         step = _first_reduction(low)
         assert step is not None
         dims, count = step.operands[0].form.dims, step.options["count"]
         cut = len(dims) - count
         placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
-        return fuse(low, placer, self.code)
+        return fuse(low, placer, self.region)
 
-    def _launcher(self, fused: FusedKernel, tuning: Tuning) -> list[str]:
-        rows, columns = fused.placer.rows, fused.placer.columns
-        sizes = [f"    N = {fused.product(_flat(columns))}", f"    M = {_row_count(fused, rows, columns)}"]
+    def _launcher(self, fused: FusedKernel, tuning: Tuning, prefix: str) -> list[str]:
+        leading, columns = fused.placer.rows, fused.placer.columns
+        sizes = [f"    N = {fused.product(_flat(columns))}", f"    M = {_row_count(fused, leading, columns)}"]
         if "BLOCK_N" in tuning:
-            return self._assembled(fused, sizes, "(M,)", ["N"], ["BLOCK_N=BLOCK_N", "num_warps=NUM_WARPS"])
+            constants = [f"BLOCK_N={prefix}BLOCK_N", f"num_warps={prefix}NUM_WARPS"]
+            return self._assembled(fused, sizes, "(M,)", ["N"], constants)
         sizes += [f'    assert N <= {_MOST_ON_CHIP}, "a row must fit in the registers of one program"']
-        constants = ["BLOCK_N=triton.next_power_of_2(N)", "num_warps=NUM_WARPS"]
+        constants = ["BLOCK_N=triton.next_power_of_2(N)", f"num_warps={prefix}NUM_WARPS"]
         if tuning["ROWS"] == 1:
             return self._assembled(fused, sizes, "(M,)", ["N"], constants)
-        return self._assembled(fused, sizes, "(triton.cdiv(M, ROWS),)", ["M", "N"], ["ROWS=ROWS", *constants])
+        rows = f"{prefix}ROWS"
+        return self._assembled(fused, sizes, f"(triton.cdiv(M, {rows}),)", ["M", "N"], [f"ROWS={rows}", *constants])
 
     def _assembled(
         self, fused: FusedKernel, sizes: list[str], grid: str, given: list[str], constants: list[str]
@@ -222,10 +221,6 @@ def _row_count(fused: FusedKernel, rows: tuple[Dim, ...], columns: tuple[Dim, ..
 
 def _flat(dims: tuple[Dim, ...]) -> Dim:
     return tuple(axis for dim in dims for axis in dim)
-
-
-def _stored(fused: FusedKernel) -> list[PlacedValue]:
-    return [output.value for output in fused.outputs]
 
 
 def _power_of_two(number: int) -> int:

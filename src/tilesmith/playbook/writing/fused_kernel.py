@@ -2,41 +2,39 @@
 
 from __future__ import annotations
 
-import builtins
-import json
 import keyword
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import chain, count
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
-from tilesmith.playbook.graph.operators import list_working_operators
+from tilesmith.playbook.graph.operators import is_free, list_working_operators
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import LEAF, KernelStep
 from tilesmith.playbook.graph.symbols import Dim
+from tilesmith.playbook.recipe import KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.formula import write_formula
 from tilesmith.playbook.writing.kernel_body import COMBINERS, StoredOutput
-from tilesmith.playbook.writing.operands import to_source
-from tilesmith.playbook.writing.task_code import TaskCode
-from tilesmith.tasks.graph import Graph, Parameter, reference
+from tilesmith.tasks.graph import Graph, Parameter
 
 _MOST_NAMED, _MOST_TOLD, _LONGEST_LINE = 3, 8, 110
 
 
 @dataclass(frozen=True)
 class FusedKernel:
-    """A task whose whole forward pass is one kernel over one tile."""
+    """A region that is one kernel over one tile."""
 
     low: Lowering
     placer: Placer
     outputs: tuple[StoredOutput, ...]
     taken: frozenset[str]
     """Names that the task's own code and `forward` give to other things."""
-    by_key: bool
-    """Whether the model keeps modules or parameters in dictionaries."""
+    operands: tuple[KernelStep, ...] = ()
+    """Tensors that the launcher takes and the tile does not: the factors of a product."""
 
     @property
     def graph(self) -> Graph:
@@ -47,7 +45,14 @@ class FusedKernel:
         """After what it computes: `sigmoid_mul`."""
         kinds = list_working_operators(self.graph)
         name = "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
-        return f"fused_{name}" if name in self.taken else name
+        if name in self.taken and not name.startswith("fused_"):
+            name = f"fused_{name}"
+        numbered = (f"{name}_{number}" for number in count(2))
+        return next(one for one in chain([name], numbered) if one not in self.taken)
+
+    @property
+    def working_operators(self) -> int:
+        return len([node for node in self.graph.nodes if not is_free(node)])
 
     @property
     def title(self) -> str:
@@ -55,7 +60,7 @@ class FusedKernel:
 
     @cached_property
     def leaves(self) -> tuple[KernelStep, ...]:
-        used = {value.step for value in self.placer.values if value.step.op == LEAF}
+        used = {value.step for value in self.placer.values if value.step.op == LEAF} | set(self.operands)
         known = (step for step in self.low.values.values() if isinstance(step, KernelStep) and step in used)
         return tuple(dict.fromkeys(known))  # an alias of a leaf is the same step under another name
 
@@ -76,7 +81,13 @@ class FusedKernel:
 
     @property
     def pointers(self) -> tuple[str, ...]:
-        return (*(f"{step.name}_ptr" for step in self.leaves), *(output.pointer for output in self.outputs))
+        return (*(f"{step.name}_ptr" for step in self.loaded), *(output.pointer for output in self.outputs))
+
+    @property
+    def loaded(self) -> tuple[KernelStep, ...]:
+        """The tensors that the tile itself reads."""
+        placed = {value.step for value in self.placer.values}
+        return tuple(step for step in self.leaves if step in placed)
 
     def signature(self) -> list[str]:
         tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
@@ -99,15 +110,19 @@ class FusedKernel:
     def allocations(self) -> list[str]:
         return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]
 
-    def launch(self, grid: str, sizes: Sequence[str], constants: Sequence[str]) -> list[str]:
+    def launch(
+        self, grid: str, sizes: Sequence[str], constants: Sequence[str], factors: Sequence[str] = ()
+    ) -> list[str]:
         results = ", ".join(output.name for output in self.outputs)
         extra = [f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items()]
-        inputs = ", ".join(step.name for step in self.leaves)
+        inputs = ", ".join([*factors, *(step.name for step in self.loaded)])
         groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
         numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
         lines = [f"    {self.name}_kernel[{grid}]("]
         for title, given in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
-            lines += [f"        # {title}", f"        {given},"] if given else []
+            if given:
+                wrapped = textwrap.wrap(f"{given},", _LONGEST_LINE - 8, break_long_words=False)
+                lines += [f"        # {title}", *(f"        {part}" for part in wrapped)]
         return [*lines, "    )", f"    return {results}"]
 
     def product(self, dim: Dim) -> str:
@@ -116,17 +131,18 @@ class FusedKernel:
         axes = ((leaf, -1 if axis == ranks.get(leaf, 0) - 1 else axis) for leaf, axis in dim)
         return " * ".join(f"{leaf}.shape[{axis}]" for leaf, axis in axes) or "1"
 
-    def forward(self) -> tuple[str, ...]:
-        """The body of ModelNew.forward."""
-        call = f"{self.name}({', '.join([*map(self._given, self.leaves), *(str(n.host) for n in self.scalars)])})"
-        if reference(self.graph.outputs) is not None:
-            return (f"return {call}",)
-        names = [output.name for output in self.outputs]
-        by_node = dict(zip(list_outputs(self.graph), names, strict=True))
-        nest = self._nest(self.graph.outputs, by_node)
-        if nest == f"({', '.join(names)})":
-            return (f"return {call}",)
-        return f"{', '.join(names)} = {call}", f"return {nest}"
+    def text(self, title: str, strategy: str, tuning: Tuning, kernel: KernelParts) -> RegionText:
+        return RegionText(
+            title=title,
+            formulas=tuple(self.formulas()),
+            shapes=self.shapes(),
+            strategy=strategy,
+            tuning=tuning,
+            kernel=kernel,
+            arguments=tuple(map(self._source, self.leaves)),
+            numbers=tuple(str(number.host) for number in self.scalars),
+            results=tuple(output.name for output in self.outputs),
+        )
 
     def formulas(self) -> list[str]:
         names = list_outputs(self.graph)
@@ -152,27 +168,12 @@ class FusedKernel:
         shape = sizes.rstrip() if len(dims) == 1 else sizes[:-2]
         return f"torch.empty(({shape}), dtype={dtype}, device={near.name}.device)"
 
-    def _given(self, leaf: KernelStep) -> str:
-        """What `forward` passes for a leaf: an argument, or a parameter of the model."""
-        name = next(name for name, step in self.low.values.items() if step is leaf)
-        return write_host_name(self.graph, name, self.by_key)
-
-    def _nest(self, outputs: Any, by_node: dict[str, str]) -> str:
-        name = reference(outputs)
-        if name is not None:
-            return by_node.get(name) or write_host_name(self.graph, name, self.by_key)
-        if isinstance(outputs, list):
-            return f"[{', '.join(self._nest(item, by_node) for item in outputs)}]"
-        if set(outputs) == {"value"}:
-            return to_source(outputs["value"])
-        if set(outputs) == {"tuple"}:
-            items = [self._nest(item, by_node) for item in outputs["tuple"]]
-            return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
-        pairs = (f"{json.dumps(key)}: {self._nest(item, by_node)}" for key, item in outputs.items())
-        return "{" + ", ".join(pairs) + "}"
+    def _source(self, leaf: KernelStep) -> str:
+        """The value of the graph that a leaf is."""
+        return next(name for name, step in self.low.values.items() if step is leaf)
 
 
-def fuse(low: Lowering, placer: Placer, code: TaskCode) -> FusedKernel:
+def fuse(low: Lowering, placer: Placer, region: Region, operands: tuple[KernelStep, ...] = ()) -> FusedKernel:
     """Places every output; what cannot be placed is not this recipe's."""
     names = list_outputs(low.graph)
     if not names:
@@ -181,14 +182,9 @@ def fuse(low: Lowering, placer: Placer, code: TaskCode) -> FusedKernel:
     steps = [low.step(name) for name in names]
     called = [f"{low.free_name(name)}_ptr" for name in wanted]
     stored = [StoredOutput(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
-    arguments = {given.argument for given in low.graph.inputs}
-    taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
-    by_key = any("Dict" in part for part in (code.body, *code.definitions))
-    fused = FusedKernel(low, placer, tuple(stored), taken, by_key)
+    fused = FusedKernel(low, placer, tuple(stored), region.taken, operands)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
-    for leaf in fused.leaves:
-        fused._given(leaf)
     return fused
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
-from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, PRODUCT, REDUCTIONS, KernelStep
 from tilesmith.playbook.writing.expressions import neutral_element, write_expression, write_masked
 from tilesmith.playbook.writing.operands import to_source
 
@@ -77,7 +77,8 @@ def choose_paddings(values: Iterable[PlacedValue]) -> dict[str, float]:
 def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
     """Every value once, in order, then the stores."""
     filled = choose_paddings(placer.values) if tile.pads else {}
-    lines = [_computed(placer, tile, value, filled) for value in placer.values]
+    computed = [value for value in placer.values if value.step.op != PRODUCT]
+    lines = [_computed(placer, tile, value, filled) for value in computed]
     return _explained(lines + [_store(placer, tile, output) for output in outputs], tile)
 
 

@@ -6,50 +6,39 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilesmith.playbook.recipe import Tuning
+from tilesmith.playbook.recipe import KernelParts, RegionText
 from tilesmith.playbook.writing.task_code import NEW_NAME, TaskCode
 
 _WIDTH = 110
 
 
 @dataclass(frozen=True)
-class KernelParts:
-    """A kernel and the function that launches it, as lines of source."""
-
-    name: str
-    pointers: tuple[str, ...]
-    sizes: tuple[str, ...]
-    scalars: tuple[str, ...]
-    meta: tuple[str, ...]
-    body: tuple[str, ...]
-    helpers: tuple[str, ...]
-    launcher: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class KernelFile:
     summary: tuple[str, ...]
     """Lines of the module's docstring."""
-    tuning: Tuning
-    kernel: KernelParts
+    regions: tuple[RegionText, ...]
     code: TaskCode
     forward: tuple[str, ...]
     """Body of `forward`."""
 
 
 def render_file(page: KernelFile) -> str:
+    helpers = dict.fromkeys(helper for region in page.regions for helper in region.kernel.helpers)
     blocks = [
         _docstring(page.summary),
         "\n".join(_imports(page)),
-        "\n".join(f"{name} = {value}" for name, value in page.tuning.values),
+        "\n".join(f"{name} = {value}" for region in page.regions for name, value in region.tuning.values),
         *page.code.definitions,
-        *page.kernel.helpers,
-        "\n".join(_kernel(page.kernel)),
-        "\n".join(page.kernel.launcher),
+        *helpers,
+        *(text for region in page.regions for text in _region(region.kernel)),
         "\n".join(_model(page)),
     ]
     head, rest = blocks[:3], blocks[3:]
     return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(rest) + "\n"
+
+
+def _region(kernel: KernelParts) -> tuple[str, str]:
+    return "\n".join(_kernel(kernel)), "\n".join(kernel.launcher)
 
 
 def _docstring(lines: Sequence[str]) -> str:
@@ -59,9 +48,12 @@ def _docstring(lines: Sequence[str]) -> str:
 def _imports(page: KernelFile) -> list[str]:
     """Sorted as isort does: the standard library and friends the task brought, then torch and triton."""
     own = ["import torch", "import torch.nn as nn", "import triton", "import triton.language as tl"]
-    if any("libdevice." in line for line in page.kernel.body):
+    if any("libdevice." in line for region in page.regions for line in region.kernel.body):
         own.append("from triton.language.extra import libdevice")
-    return [*page.code.imports, *([""] if page.code.imports else []), *own]
+    brought = list(page.code.imports)
+    if any("weakref." in helper for region in page.regions for helper in region.kernel.helpers):
+        brought.append("import weakref")
+    return [*brought, *([""] if brought else []), *own]
 
 
 def _kernel(kernel: KernelParts) -> list[str]:

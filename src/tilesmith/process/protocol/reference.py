@@ -297,6 +297,8 @@ class BaselineBuilt:
 @dataclass(frozen=True)
 class BuildBaseline(Request[BaselineBuilt]):
     kind: str
+    single_draw: bool = False
+    """Whether timed inputs are made of one draw, where the GPU has no memory for two."""
 
 
 @dataclass(frozen=True)

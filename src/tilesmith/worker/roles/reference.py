@@ -69,6 +69,7 @@ class ReferenceRole:
         self._texts = {"exact": request.task.text}
         self._variants: dict[str, Variant] = {}
         self._baselines: Baselines | None = None
+        self._single_draw = False
         self._exact_steps: list[Step] | None = None
         self._necessary_bytes: int | None = None
         self._strong_parameters = False
@@ -218,6 +219,8 @@ class ReferenceRole:
         return Done()
 
     def build_baseline(self, request: protocol.BuildBaseline) -> protocol.BaselineBuilt:
+        if self._single_draw != request.single_draw:
+            self._single_draw, self._baselines = request.single_draw, None
         return protocol.BaselineBuilt(self._timed().build(request.kind))
 
     def time_baseline(self, request: protocol.TimeBaseline) -> protocol.TimedBaseline:
@@ -231,7 +234,7 @@ class ReferenceRole:
     def _timed(self) -> Baselines:
         if self._baselines is None:
             give_back_unused()
-            self._baselines = Baselines(self._variant("exact"))
+            self._baselines = Baselines(self._variant("exact"), self._single_draw)
         return self._baselines
 
     def _variant(self, name: str) -> Variant:

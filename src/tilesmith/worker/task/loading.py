@@ -50,6 +50,11 @@ class LoadedTask:
     def path(self) -> Path:
         return self.source.path
 
+    @property
+    def other_paths(self) -> tuple[Path, ...]:
+        """The user's own files beside it."""
+        return tuple(file.path for file in self.source.own_files)
+
     def make_inputs(self, seed: int | None = None) -> ForwardArguments:
         """Fresh inputs from the task's own function, checked; seeded if asked for."""
         return make_inputs(self, seed)
@@ -63,19 +68,30 @@ def load_task(task: TaskSource | str | Path, text: str | None = None) -> LoadedT
         source = task if text is None else replace(task, text=text)
     module, inputs_module = execute(source)
     try:
-        constructor = getattr(module, source.model_name, None)
-        is_class = isinstance(constructor, type) and issubclass(constructor, torch.nn.Module)
-        if constructor is None or not (is_class or inspect.isroutine(constructor)):
-            raise TaskError(
-                f"{source.path}: {source.model_name} is not a class derived from nn.Module, nor a function that "
-                "returns one"
-            )
-        if not callable(getattr(inputs_module, source.inputs_name, None)):
-            raise TaskError(f"{inputs_module.__file__}: {source.inputs_name} is not a function")
-        arguments = _init_arguments(source, module, constructor) if is_class else ForwardArguments([], {})
+        return _checked(source, module, inputs_module)
     except BaseException:
         _forget(module, inputs_module)
         raise
+
+
+def import_task(source: TaskSource) -> LoadedTask:
+    """Imports a task under its own name, as programs of its user do: what its file defines can then be pickled. For
+    processes that have one shape of one task, and keep its `importable` path."""
+    module = _imported(source.file)
+    return _checked(source, module, _imported(source.inputs_file) if source.inputs_file else module)
+
+
+def _checked(source: TaskSource, module: ModuleType, inputs_module: ModuleType) -> LoadedTask:
+    constructor = getattr(module, source.model_name, None)
+    is_class = isinstance(constructor, type) and issubclass(constructor, torch.nn.Module)
+    if constructor is None or not (is_class or inspect.isroutine(constructor)):
+        raise TaskError(
+            f"{source.path}: {source.model_name} is not a class derived from nn.Module, nor a function that "
+            "returns one"
+        )
+    if not callable(getattr(inputs_module, source.inputs_name, None)):
+        raise TaskError(f"{inputs_module.__file__}: {source.inputs_name} is not a function")
+    arguments = _init_arguments(source, module, constructor) if is_class else ForwardArguments([], {})
     return LoadedTask(source, module, inputs_module, constructor, arguments.args, arguments.kwargs)
 
 
@@ -119,28 +135,33 @@ def build_model(loaded: LoadedTask, seed: int = 0) -> torch.nn.Module:
 
 
 def make_inputs(loaded: LoadedTask, seed: int | None = None) -> ForwardArguments:
-    """What the task's input function returns, as the arguments of a call, or a one-line complaint."""
+    """What the task's input function returns, on one device and with values, or a one-line complaint."""
+    inputs = returned_inputs(loaded, seed)
+    _check_devices(loaded, inputs)
+    return inputs
+
+
+def returned_inputs(loaded: LoadedTask, seed: int | None = None) -> ForwardArguments:
+    """What the task's input function returns, as the arguments of a call."""
     if seed is not None:
         seed_everything(seed)
     name = loaded.source.inputs_name
     path = (loaded.source.inputs_file or loaded.source.file).path
     with blamed_on_task(path, f"{name}()"):
         returned = getattr(loaded.inputs_module, name)()
-    where = f"{path}:{_definition_line(loaded, name)}"
     inputs = read_arguments(returned)
     if inputs is None:
         kind = "a dict with keys that are no names" if isinstance(returned, Mapping) else type(returned).__name__
         raise TaskError(
-            f"{where}: {name}() returned {kind}; return a list of arguments, a tensor, a dict of keyword arguments "
-            "or (args, kwargs)"
+            f"{_inputs_function(loaded)} returned {kind}; return a list of arguments, a tensor, a dict of keyword "
+            "arguments or (args, kwargs)"
         )
-    _check_devices(where, name, inputs)
     return inputs
 
 
 def run_forward(loaded: LoadedTask, model: torch.nn.Module, inputs: ForwardArguments) -> Any:
     """The reference's outputs; a failure names the line of the task where it happened."""
-    with blamed_on_task(loaded.path, f"{loaded.source.model_name}.forward"):
+    with blamed_on_task(loaded.path, f"{loaded.source.model_name}.forward", others=loaded.other_paths):
         return call(model, inputs)
 
 
@@ -214,6 +235,17 @@ def _execute_file(file: ModuleFile, text: str, name: str) -> ModuleType:
     return module
 
 
+def _imported(file: ModuleFile) -> ModuleType:
+    if "." in file.path.stem:
+        raise TaskError(f"{file.path}: Python cannot import it with a dot in its name; rename the file")
+    with blamed_on_task(file.path, "importing it"):
+        module = importlib.import_module(file.module)
+    found = getattr(module, "__file__", None)
+    if found is None or not file.path.samefile(found):
+        raise TaskError(f"{file.path}: Python has another module named {file.module}; rename the file")
+    return module
+
+
 def _init_arguments(source: TaskSource, module: ModuleType, constructor: Callable[..., Any]) -> ForwardArguments:
     """Constructor arguments in any of the usual forms; the first that fits the signature."""
     function = getattr(module, source.init_name, None) if source.init_name else None
@@ -259,16 +291,19 @@ def _signature_hint(loaded: LoadedTask) -> str:
     return f"make {loaded.source.init_name}() return the constructor's arguments"
 
 
-def _definition_line(loaded: LoadedTask, name: str) -> int:
+def _inputs_function(loaded: LoadedTask) -> str:
+    """`task.py:12: get_inputs()`"""
+    name, path = loaded.source.inputs_name, (loaded.source.inputs_file or loaded.source.file).path
     code = getattr(getattr(loaded.inputs_module, name), "__code__", None)
-    return int(code.co_firstlineno) if code else 1
+    return f"{path}:{code.co_firstlineno if code else 1}: {name}()"
 
 
-def _check_devices(where: str, name: str, inputs: Any) -> None:
+def _check_devices(loaded: LoadedTask, inputs: ForwardArguments) -> None:
     """All inputs must hold values and sit on one device; which one does not matter to us."""
     devices = sorted({str(tensor.device) for tensor in tensors_in(inputs)})
+    function = _inputs_function(loaded)
     if "meta" in devices:
-        raise TaskError(f"{where}: {name}() made a meta tensor, which has no values; drop device='meta'")
+        raise TaskError(f"{function} made a meta tensor, which has no values; drop device='meta'")
     if len(devices) > 1:
         mixed = " and ".join(devices)
-        raise TaskError(f"{where}: {name}() mixes devices {mixed}; make all inputs on the CPU, we move them")
+        raise TaskError(f"{function} mixes devices {mixed}; make all inputs on the CPU, we move them")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -17,26 +18,29 @@ MESSAGE_LENGTH = 300
 
 
 @contextmanager
-def blamed_on_task(path: Path, doing: str, cure: str = "") -> Iterator[None]:
-    """Whatever is raised inside is the task's fault, except memory, which is the machine's."""
+def blamed_on_task(path: Path, doing: str, cure: str = "", others: Sequence[Path] = ()) -> Iterator[None]:
+    """Whatever is raised inside is the task's fault, except memory, which is the machine's. `others`: more files
+    of the user in which it may happen."""
     try:
         yield
     except TilesmithError:
         raise
     except (Exception, SystemExit) as error:
-        where = f"{path}:{line}" if (line := line_in(path, error)) else str(path)
+        where = _place(error, (path, *others)) or str(path)
         if is_out_of_memory(error):
             raise MachineError(f"{where}: out of memory while {doing}; free memory or shrink the task") from error
         cure = _special_cure(error) or cure
         raise TaskError(f"{where}: {doing} failed: {one_line(error)}{'; ' + cure if cure else ''}") from error
 
 
-def line_in(path: Path, error: BaseException) -> int | None:
-    """The innermost line of the task file that the error passed through."""
-    if isinstance(error, SyntaxError) and error.filename == str(path):
-        return error.lineno
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno for frame in reversed(frames) if frame.filename == str(path)), None)
+def _place(error: BaseException, paths: Sequence[Path]) -> str | None:
+    """FILE:LINE of the innermost line of these files that the error passed through."""
+    own = {os.path.realpath(path): path for path in reversed(paths)}
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append((error.filename, error.lineno))
+    passed = [(own.get(os.path.realpath(file)), line) for file, line in reversed(frames)]
+    return next((f"{path}:{line}" for path, line in passed if path is not None), None)
 
 
 def one_line(error: BaseException) -> str:

@@ -19,9 +19,10 @@ _WARM_UP_CALLS = 3
 class Baselines:
     """Built on demand, kept for the next candidate of the same task."""
 
-    def __init__(self, variant: Variant) -> None:
+    def __init__(self, variant: Variant, single_draw: bool) -> None:
         self._model = variant.model
-        self._stopwatch = Stopwatch(TimingInputs(variant.inputs("own"), variant.second_inputs()))
+        second = None if single_draw else variant.second_inputs()
+        self._stopwatch = Stopwatch(TimingInputs(variant.inputs("own"), second))
         self._calls: dict[str, Callable[[ForwardArguments], Any]] = {}
         self._refused: dict[str, str] = {}
 
@@ -33,6 +34,8 @@ class Baselines:
             with torch.no_grad():
                 self._calls[kind] = makers[kind]()
         except Exception as error:
+            if kind == "eager" and isinstance(error, torch.OutOfMemoryError):
+                raise  # without it nothing is timed
             first = (str(error).strip().splitlines() or [""])[0][:200]
             self._refused[kind] = f"{type(error).__name__}: {first}"
         give_back_unused()

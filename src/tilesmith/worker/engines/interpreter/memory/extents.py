@@ -22,7 +22,7 @@ from tilesmith.worker.engines.interpreter.kernel_faults import OutOfBounds
 
 
 @dataclass(eq=False)
-class Region:
+class MemoryRegion:
     """A stretch of memory that belongs to one tensor."""
 
     name: str
@@ -49,12 +49,12 @@ class Region:
 class Lanes(NamedTuple):
     """The active lanes of an access that fall into one region."""
 
-    region: Region
+    region: MemoryRegion
     index: Any  # element indices into region.array(dtype)
     chosen: Any  # flat positions of these lanes in the block, None for all of them
 
 
-def region_of(name: str, tensor: Any) -> Region:
+def region_of(name: str, tensor: Any) -> MemoryRegion:
     """The extent that a kernel may touch through this argument."""
     storage = tensor.untyped_storage()
     itemsize = tensor.element_size()
@@ -64,16 +64,16 @@ def region_of(name: str, tensor: Any) -> Region:
         start, nbytes = tensor.data_ptr(), extent * itemsize
     else:
         start, nbytes = storage.data_ptr(), storage.nbytes()
-    return Region(name, start, nbytes, itemsize, tensor.data_ptr(), storage.data_ptr())
+    return MemoryRegion(name, start, nbytes, itemsize, tensor.data_ptr(), storage.data_ptr())
 
 
 class MemoryMap:
     """All regions of a launch, and the test of an access against them."""
 
     def __init__(self) -> None:
-        self.regions: list[Region] = []
+        self.regions: list[MemoryRegion] = []
 
-    def add(self, name: str, tensor: Any) -> Region:
+    def add(self, name: str, tensor: Any) -> MemoryRegion:
         """Admit a tensor argument."""
         region = region_of(name, tensor)
         self.regions.append(region)
@@ -87,7 +87,7 @@ class MemoryMap:
             addresses = addresses[chosen]
         if not addresses.size:
             return
-        origin: Region | None = pointers.origin
+        origin: MemoryRegion | None = pointers.origin
         region = origin or self._covering(int(addresses.min()), int(addresses.max()), dtype.itemsize)
         if region is None:
             yield from self._scattered(addresses, chosen, dtype, what)
@@ -119,7 +119,7 @@ class MemoryMap:
             yield Lanes(region, index, positions[inside])
             left &= ~inside
 
-    def _covering(self, first: int, last: int, size: int) -> Region | None:
+    def _covering(self, first: int, last: int, size: int) -> MemoryRegion | None:
         for region in self.regions:
             if region.contains(first, last, size):
                 return region
@@ -129,7 +129,7 @@ class MemoryMap:
         return found
 
 
-def _stray(region: Region, addresses: Any, dtype: Any, what: str) -> OutOfBounds:
+def _stray(region: MemoryRegion, addresses: Any, dtype: Any, what: str) -> OutOfBounds:
     elements = (addresses - np.uint64(region.pointer)).view(np.int64) // dtype.itemsize
     low = (region.start - region.pointer) // dtype.itemsize
     high = low + region.nbytes // dtype.itemsize
@@ -144,7 +144,7 @@ def _stray(region: Region, addresses: Any, dtype: Any, what: str) -> OutOfBounds
     )
 
 
-def _living_tensor_at(first: int, last: int, size: int) -> Region | None:
+def _living_tensor_at(first: int, last: int, size: int) -> MemoryRegion | None:
     """Addresses that a kernel loads from memory may lead to tensors it was not given."""
     for thing in gc.get_objects():
         if type(thing) is torch.Tensor and thing.device.type == "cpu" and thing.layout == torch.strided:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.kernel_faults import DataRace
-from tilesmith.worker.engines.interpreter.memory.extents import Region
+from tilesmith.worker.engines.interpreter.memory.extents import MemoryRegion
 
 _NOBODY, _SEVERAL, _FIRST_PROGRAM = 0, 1, 2
 
@@ -45,7 +45,7 @@ class RaceLog:
         self.conflict = None
         self._storages.clear()
 
-    def read(self, region: Region, index: Any, dtype: Any) -> None:
+    def read(self, region: MemoryRegion, index: Any, dtype: Any) -> None:
         """A program reads these elements of a region."""
         located = self._locate(region, index, dtype)
         if located is None:
@@ -61,7 +61,7 @@ class RaceLog:
         readers = log.reader[places]
         log.reader[places] = np.where((readers == _NOBODY) | (readers == me), me, _SEVERAL)
 
-    def write(self, region: Region, index: Any, dtype: Any, changes: Any) -> None:
+    def write(self, region: MemoryRegion, index: Any, dtype: Any, changes: Any) -> None:
         """A program is about to write these elements; `changes` says where the value differs."""
         located = self._locate(region, index, dtype)
         if located is None:
@@ -79,7 +79,7 @@ class RaceLog:
         log.writer[places] = np.where(foreign, _SEVERAL, me)
         log.changed[places] |= changes
 
-    def disagreement(self, region: Region, index: Any, lanes_lost: Any) -> None:
+    def disagreement(self, region: MemoryRegion, index: Any, lanes_lost: Any) -> None:
         """Two lanes of one store wrote different values to one element: either may win."""
         place = state.current_location()
         element = _element(region, index[lanes_lost][0])
@@ -90,7 +90,7 @@ class RaceLog:
         )
         self.active = False
 
-    def _locate(self, region: Region, index: Any, dtype: Any) -> tuple[StorageLog, Any] | None:
+    def _locate(self, region: MemoryRegion, index: Any, dtype: Any) -> tuple[StorageLog, Any] | None:
         if region.storage not in self._storages:
             reach = max(r.start + r.nbytes - region.storage for r in self._regions_of(region))
             sizes = {r.itemsize for r in self._regions_of(region)}
@@ -100,11 +100,11 @@ class RaceLog:
             return None  # one storage seen with several element sizes: not followed
         return log, index + (region.start - region.storage) // log.itemsize
 
-    def _regions_of(self, region: Region) -> list[Region]:
+    def _regions_of(self, region: MemoryRegion) -> list[MemoryRegion]:
         known = state.launch().memory.regions
         return [r for r in [region, *known] if r.storage == region.storage]
 
-    def _found(self, region: Region, index: Any, clash: Any, others: Any, relation: str) -> None:
+    def _found(self, region: MemoryRegion, index: Any, clash: Any, others: Any, relation: str) -> None:
         launch = state.launch()
         other = int(others[clash][0]) - _FIRST_PROGRAM
         named = f"program {launch.programs.index_of(other)}" if other >= 0 else "several other programs"
@@ -117,5 +117,5 @@ class RaceLog:
         self.active = False
 
 
-def _element(region: Region, index: Any) -> int:
+def _element(region: MemoryRegion, index: Any) -> int:
     return int(index) - (region.pointer - region.start) // region.itemsize

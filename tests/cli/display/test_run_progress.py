@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console, ConsoleDimensions
 from sample_run import EVENTS, SURVEY, attempted, called, evaluation
 
-from tilesmith.cli.progress_frame import OngoingActivity, ProgressSnapshot, draw_frame
-from tilesmith.cli.run_progress import LiveProgress, PlainProgress, open_progress
+from tilesmith.cli.display.progress_frame import OngoingActivity, ProgressSnapshot, draw_frame
+from tilesmith.cli.display.run_progress import LiveProgress, PlainProgress, open_progress
 from tilesmith.forge.recorded_effects import Activity
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import CallEvent, DecisionEvent, Phase, RefusalEvent, SurveyEvent

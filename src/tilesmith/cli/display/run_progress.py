@@ -17,8 +17,8 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from tilesmith.cli.display.progress_frame import OngoingActivity, ProgressSnapshot, draw_frame, event_style
 from tilesmith.cli.output_options import print_line
-from tilesmith.cli.progress_frame import OngoingActivity, ProgressSnapshot, draw_frame, event_style
 from tilesmith.forge.recorded_effects import Activity, RunObserver
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import AttemptEvent, CallEvent, ConfirmationEvent, Event, SurveyEvent

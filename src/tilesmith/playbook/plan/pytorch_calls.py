@@ -1,0 +1,99 @@
+"""Operators that stay PyTorch's, as lines of Python: exactly what the forward pass called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tilesmith.playbook.graph.operators import is_inplace
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.tasks.graph import GETITEM, Node, reference
+
+_METHODS = {
+    "view", "reshape", "transpose", "permute", "expand", "contiguous", "unsqueeze", "squeeze", "flatten", "chunk",
+    "unflatten", "unbind", "repeat", "masked_fill", "index_select", "gather", "clone", "detach", "t", "narrow",
+}  # fmt: skip
+"""Written as methods of their first operand, with the same arguments."""
+_IN_TORCH = {
+    "matmul", "mm", "bmm", "addmm", "baddbmm", "cat", "stack", "relu", "sigmoid", "tanh", "exp", "log", "sqrt",
+    "rsqrt", "abs", "softmax", "log_softmax", "einsum", "where", "outer", "cumsum", "cumprod", "flip", "roll",
+    "tril", "triu", "bernoulli", "batch_norm", "group_norm", "layer_norm", "instance_norm", "conv1d", "conv2d",
+    "conv3d", "conv_transpose1d", "dropout", "topk", "sort", "pow", "maximum", "minimum", "sin", "cos",
+}  # fmt: skip
+"""Functions of `torch` that take what the operator takes, in its order."""
+_IN_FUNCTIONAL = {"linear", "gelu", "silu", "scaled_dot_product_attention", "pad"}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_SIZED = {"view": 1, "reshape": 1, "expand": 1, "_unsafe_view": 1}
+"""Where an operator takes the sizes of its result."""
+_DEVICE = re.compile(r"(cpu|cuda|hip|meta)(:\d+)?")
+
+Host = Callable[[str], str]
+"""How `forward` calls a value of the graph."""
+
+
+def write_call(node: Node, host: Host, shapes: Mapping[str, tuple[int, ...] | None], near: str) -> str:
+    """`near` is a tensor on the device that the pass runs on."""
+    return _CallWriter(host, shapes, near).write(node)
+
+
+class _CallWriter:
+    def __init__(self, host: Host, shapes: Mapping[str, tuple[int, ...] | None], near: str) -> None:
+        self._host, self._shapes, self._near = host, shapes, near
+
+    def write(self, node: Node) -> str:
+        if node.op == GETITEM:
+            return f"{self._argument(node.args[0])}[{node.args[1]!r}]"
+        namespace, name, *overload = node.op.split(".")
+        if namespace != "aten":
+            raise Unmatched(f"calls {node.op}, which has no words outside of the tracer")
+        args = [self._argument(one) for one in self._with_sizes(name, node)]
+        kwargs = [f"{key}={self._argument(one)}" for key, one in node.kwargs.items()]
+        if name in _INFIX and len(args) == 2 and not kwargs:
+            return f"{args[0]} {_INFIX[name]} {args[1]}"
+        if name in _METHODS and not is_inplace(node):
+            return f"{args[0]}.{name}({', '.join([*args[1:], *kwargs])})"
+        place = self._place(node, name, ".".join(overload) or "default")
+        return f"{place}({', '.join([*args, *kwargs])})"
+
+    def _place(self, node: Node, name: str, overload: str) -> str:
+        if name in _IN_FUNCTIONAL:
+            return f"nn.functional.{name}"
+        return f"torch.{name}" if name in _IN_TORCH else f"torch.ops.aten.{name}.{overload}"
+
+    def _with_sizes(self, name: str, node: Node) -> Sequence[Any]:
+        """Sizes that the operand has in the same place are read off it, so that other batches pass."""
+        place = _SIZED.get(name)
+        source = reference(node.args[0]) if node.args else None
+        if place is None or source is None or not isinstance(node.args[place], list):
+            return node.args
+        known = self._shapes.get(source) or ()
+        sizes = [
+            {"size": (source, i)} if i < len(known) and one == known[i] and i < 2 else one
+            for i, one in enumerate(node.args[place])
+        ]
+        return [*node.args[:place], sizes, *node.args[place + 1 :]]
+
+    def _argument(self, value: Any) -> str:
+        if (name := reference(value)) is not None:
+            return self._host(name)
+        if isinstance(value, Mapping):
+            return self._special(value)
+        if isinstance(value, list | tuple):
+            return f"[{', '.join(self._argument(one) for one in value)}]"
+        return repr(value)
+
+    def _special(self, value: Mapping[str, Any]) -> str:
+        if set(value) == {"size"}:
+            source, axis = value["size"]
+            return f"{self._host(source)}.shape[{axis}]"
+        if set(value) == {"dtype"}:
+            return f"torch.{value['dtype']}"
+        if set(value) == {"float"}:
+            return f"float({value['float']!r})"
+        text = str(value.get("other", ""))
+        if _DEVICE.fullmatch(text):
+            return f"{self._near}.device"
+        if text.startswith("torch."):
+            return text
+        raise Unmatched(f"passes {text or value} to an operator")

@@ -1,0 +1,256 @@
+"""Cuts a forward pass into regions, each as large as one recipe takes; what is left stays PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tilesmith.playbook.graph.lowering import list_outputs
+from tilesmith.playbook.graph.operators import is_free
+from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
+from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
+from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
+
+_MOST_TRIALS = 4000
+"""Nodes that are tried in a region, all together: beyond that the rest stays PyTorch's."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedRegion:
+    """Nodes that one kernel computes; equal only to itself."""
+
+    nodes: tuple[Node, ...]
+    graph: Graph
+    """With short names of its own, those of the first region that does the same."""
+    names: dict[str, str]
+    """What the whole graph calls the values of the region's graph."""
+    match: RegionMatch
+    """The same for regions that do the same."""
+    recipe: str
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """As the whole graph calls them."""
+        return tuple(self.names[name] for name in list_outputs(self.graph))
+
+
+Step = PlannedRegion | Node
+"""A kernel, or one operator that PyTorch computes."""
+
+
+def cut(ordered: OrderedGraph, region: Region, recipes: Sequence[RegionRecipe]) -> tuple[Step, ...]:
+    """Every node once, in an order in which they can be computed. `region` is the whole pass."""
+    return _Cutter(ordered, region, recipes).steps()
+
+
+class _Cutter:
+    def __init__(self, ordered: OrderedGraph, whole: Region, recipes: Sequence[RegionRecipe]) -> None:
+        self._ordered, self._whole, self._recipes = ordered, whole, recipes
+        self._nodes = {node.name: node for node in ordered.graph.nodes}
+        self._place = {name: position for position, name in enumerate(self._nodes)}
+        self._users: dict[str, list[str]] = {name: [] for name in self._nodes}
+        for name, earlier in ordered.before.items():
+            for one in earlier:
+                self._users[one].append(name)
+        self._above = self._ancestors()
+        self._assigned: set[str] = set()
+        self._taken = whole.taken
+        self._planned: list[PlannedRegion] = []
+        self._trials = 0
+
+    def steps(self) -> tuple[Step, ...]:
+        if all(map(self._is_fusable, self._nodes)) and (whole := self._matched(set(self._nodes))) is not None:
+            return (whole,)
+        for name in self._nodes:
+            if name not in self._assigned and self._may_start(name):
+                found = self._grown(name)
+                if found is not None:
+                    self._planned.append(self._as_its_twin(found))
+                    self._taken |= {found.match.name, f"{found.match.name}_kernel"}
+        return self._in_order(self._planned)
+
+    def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
+        """Computed by the kernel of an earlier region, where that does the same."""
+        for one in self._planned:
+            if _structure(one.graph) == _structure(region.graph):
+                names = dict(zip(one.names, region.names.values(), strict=True))
+                return replace(region, graph=one.graph, names=names, match=one.match)
+        return region
+
+    def _may_start(self, name: str) -> bool:
+        return not is_free(self._nodes[name]) and self._is_fusable(name)
+
+    def _is_fusable(self, name: str) -> bool:
+        node = self._nodes[name]
+        if node.op == GETITEM:
+            return name not in self._assigned and self._is_fusable(str(reference(node.args[0])))
+        known = any(recipe.knows(node) for recipe in self._recipes)
+        return known and name not in self._ordered.effects and name not in self._assigned
+
+    def _grown(self, start: str) -> PlannedRegion | None:
+        inside = self._with_results({start})
+        found = self._matched(inside)
+        wider = inside | self._unassigned_producers(inside)
+        if wider != inside and self._is_convex(wider) and (better := self._matched(wider)) is not None:
+            inside, found = wider, better
+        if found is None:
+            return None
+        refused: set[str] = set()
+        while (name := self._next(inside, refused)) is not None:
+            added = self._with_results({name})
+            for extra in (self._unassigned_producers(added) - inside, set[str]()):
+                trial = inside | added | extra
+                if self._is_convex(trial) and (better := self._matched(trial)) is not None:
+                    inside, found = trial, better
+                    break
+            else:
+                refused.add(name)
+        self._assigned |= inside
+        return found
+
+    def _next(self, inside: set[str], refused: set[str]) -> str | None:
+        """The first node that takes a result of the region and might belong to it."""
+        users = {user for name in inside for user in self._users[name]}
+        fitting = [name for name in users - inside - refused if self._is_fusable(name)]
+        return min(fitting, key=self._place.__getitem__, default=None)
+
+    def _with_results(self, names: set[str]) -> set[str]:
+        """Where an operator gives several results, those that are taken come along."""
+        several = {name for name in names if self._nodes[name].shape is None}
+        return names | {user for name in several for user in self._users[name] if self._nodes[user].op == GETITEM}
+
+    def _unassigned_producers(self, names: set[str]) -> set[str]:
+        """What else a region could compute for these nodes."""
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            for name in self._ordered.before[waiting.pop()]:
+                if name not in found | names and self._is_fusable(name):
+                    found.add(name)
+                    waiting.append(name)
+        return found
+
+    def _is_convex(self, names: set[str]) -> bool:
+        """Whether no path leaves the region and comes back."""
+        mask = sum(1 << self._place[name] for name in names)
+        outside = {one for name in names for one in self._ordered.before[name]} - names
+        return not any(self._above[name] & mask for name in outside)
+
+    def _ancestors(self) -> dict[str, int]:
+        above: dict[str, int] = {}
+        for name in self._nodes:
+            mask = 0
+            for one in self._ordered.before[name]:
+                mask |= above[one] | 1 << self._place[one]
+            above[name] = mask
+        return above
+
+    def _matched(self, names: set[str]) -> PlannedRegion | None:
+        self._trials += 1
+        if self._trials > _MOST_TRIALS:
+            return None
+        nodes = tuple(self._nodes[name] for name in sorted(names, key=self._place.__getitem__))
+        if len(nodes) == len(self._nodes):
+            graph = self._ordered.graph
+            graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
+        else:
+            graph, graph_names = renamed(extract(self._ordered.graph, nodes))
+        for recipe in self._recipes:
+            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken))
+            if not isinstance(match, Declined):
+                return PlannedRegion(nodes, graph, graph_names, match, recipe.name)
+        return None
+
+    def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
+        step_of: dict[str, Step] = dict(self._nodes.items())
+        for region in regions:
+            step_of |= dict.fromkeys((node.name for node in region.nodes), region)
+        return tuple(_sorted(step_of, self._ordered.before, self._place.__getitem__))
+
+
+def _sorted(
+    step_of: dict[str, Step], before: dict[str, frozenset[str]], place: Callable[[str], int]
+) -> Iterable[Step]:
+    """Whatever can be computed, in the order of the pass itself."""
+    done: set[str] = set()
+    waiting = sorted(step_of, key=place)
+    while waiting:
+        for name in waiting:
+            step = step_of[name]
+            names = {node.name for node in step.nodes} if isinstance(step, PlannedRegion) else {name}
+            if all(before[one] <= done | names for one in names):
+                yield step
+                done |= names
+                waiting = [one for one in waiting if one not in names]
+                break
+        else:
+            raise AssertionError("regions that wait for one another")
+
+
+def extract(graph: Graph, nodes: Sequence[Node]) -> Graph:
+    """Some nodes as a graph of their own: it takes what others made, and gives what others need."""
+    names = {node.name for node in nodes}
+    used = set(references([[node.args, node.kwargs] for node in nodes]))
+    elsewhere = set(references(graph.outputs))
+    elsewhere |= set(references([[one.args, one.kwargs] for one in graph.nodes if one.name not in names]))
+    made = [node for node in graph.nodes if node.name in used - names]
+    numbers = tuple(one for one in graph.inputs if one.shape is None and type(one.value) is float)
+    inputs = tuple(one for one in graph.inputs if one.name in used)
+    return replace(
+        graph,
+        inputs=(*inputs, *numbers, *(Input(one.name, one.name, (), one.shape, None, one.dtype) for one in made)),
+        parameters=tuple(one for one in graph.parameters if one.name in used),
+        nodes=tuple(nodes),
+        outputs={"tuple": [{"node": node.name} for node in nodes if node.name in elsewhere]},
+    )
+
+
+def renamed(graph: Graph) -> tuple[Graph, dict[str, str]]:
+    """The graph of a region with short names, and the old names by the new.
+
+    Regions that do the same have them in the same order. Values are called after the operator that makes them,
+    parameters by the last part of their name.
+    """
+    new: dict[str, str] = {}
+
+    def call(old: str, wanted: str) -> str:
+        found, number = wanted, 1
+        while found in new.values():
+            found, number = f"{wanted}_{number}", number + 1
+        new[old] = found
+        return found
+
+    order = list(dict.fromkeys(references([[node.args, node.kwargs] for node in graph.nodes])))
+    given = {one.name: one for one in graph.inputs}
+    owned = {one.name: one for one in graph.parameters}
+    inputs = [given[name] for name in order if name in given] + [one for one in graph.inputs if one.shape is None]
+    parameters = [owned[name] for name in order if name in owned]
+    for one in inputs:
+        call(one.name, _base(one.name))
+    for parameter in parameters:
+        call(parameter.name, parameter.attribute.split(".")[-1] or parameter.name)
+    for node in graph.nodes:
+        call(node.name, _base(node.name))
+    result = replace(
+        graph,
+        inputs=tuple(replace(one, name=new[one.name]) for one in inputs),
+        parameters=tuple(replace(one, name=new[one.name]) for one in parameters),
+        nodes=tuple(replace(with_names(node, new), name=new[node.name]) for node in graph.nodes),
+        outputs=substitute(graph.outputs, new),
+    )
+    return result, {name: old for old, name in new.items()}
+
+
+def _structure(graph: Graph) -> object:
+    """What a region does, whatever its values are called."""
+    places = {one.name: str(place) for place, one in enumerate((*graph.leaves, *graph.nodes))}
+    inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]
+    parameters = [(one.shape, one.stride, one.dtype) for one in graph.parameters]
+    nodes = [replace(with_names(node, places), name=places[node.name]) for node in graph.nodes]
+    return inputs, parameters, nodes, substitute(graph.outputs, places)
+
+
+def _base(name: str) -> str:
+    """`linear_12` is `linear`: the tracer numbers what it has seen before."""
+    head, _, tail = name.rpartition("_")
+    return head if head and tail.isdecimal() else name

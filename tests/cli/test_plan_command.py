@@ -1,0 +1,32 @@
+"""`tilesmith plan`: regions for people and for programs, and an exit code that says whether there is something."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def plan(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tilesmith", "plan", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+
+
+def test_regions_are_a_table_and_json() -> None:
+    done = plan(str(EXAMPLES / "mlp_gelu.py"))
+    assert done.returncode == 0, done.stderr
+    assert any(line.startswith("linear_gelu") and " kernel " in line for line in done.stdout.splitlines())
+    document = json.loads(plan(str(EXAMPLES / "mlp_gelu.py"), "--json").stdout)
+    assert [region["kernel"] for region in document["regions"]] == ["linear_gelu", "linear"]
+    assert all(region["bytes_moved"] <= region["pytorch_bytes"] for region in document["regions"])
+    assert all(region["floor_ms"] > 0 and region["why"] for region in document["regions"])
+
+
+def test_where_pytorch_is_kept_the_exit_code_is_3() -> None:
+    done = plan(str(EXAMPLES / "vgg16.py"))
+    assert done.returncode == 3
+    assert done.stdout.startswith("no recipe for conv2d, max_pool2d, linear; add --model")
+    assert plan("nowhere.py").returncode == 2

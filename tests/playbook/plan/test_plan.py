@@ -1,0 +1,128 @@
+"""Whole modules: what becomes a kernel, what stays PyTorch's, and that the file says and does both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playbook_surveys import survey_task
+from playbook_tasks import owner, task
+
+from tilesmith.judge import Judge
+from tilesmith.playbook import find_match
+from tilesmith.playbook.plan.plan import Plan, make_plan
+from tilesmith.playbook.recipes import REGION_RECIPES
+from tilesmith.playbook.recipes.products import ProductsRecipe
+from tilesmith.playbook.tuning import find_tuning
+from tilesmith.records import Verdict
+
+LINEARS = owner("self.up = nn.Linear(size, 2 * size)", "self.down = nn.Linear(2 * size, size, bias=False)")
+BLOCK = task(
+    "q, k, v = self.qkv(self.first(x)).chunk(3, -1)\n"
+    "x = x + self.out(F.scaled_dot_product_attention(q, k, v))\n"
+    "return x + F.gelu(self.second(x)) * 0.5",
+    "x = torch.randn(3, 20, 32)",
+    owner(
+        "self.first, self.second = nn.LayerNorm(size), nn.LayerNorm(size)",
+        "self.qkv, self.out = nn.Linear(size, 3 * size), nn.Linear(size, size)",
+    ),
+    "32",
+)
+CONVOLUTION = task(
+    "return torch.sigmoid(self.act(self.norm(self.conv(x)))) * 2",
+    "x = torch.randn(2, 4, 9, 9)",
+    owner("self.conv, self.norm = nn.Conv2d(size, 6, 3), nn.BatchNorm2d(6)", "self.act = nn.ReLU(inplace=True)"),
+    "4",
+)
+ROTARY = task(
+    "t = torch.arange(q.shape[-2], device=q.device).float()\n"
+    "angles = torch.outer(t, self.frequencies)\n"
+    "angles = torch.cat((angles, angles), -1)\n"
+    "def turned(x):\n"
+    "    a, b = x.chunk(2, -1)\n"
+    "    return torch.cat((-b, a), -1)\n"
+    "return q * angles.cos() + turned(q) * angles.sin(), k * angles.cos() + turned(k) * angles.sin()",
+    "q = torch.randn(2, 3, 10, 8)\nk = torch.randn(2, 3, 10, 8)",
+    owner('self.register_buffer("frequencies", 1 / 10000 ** (torch.arange(0, size, 2).float() / size))'),
+    "8",
+)
+MLP = task("return x + self.down(F.gelu(self.up(x))) * 0.5", "x = torch.randn(3, 11, 40)", LINEARS, "40")
+PRODUCT = task("return torch.relu(a @ b)", "a = torch.randn(37, 29)\nb = torch.randn(29, 45)")
+SLICE = task("y = x * 2\ny[:, 0].mul_(3)\nreturn torch.relu(y + 1) * 3", "x = torch.randn(12, 7)")
+SMALL_PRODUCTS = (*REGION_RECIPES[:-1], ProductsRecipe(keeps_pytorch=False))
+
+
+def plan_of(name: str, text: str) -> Plan:
+    survey = survey_task(name, text)
+    assert survey.graph is not None
+    found = make_plan(survey, survey.graph, SMALL_PRODUCTS)
+    assert isinstance(found, Plan), found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "kernels", "kept"),
+    [
+        ("block", BLOCK, ["linear", "linear_add", "fused_add"], "F.scaled_dot"),
+        ("convolution", CONVOLUTION, ["relu_sigmoid_mul"], "torch.conv2d(x, self.conv.weight"),
+        ("rotary", ROTARY, ["fused_add", "fused_add"], "torch.outer"),
+        ("mlp", MLP, ["linear_gelu", "linear_mul_add"], ""),
+        ("product", PRODUCT, ["matmul_relu"], ""),
+        ("slice", SLICE, ["add_relu_mul"], "mul_.Tensor(select, 3)"),
+    ],
+)
+def test_the_judge_passes_what_a_plan_writes(
+    judge: Judge, tmp_path: Path, name: str, text: str, kernels: list[str], kept: str
+) -> None:
+    plan = plan_of(name, text)
+    assert [region.match.name for region in plan.regions] == kernels
+    written = plan.write(plan.tunings[0])
+    assert kept.replace("F.", "nn.functional.") in written
+    (tmp_path / "task.py").write_text(text)
+    (tmp_path / "kernel.py").write_text(written)
+    evaluation = judge.check(tmp_path / "task.py", tmp_path / "kernel.py")
+    assert evaluation.verdict is Verdict.PASSED, evaluation.reason
+    assert evaluation.errors is not None
+
+
+def test_a_tuning_is_read_back_with_the_regions_that_are_kernels() -> None:
+    plan = plan_of("mlp", MLP)
+    fewer = plan.tunings[-1]
+    assert len(plan.tunings[0].values) == 2 * len(fewer.values)
+    for tuning in (plan.tunings[0], fewer, *plan.variations(plan.tunings[0], "memory")):
+        assert find_tuning(plan, plan.write(tuning)) == tuning
+    assert "nn.functional.linear" in plan.write(fewer)
+
+
+def test_batch_norm_in_training_keeps_its_effects() -> None:
+    written = plan_of("convolution", CONVOLUTION).write(plan_of("convolution", CONVOLUTION).tunings[0])
+    assert "add_.Tensor(self.norm.num_batches_tracked, 1)" in written
+    assert "self.norm.running_mean, self.norm.running_var, True" in written
+
+
+def test_a_plain_argument_is_held_to_its_value() -> None:
+    written = plan_of("flag", task("return torch.relu(x * 2 if s else x)", "x = torch.randn(20, 10)\ns = True"))
+    assert 'if s is not True:\n            raise ValueError("written for s = True")' in written.write(
+        written.tunings[0]
+    )
+
+
+def test_a_constant_of_the_task_gets_out_of_the_way() -> None:
+    plan = plan_of("own", task("return x * 2", "x = torch.randn(4)", owner("self.size = BLOCK"), "1", "BLOCK = 7"))
+    assert "BLOCK = 7" in (written := plan.write(plan.tunings[0]))
+    assert "MUL_BLOCK = 1024" in written
+
+
+def test_a_single_operator_beside_others_stays_pytorchs() -> None:
+    one = task("return torch.relu(self.up(x))", "x = torch.randn(6, 4)", owner("self.up = nn.Conv1d(6, 6, 3)"), "4")
+    found = find_match(survey_task("conv_relu", one))
+    assert not isinstance(found, Plan)
+
+
+def test_memory_is_let_go_as_soon_as_nobody_needs_it() -> None:
+    text = task(
+        "h = torch.sort(torch.relu(x * 2))[0]\nreturn torch.relu(torch.sort(h * 3 + 1)[0] - 1)",
+        "x = torch.randn(512, 1024)",
+    )
+    written = plan_of("sorted", text).write(plan_of("sorted", text).tunings[0])
+    assert "        del relu" in written
