@@ -104,7 +104,7 @@ class _Optimization:
         if outside:
             report = self._optimize(replace(group, modules=outside))
             self.reports.append(report)
-            if report.card is not None:
+            if report.card is not None and (report.swapped or not self._timed):
                 self._covered |= set(outside)
 
     def _is_inside(self, name: str) -> bool:
