@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tilesmith.records import Evaluation, InputSpec, Interface, Verdict
+from tilesmith.records import ArgumentSpec, Evaluation, Interface, Verdict
 from tilesmith.runs.best_file import BestKernel, render_best
 
 
@@ -18,7 +18,7 @@ def run_best(folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_it_passes_beside_its_task_and_says_what_is_missing_without(fixtures: Path, tmp_path: Path) -> None:
-    interface = Interface((InputSpec("x", "float32", ("n", "m")),))
+    interface = Interface((ArgumentSpec(("x",), "tensor", "float32", ("n", "m")),))
     evaluation = Evaluation(Verdict.PASSED, "right", "elementwise", limits=("forward only",), interface=interface)
     source = (fixtures / "kernels/relu_persistent.py").read_text()
     (tmp_path / "best.py").write_text(render_best(BestKernel(source, "right", "relu", "run", 1, evaluation)))

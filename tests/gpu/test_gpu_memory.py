@@ -85,7 +85,7 @@ def test_a_changed_input_is_noticed_by_its_fingerprint(judge: Judge, tmp_path: P
 def test_who_must_be_frugal_judges_all_the_same_and_says_what_it_cut(
     judge: Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tilesmith.judge.reference.references._free_bytes", lambda _: 2**30)
+    monkeypatch.setattr("tilesmith.judge.reference.references._free_bytes", lambda _: 5 * 2**30)
     monkeypatch.setattr(judge._references, "_room", GpuMemoryRoom(tmp_path))
     evaluation = judge.check(*files(tmp_path, 8192, KERNEL.replace("HOOK", "pass")))
     assert (evaluation.verdict, evaluation.reason) == (Verdict.PASSED, evaluation.reason)

@@ -114,19 +114,24 @@ def test_integers_booleans_numbers_and_nests() -> None:
 
 def test_sizes_and_modes_that_make_no_difference_are_found() -> None:
     spec = task_of(RMSNorm(TinyModel().config), torch.randn(2, 3, 64)).spec
-    assert spec.arguments[0].free == (0, 1)
+    assert spec.arguments[0].shape == ("n", "m", 64)
     assert spec.training is None
     spec = task_of(nn.Sequential(nn.Flatten(0), nn.Dropout()), torch.randn(2, 3)).spec
     assert spec.training is False
 
 
 class Branching(nn.Module):
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most = most
+
     def forward(self, x):
-        return x + 1 if x.shape[0] < 4 else x - 1
+        return x + 1 if x.shape[0] > self.most else x - 1
 
 
-def test_a_branch_on_a_size_fixes_it() -> None:
-    assert task_of(Branching(), torch.randn(3, 5)).spec.arguments[0].free == (1,)
+@pytest.mark.parametrize(("size", "most"), [(3, 3), (3, 4), (8, 4), (8, 1), (8, 4096)])
+def test_a_branch_on_a_size_fixes_it(size: int, most: int) -> None:
+    assert task_of(Branching(most), torch.randn(size, 5)).spec.arguments[0].shape == (size, "n")
 
 
 class LooksAtValues(nn.Module):

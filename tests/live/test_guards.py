@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -101,10 +102,8 @@ def test_functional_call_gives_the_kernel_its_weights(norm: RMSNorm, tmp_path: P
 
 
 def test_free_dimensions(norm: RMSNorm, tmp_path: Path) -> None:
-    from dataclasses import replace
-
     card = marked_card(norm, tmp_path, X)
-    free = tuple(replace(one, free=(0, 1)) for one in card.spec.arguments)
+    free = tuple(replace(one, shape=("n", "m", 64)) for one in card.spec.arguments)
     card = replace(card, spec=replace(card.spec, arguments=free))
     kernel = swap_in(norm, build_kernel(tmp_path / "best.py"), card)
     assert by_kernel(norm(X))
@@ -114,6 +113,40 @@ def test_free_dimensions(norm: RMSNorm, tmp_path: Path) -> None:
     assert kernel.misses_by_reason() == {
         "hidden: not of shape [any, any, 64]": 1,
         "hidden: empty, or more than 2**31 elements": 1,
+    }
+
+
+class Add(nn.Module):
+    def forward(self, x, kernel):
+        return x + kernel
+
+
+ADD = """
+from torch import nn
+
+class ModelNew(nn.Module):
+    def forward(self, x, kernel):
+        return x + kernel + 1000.0
+"""
+
+
+def test_a_second_operand_that_differs_misses(tmp_path: Path) -> None:
+    """Its name is one that a guard might use itself."""
+    module, x = Add().eval(), torch.ones(3, 4)
+    card = marked_card(module, tmp_path, x, x, text=ADD)
+    free = tuple(replace(one, shape=("n", 4)) for one in card.spec.arguments)
+    kernel = swap_in(
+        module, build_kernel(tmp_path / "best.py"), replace(card, spec=replace(card.spec, arguments=free))
+    )
+    assert by_kernel(module(x, x))
+    assert not by_kernel(module(x, x[:1])), "broadcast"
+    assert not by_kernel(module(x, x.bfloat16()))
+    with pytest.raises(RuntimeError):
+        module(x, x.to("meta"))
+    assert kernel.misses_by_reason() == {
+        "kernel: not float32": 1,
+        "kernel: not of shape [any, 4]": 1,
+        "kernel: on another device than x": 1,
     }
 
 

@@ -10,13 +10,16 @@ from typing import Any
 
 import pytest
 import torch
-from live_kernels import MARK, marked_card
+from live_kernels import MARK, marked_card, passed
 from sample_package import TinyModel
+from torch import nn
 
 import tilesmith as ts
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.kernel_cards import read_card, write_card
+from tilesmith.records import Attempt, AttemptEvent, Candidate, Phase
+from tilesmith.runs import Manifest, create_run
 
 X = torch.randn(2, 3, 64, generator=torch.Generator().manual_seed(0))
 
@@ -106,6 +109,45 @@ def test_strict_leaves_nothing_behind(model: TinyModel, library: Path) -> None:
     with pytest.raises(UsageError, match="nothing: the model has no such module"):
         ts.load_(model, library, strict=True)
     assert not by_kernel(model.norm(X))
+
+
+RUN_TASK = """
+import torch
+from torch import nn
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.GRU(4, 4)
+
+    def forward(self, x):
+        return RESULT
+
+def get_inputs():
+    return [torch.randn(3, 2, 4)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("result", "reason"),
+    [("self.rnn(x)", None), ("self.rnn(x)[0]", "returns something else"), ("self.rnn(x + 1)", "something else")],
+    ids=["the same", "a result unused", "other values"],
+)
+def test_a_run_is_loaded_where_its_task_is_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, result: str, reason: str | None
+) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    task = RUN_TASK.replace("RESULT", result)
+    run = create_run(tmp_path, Manifest("gru", "gru.py", "", "author", "2026-11-16", {}), task)
+    candidate = Candidate(1, task.replace("Model(", "ModelNew("), None, 1, Phase.SEED)
+    attempt = Attempt(candidate, passed(), None, True, "first to pass", 1.0)
+    run.journal.append(AttemptEvent(attempt))
+    run.kernel_path(candidate)
+    run.write_best(attempt, "right")
+    run.close()
+    handle = ts.load_(nn.GRU(4, 4), {"": run.path / "best.py"})
+    assert len(handle.installed) == (reason is None)
+    assert reason is None or reason in handle.skipped[""]
 
 
 def test_a_damaged_card_is_named(model: TinyModel, library: Path) -> None:

@@ -62,7 +62,7 @@ def test_what_is_judged_is_swapped_in(optimized: Optimized) -> None:
     verdict, reason, swapped, guard = by_first["blocks.0.norm1"]
     assert (verdict, swapped) == ("passed", True)
     assert "right in Triton's interpreter" in reason
-    assert "hidden.dtype is not float32" in guard
+    assert "hidden.dtype is not _float32" in guard
     assert facts["hits"] == dict.fromkeys(NORMS, 1)
     assert facts["error"] < 1e-5
     assert facts["undone"]

@@ -265,7 +265,6 @@ DECLINED = {
     ),
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
     "column_sum": (task("return x.sum(0)", FLAT), "reduces dimension 0 of 2, not the last"),
-    "grand_total": (task("return (x * x).mean()", FLAT), "reduces everything to one number"),
     "long_argmax": (task("return x.argmax(-1)", LONG), "longer than fit on chip"),
     "transposed": (task("return x.t() * 2", FLAT), "no recipe for t;"),
     "split_heads": (task("return F.softmax(x.view(30, 11, 47), -1)", FLAT), "splits a dimension"),

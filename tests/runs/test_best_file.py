@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import json
 import types
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
-from tilesmith.records import (
-    Evaluation,
-    InputSpec,
-    Interface,
-    OptionalArgument,
-    OutputErrors,
-    Verdict,
-    from_json,
-    to_json,
-)
+from tilesmith.records import ArgumentSpec, Evaluation, Interface, OutputErrors, Verdict, from_json, to_json
 from tilesmith.runs.best_file import BestKernel, render_best
 
 KERNEL = '''from __future__ import annotations
@@ -34,8 +26,9 @@ class ModelNew(nn.Module):
     def forward(self, x, y, mask=None, *, flag=True):
         return x * 2
 '''
-X, Y = InputSpec("x", "float32", ("n", 4)), InputSpec("y", "float32", ("n", "m"))
-INTERFACE = Interface((X, Y), (OptionalArgument("mask", None), OptionalArgument("flag", True, keyword_only=True)))
+X, Y = (ArgumentSpec((name,), "tensor", "float32", ("n", size)) for name, size in (("x", 4), ("y", "m")))
+MASK, FLAG = ArgumentSpec(("mask",), "value"), ArgumentSpec(("flag",), "value", value=True)
+INTERFACE = Interface((X, Y, MASK, FLAG), ("mask", "flag"), ("flag",), training=False)
 LIMITS = ("forward only", "mask must be None", "eval mode only")
 
 
@@ -104,8 +97,12 @@ def test_what_was_verified_is_computed(model: Any) -> None:
         (lambda model: model(torch.ones(3, 4), torch.ones(3, 5), torch.ones(1)), "mask must be None"),
         (lambda model: model(torch.ones(3, 4), torch.ones(3, 5), flag=False), "flag must be True"),
         (lambda model: model.train()(torch.ones(3, 4), torch.ones(3, 5)), "eval mode only"),
+        (lambda model: model(torch.ones(3, 4), torch.ones(3, 5).to("meta")), "y: on another device than x"),
+        (lambda model: model(torch.ones(4, 3).t(), torch.ones(3, 5)), "x: not contiguous"),
+        (lambda model: model(torch.ones(0, 4), torch.ones(0, 5)), "x: empty"),
+        (lambda model: model([1.0], torch.ones(3, 5)), "x: not a plain tensor"),
     ],
-    ids=["size", "broadcast", "dtype", "rank", "mask", "flag", "mode"],
+    ids=["size", "broadcast", "dtype", "rank", "mask", "flag", "mode", "device", "strides", "empty", "type"],
 )
 def test_every_other_call_is_refused(model: Any, call: Any, told: str) -> None:
     with torch.no_grad(), pytest.raises(ValueError, match=told):
@@ -120,6 +117,31 @@ def test_gradients_are_refused_where_the_kernel_has_none(model: Any) -> None:
     assert model(x, y).shape == (3, 4)
     with pytest.raises(ValueError, match="forward only"):
         model(x.requires_grad_(), y)
+
+
+@pytest.mark.parametrize(("limit", "taken", "refused"), [("batch above 4", 5, 4), ("batch up to 4", 4, 5)])
+def test_the_other_side_of_a_branch_is_refused(
+    monkeypatch: pytest.MonkeyPatch, limit: str, taken: int, refused: int
+) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    model = loaded(best(limits=(limit,))).ModelNew()
+    assert model(torch.ones(taken, 4), torch.ones(taken, 5)).shape == (taken, 4)
+    with pytest.raises(ValueError, match=limit):
+        model(torch.ones(refused, 4), torch.ones(refused, 5))
+
+
+def test_nests_and_arguments_behind_a_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    nest = [ArgumentSpec(("pair",), "tuple", value=1), replace(X, path=("pair", 0))]
+    interface = Interface((*nest, MASK, replace(Y, path=("y",))), ("mask",))
+    source = KERNEL.replace("x, y, mask=None, *, flag=True", "pair, mask=None, y=None").replace("x * 2", "y")
+    module = loaded(best(interface, (), source))
+    assert module.TILESMITH["inputs"] == {"pair[0]": ["float32", "n", 4], "y": ["float32", "n", "m"]}
+    x, y = torch.ones(3, 4), torch.ones(3, 5)
+    assert module.ModelNew()((x,), y=y) is y
+    for pair, told in (([x], "pair: another length"), ((y,), r"pair\[0\]: float32 \(n, 4\) is wanted")):
+        with pytest.raises(ValueError, match=told):
+            module.ModelNew()(pair, y=y)
 
 
 def test_without_a_gpu_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,5 +162,5 @@ def test_without_an_interface_only_the_head_is_added() -> None:
 
 
 def test_interfaces_survive_json() -> None:
-    plain = Interface((X, InputSpec("k", value=3, is_plain=True, keyword_only=True)), INTERFACE.left_out, True)
+    plain = Interface((X, ArgumentSpec(("k", 0), "value", value=3)), ("mask",), ("k",), True)
     assert from_json(Interface, json.loads(json.dumps(to_json(plain)))) == plain

@@ -6,12 +6,14 @@ The reference's failures are exceptions: the task or the machine is at fault. Th
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shutil
 import signal
 import threading
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +85,19 @@ class ReferenceSession:
         self.certificate: Certificate | None = None
         self.certifying = threading.Lock()
         """Held by whoever makes the certificate: checks of one task wait for it instead of making their own."""
+        self.compiling = threading.Lock()
+        """Held by whoever has it build a baseline, which may take minutes."""
         self._strong_parameters = False
         folder.mkdir(parents=True, exist_ok=True)
+
+    @contextlib.contextmanager
+    def on_gpu(self, gpu: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
+        """For questions to it under the GPU's lock. Whoever waited for its compiler with that lock in hand would
+        keep every timer waiting."""
+        with self.compiling:
+            pass
+        with gpu():
+            yield
 
     def set_up(self, request: Request[R]) -> R:
         """A request that a restarted reference must hear again."""
@@ -156,10 +169,10 @@ class ReferenceSession:
         with self._lock:
             written = self._written(variant, draw)
             assert written.usable, "whoever asks has seen that this draw can be used"
-            memory = self.ask(ShareInputs(variant, draw)).memory if written.shared else None
-            if memory is not None:
-                memory.sent_once = True  # or it would lie on the GPU until the reader has answered
-            return TensorFile(self._path(variant, draw), memory)
+            memory = written.memory
+            if written.shared and memory is None:
+                memory = self.ask(ShareInputs(variant, draw)).memory
+            return TensorFile(self._path(variant, draw), memory).sent_once()
 
     def inputs_file(self, variant: str, draw: str) -> TensorFile:
         """The same with all numbers in the file, for a process that no message reaches."""
@@ -168,6 +181,7 @@ class ReferenceSession:
         return TensorFile(path)
 
     def _written(self, variant: str, draw: str) -> InputsWritten:
+        """With their memory for who is the first to ask."""
         with self._lock:
             if (variant, draw) not in self._draws:
                 try:
@@ -180,7 +194,8 @@ class ReferenceSession:
                     self.restart()
                     self.lost_draws[variant, draw] = str(error)
                     written = InputsWritten(usable=False, shared=False)
-                self._draws[variant, draw] = written
+                self._draws[variant, draw] = replace(written, memory=None)
+                return written
             return self._draws[variant, draw]
 
     def move_parameters(self, strongly: bool) -> None:

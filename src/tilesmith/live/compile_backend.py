@@ -20,13 +20,14 @@ import torch
 from torch import fx, nn
 
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.calls.call_description import dtype_name
-from tilesmith.live.calls.call_records import ArgumentSpec, KernelCard
+from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import lookup_backend
 from tilesmith.live.captured.traced_forward import argument_name, attribute_text, trace_steps
 from tilesmith.live.kernel_cards import CARD_NAME, KERNEL_NAME, read_card, why_not_here
 from tilesmith.live.swaps.kernel_files import build_kernel
+from tilesmith.records import ArgumentSpec
+from tilesmith.tasks.calls.argument_description import describe_argument
 
 _LOG = logging.getLogger("tilesmith")
 _OWNED = re.compile(r"_(?:modules|parameters|buffers)\['([^']+)'\]")
@@ -151,13 +152,11 @@ def _owned_name(node: fx.Node, name: str) -> str | None:
 
 
 def _fits(value: torch.Tensor, spec: ArgumentSpec) -> bool:
-    shape = spec.shape or ()
-    if dtype_name(value.dtype) != spec.dtype or len(value.shape) != len(shape):
+    if len(value.shape) != len(spec.shape) or not all(isinstance(size, int) for size in value.shape):
         return False
-    if not all(isinstance(size, int) for size in value.shape):
-        return False
-    sizes = all(place in spec.free or a == b for place, (a, b) in enumerate(zip(value.shape, shape, strict=True)))
-    return sizes and (value.is_contiguous() if spec.stride is None else tuple(value.stride()) == spec.stride)
+    (found,) = describe_argument(spec.path, value)
+    sizes = all(isinstance(b, str) or a == b for a, b in zip(found.shape, spec.shape, strict=True))
+    return sizes and (found.dtype, found.stride) == (spec.dtype, spec.stride)
 
 
 def _region(

@@ -15,7 +15,9 @@ from tilesmith.errors import RunError, UsageError
 from tilesmith.live.calls.call_description import class_name, describe_call
 from tilesmith.live.calls.call_records import CARD_VERSION, CallSpec, KernelCard
 from tilesmith.live.calls.nests import map_tensors
-from tilesmith.live.swaps.kernel_files import file_digest, interprets
+from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
+from tilesmith.live.capturing import putting_back
+from tilesmith.live.swaps.kernel_files import bind_tensors, file_digest, find_prefix, interprets
 from tilesmith.records import Evaluation, Verdict, from_json, to_json
 from tilesmith.runs.atomic_files import write_atomically
 from tilesmith.runs.journal import read_events
@@ -69,7 +71,8 @@ class RunKernel(NamedTuple):
 def read_run(best_file: Path, module: nn.Module) -> RunKernel:
     """As if the run's kernel had been captured from `module`.
 
-    Executes the run's own task, which says what the kernel was judged for.
+    Executes the run's own task, which says what the kernel was judged for: with the tensors of the module it must
+    return what that returns, and all of it.
     """
     folder = best_file.parent
     best = summarize(read_events(folder / "events.jsonl")).best
@@ -84,6 +87,7 @@ def read_run(best_file: Path, module: nn.Module) -> RunKernel:
         exec(compile(source.text, str(source.path), "exec"), vars(task))
         made = getattr(task, source.inputs_name)()
         init = tuple(getattr(task, source.init_name)()) if source.init_name else ()
+        model = getattr(task, source.model_name)(*init)
     except Exception as error:
         raise UsageError(f"{source.path}: cannot be executed alone: {type(error).__name__}: {error}") from None
     device = next((one.device for one in module.parameters()), torch.device("cpu"))
@@ -91,7 +95,16 @@ def read_run(best_file: Path, module: nn.Module) -> RunKernel:
     if len(args) == 2 and isinstance(args[0], list | tuple) and isinstance(args[1], dict):
         args, kwargs = args
     args, kwargs = map_tensors([args, kwargs], lambda tensor: tensor.to(device))
-    return RunKernel(kernel, make_card(describe_call(module, args, kwargs), (), kernel, best.evaluation), init)
+    card = make_card(describe_call(module, args, kwargs), (), kernel, best.evaluation)
+    bind_tensors(model, find_prefix(model, module), module)
+    try:
+        with torch.no_grad(), putting_back(module):
+            same = same_outputs(model(*args, **kwargs), module(*args, **kwargs), ROUNDING)
+    except Exception as error:
+        raise UsageError(f"{source.path}: fails with the module: {type(error).__name__}: {error}") from None
+    if not same:
+        raise UsageError(f"{source.path}: returns something else than the module, so its kernel does, too")
+    return RunKernel(kernel, card, init)
 
 
 def why_not_here(card: KernelCard, kernel: Path) -> str | None:

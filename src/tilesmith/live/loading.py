@@ -19,7 +19,7 @@ from tilesmith.live.kernel_cards import (
     why_not_for,
     why_not_here,
 )
-from tilesmith.live.swaps.kernel_files import build_kernel
+from tilesmith.live.swaps.kernel_files import build_kernel, find_prefix
 from tilesmith.live.swaps.swapping import GuardedKernel, swap_in, swap_out
 
 
@@ -93,7 +93,7 @@ def load_(
             if why is not None:
                 raise UsageError(why)
             built = build_kernel(kernel, init)
-            guarded = swap_in(module, built, with_prefix(card, built, module), grad)
+            guarded = swap_in(module, built, replace(card, prefix=find_prefix(built, module)), grad)
             installed.append(Installed(name, module, guarded))
         except TilesmithError as error:
             skipped[name] = str(error)
@@ -102,15 +102,6 @@ def load_(
         name, why = next(iter(skipped.items()))
         raise UsageError(f"{name or 'the model'}: {why}")
     return KernelHandle(installed, skipped)
-
-
-def with_prefix(card: KernelCard, kernel: nn.Module, module: nn.Module) -> KernelCard:
-    """A kernel may keep the module's tensors in a module of its own: `self.rnn` for a whole GRU."""
-    wanted = {name for name, _ in module.named_parameters(remove_duplicate=False)}
-    for prefix, inside in kernel.named_modules():
-        if {name for name, _ in inside.named_parameters(remove_duplicate=False)} == wanted:
-            return replace(card, prefix=prefix)
-    return card
 
 
 class _Found(NamedTuple):

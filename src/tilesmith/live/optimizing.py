@@ -15,9 +15,10 @@ from torch import nn
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.judge.decisions.statistics import speedup
+from tilesmith.judge.gates.other_shapes import GENERAL
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.live.calls.call_records import CallSpec, KernelCard
-from tilesmith.live.captured.module_tasks import same_outputs
+from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
 from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, unused_path
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import make_card
@@ -29,14 +30,11 @@ from tilesmith.live.swaps.swapping import SwappedForward, swap_in, swap_out
 from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
-GENERAL = "general"
 _MOST_INNER_MODULES = 16
 """A module with more inside is not asked about when nobody named it: no recipe covers that much."""
 _TOO_LARGE = "not asked about: it has so much inside that no recipe covers it; name it with where to try"
 _NO_GPU = "not timed: no GPU here; nothing was swapped"
 _FEWEST_ROUNDS, _MOST_ROUNDS, _TIMING_S = 5, 30, 4.0
-_ROUNDING = 100.0
-"""How many times the usual tolerance a judged kernel may differ on the live weights; the judge is stricter."""
 
 
 def optimize_(
@@ -120,15 +118,18 @@ class _Optimization:
         if self._timed and task.spec.device != "cuda":
             raise UsageError("the model is not on the GPU, where its kernels would be judged: move it there first")
         try:
-            result = self._forge(task)
+            result = self._forge(task, group.spec)
         except TaskError as error:
-            return KernelReport(names, task.spec.describe(), "none", str(error), False, task=task.text)
+            return KernelReport(names, group.spec.describe(), "none", str(error), False, task=task.text)
         report = KernelReport(
-            names, task.spec.describe(), "none", result.why, False, task=task.text, run=result.run
+            names, group.spec.describe(), "none", result.why, False, task=task.text, run=result.run
         )
         if result.judged is None or result.evaluation is None:
             return report
-        card = make_card(_as_judged(task.spec, result), names, result.judged, result.evaluation)
+        # sizes are free only where the kernel was right at others too
+        general = result.evaluation.generality == GENERAL
+        spec = task.spec if general else replace(task.spec, arguments=group.spec.arguments)
+        card = make_card(spec, names, result.judged, result.evaluation)
         card = replace(card, prefix=task.prefix, flat=True)
         timing = result.evaluation.timing
         report = replace(
@@ -155,12 +156,12 @@ class _Optimization:
             report = replace(report, reason=why)
         return replace(report, swapped=True, guard=guard)
 
-    def _forge(self, task: CapturedTask) -> ForgeResult:
+    def _forge(self, task: CapturedTask, spec: CallSpec) -> ForgeResult:
         """The task's file lies beside the runs, so that a run can be resumed.
 
         Settings that the forward pass does not read, the number of a layer say, make no other task.
         """
-        same = repr((replace(task.spec, settings={}) if not task.prefix else task.spec, task.body))
+        same = repr((spec if task.prefix else replace(spec, settings={}), task.body))
         if same not in self._results:
             folder = self._config.runs_folder / "tasks"
             folder.mkdir(parents=True, exist_ok=True)
@@ -168,13 +169,6 @@ class _Optimization:
             path.write_text(task.text or "", encoding="utf-8")
             self._results[same] = run_one(TaskName(str(path)), self._config, self._judge)
         return self._results[same]
-
-
-def _as_judged(spec: CallSpec, result: ForgeResult) -> CallSpec:
-    """Sizes are free only where the kernel was right at others too."""
-    if result.evaluation is not None and result.evaluation.generality == GENERAL:
-        return spec
-    return replace(spec, arguments=tuple(replace(one, free=()) for one in spec.arguments))
 
 
 def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) -> list[Installed]:
@@ -193,7 +187,7 @@ def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, grad: s
                 raise UsageError(f"it fails in this process: {type(error).__name__}: {error}") from None
             if not guarded.hits[0]:
                 raise UsageError(f"its own guard refuses the example: {guarded.misses_by_reason()}")
-            if not same_outputs(found, expected, _ROUNDING):
+            if not same_outputs(found, expected, ROUNDING):
                 raise UsageError(f"it returns something else than {name or 'the model'} with its weights")
             guarded.hits[0] = 0
     except BaseException:

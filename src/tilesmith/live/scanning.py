@@ -20,13 +20,14 @@ from torch.utils.flop_counter import flop_registry
 from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, TilesmithError, UsageError
 from tilesmith.judge import Judge
-from tilesmith.live.calls.call_description import class_name, dtype_name
+from tilesmith.live.calls.call_description import class_name
 from tilesmith.live.calls.nests import map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode, TorchDispatchMode
 from tilesmith.live.capturing import capture_calls, putting_back
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined
 from tilesmith.records import Roofline, TaskProfile
+from tilesmith.tasks.calls.argument_description import dtype_name
 from tilesmith.tasks.gpus import GPUS, REPRESENTATIVES, Gpu, find_gpu
 from tilesmith.tasks.roofline import compute_roofline
 

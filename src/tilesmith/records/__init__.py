@@ -46,7 +46,7 @@ from tilesmith.records.forge_run import (
     Usage,
 )
 from tilesmith.records.graph import Graph
-from tilesmith.records.interface import InputSpec, Interface, OptionalArgument, PlainValue
+from tilesmith.records.interface import ArgumentSpec, Interface
 from tilesmith.records.json_records import from_json, to_json
 from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
@@ -59,6 +59,7 @@ __all__ = [
     "STAGES",
     "Analysis",
     "AnalysisEvent",
+    "ArgumentSpec",
     "Attempt",
     "AttemptEvent",
     "AuthorRequest",
@@ -75,15 +76,12 @@ __all__ = [
     "GateTiming",
     "GpuPeaks",
     "Graph",
-    "InputSpec",
     "Interface",
     "KernelResources",
     "LostCallEvent",
-    "OptionalArgument",
     "Outcome",
     "OutputErrors",
     "Phase",
-    "PlainValue",
     "Prompt",
     "Quantiles",
     "RefusalEvent",

@@ -6,7 +6,15 @@ import pprint
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from tilesmith.records import Evaluation, InputSpec, Interface
+from tilesmith.records import ArgumentSpec, Evaluation, Interface
+from tilesmith.tasks.calls.call_tests import (
+    CallTest,
+    argument_tests,
+    bindings,
+    gradient_test,
+    mode_test,
+    write_tests,
+)
 
 _ADDED = "# ---- added by tilesmith: what the kernel was verified for; every other call is refused ----"
 _WIDTH = 110
@@ -35,8 +43,7 @@ def render_best(best: BestKernel) -> str:
         _ADDED,
         "import os as _os",
         "",
-        "import torch as _torch",
-        "",
+        *bindings(one.dtype for one in interface.inputs),
         *_facts(best),
         "",
         "",
@@ -49,7 +56,7 @@ def render_best(best: BestKernel) -> str:
 
 def _usage(best: BestKernel, interface: Interface) -> str:
     environment = best.evaluation.environment
-    inputs = ", ".join(_shown(one) for one in interface.inputs) or "nothing"
+    inputs = ", ".join(one.describe() for one in _given(interface)) or "nothing"
     verified = environment.get("device", "unknown")
     lines = [
         "",
@@ -59,12 +66,6 @@ def _usage(best: BestKernel, interface: Interface) -> str:
         "Check:  python best.py               # against its task; with TRITON_INTERPRET=1 it takes CPU tensors",
     ]
     return "\n".join(f"# {line}".rstrip() for line in lines)
-
-
-def _shown(one: InputSpec) -> str:
-    if one.dtype is None:
-        return f"{one.name}={one.value!r}" if one.is_plain else one.name
-    return f"{one.name}: {one.dtype} ({', '.join(map(str, one.shape))}{',' if len(one.shape) == 1 else ''})"
 
 
 def _facts(best: BestKernel) -> list[str]:
@@ -79,7 +80,9 @@ def _facts(best: BestKernel) -> list[str]:
         "run": best.run,
         "kernel": best.number,
         "verdict": str(evaluation.verdict),
-        "inputs": {one.name: _fact(one) for one in interface.inputs},
+        "inputs": {
+            one.expression: [one.dtype, *one.shape] if one.dtype else one.value for one in _given(interface)
+        },
         "training": interface.training,
         "limits": list(evaluation.limits),
         "errors": asdict(evaluation.errors) if evaluation.errors else None,
@@ -89,90 +92,55 @@ def _facts(best: BestKernel) -> list[str]:
     return f"TILESMITH = {pprint.pformat(facts, width=_WIDTH, sort_dicts=False)}".splitlines()
 
 
-def _fact(one: InputSpec) -> object:
-    return [one.dtype, *one.shape] if one.dtype else one.value
+def _given(interface: Interface) -> list[ArgumentSpec]:
+    """What the task hands over, nests by what is in them."""
+    given = [one for one in interface.arguments if one.path[0] not in interface.left_out]
+    return [one for one in given if one.kind not in ("tuple", "list", "dict")]
 
 
 def _guarded_model(interface: Interface, limits: tuple[str, ...]) -> list[str]:
     """A subclass of the same name whose forward looks at its arguments first."""
-    checks = [*_argument_checks(interface), *_tensor_checks(interface), *_state_checks(interface, limits)]
-    passed = ", ".join(f"{one.name}={one.name}" if one.keyword_only else one.name for one in interface.inputs)
+    tests = [*argument_tests(interface), *_limit_tests(interface, limits)]
+    parameters, passed = ["self"], []
+    for one in interface.arguments:
+        name = one.path[0]
+        left_out = name in interface.left_out
+        if "*" not in parameters and (name in interface.keyword_only or (not left_out and "=" in parameters[-1])):
+            parameters.append("*")
+        if len(one.path) == 1:
+            parameters.append(f"{name}={one.value!r}" if left_out else name)
+            passed += [] if left_out else [f"{name}={name}" if "*" in parameters else name]
     return [
-        '_INTERPRETED = _os.environ.get("TRITON_INTERPRET") == "1"',
+        '_DEVICES = ("cuda", "cpu") if _os.environ.get("TRITON_INTERPRET") == "1" else ("cuda",)',
         "",
         "",
-        "def _refuse(problem):",
-        "    raise ValueError(f\"{TILESMITH['task']}: {problem}; see TILESMITH in {__file__}\")",
+        "def _refuse(problem, *found):",
+        '    found = "".join(f", not {one.dtype} {tuple(one.shape)}" for one in found)',
+        "    raise ValueError(f\"{TILESMITH['task']}: {problem}{found}; see TILESMITH in {__file__}\")",
         "",
         "",
         "class ModelNew(ModelNew):",
-        f"    def forward({', '.join(['self', *_parameters(interface)])}):",
-        *(f"        {line}" for line in checks),
-        f"        return super().forward({passed})",
+        f"    def forward({', '.join(parameters)}):",
+        *(f"        {line}" for line in write_tests(tests, _refusal)),
+        f"        return super().forward({', '.join(passed)})",
     ]
 
 
-def _parameters(interface: Interface) -> Iterator[str]:
-    positional = [one.name for one in interface.inputs if not one.keyword_only]
-    yield from positional
-    yield from (f"{one.name}={one.default!r}" for one in interface.left_out if not one.keyword_only)
-    named = [one.name for one in interface.inputs if one.keyword_only]
-    named += [f"{one.name}={one.default!r}" for one in interface.left_out if one.keyword_only]
-    yield from ["*", *named] if named else []
+def _limit_tests(interface: Interface, limits: tuple[str, ...]) -> Iterator[CallTest]:
+    """What the kernel was found not to take, where its arguments do not show it."""
+    batch = next((f"{one.expression}.shape[0]" for one in interface.inputs if one.shape), "")
+    for limit in limits:
+        kind, _, number = limit.rpartition(" ")
+        if limit.startswith("forward only"):
+            yield gradient_test(interface, ["any(one.requires_grad for one in self.parameters())"])
+        elif limit in ("eval mode only", "training mode only"):
+            yield mode_test(bool(interface.training), ["self"])
+        elif kind in ("batch above", "batch up to") and batch:
+            yield CallTest(f"{batch} {'<=' if kind == 'batch above' else '>'} {number}", limit)
 
 
-def _argument_checks(interface: Interface) -> Iterator[str]:
-    for left_out in interface.left_out:
-        yield from _check(
-            _differs(left_out.name, left_out.default), f"{left_out.name} must be {left_out.default!r}"
-        )
-    for one in interface.inputs:
-        if one.is_plain:
-            yield from _check(_differs(one.name, one.value), f"{one.name} must be {one.value!r}")
-
-
-def _differs(name: str, value: object) -> str:
-    if value is None or isinstance(value, bool):
-        return f"{name} is not {value}"
-    return f"{name} != {value!r}"
-
-
-def _tensor_checks(interface: Interface) -> Iterator[str]:
-    first: dict[str, str] = {}
-    for one in interface.inputs:
-        if one.dtype is None:
-            continue
-        tests = [f"{one.name}.dtype is not _torch.{one.dtype}", f"{one.name}.dim() != {len(one.shape)}"]
-        for dim, size in enumerate(one.shape):
-            here = f"{one.name}.shape[{dim}]"
-            known = str(size) if isinstance(size, int) else first.setdefault(size, here)
-            if known != here:
-                tests.append(f"{here} != {known}")
-        wanted = _shown(one)
-        yield from _check(
-            " or ".join(tests), f"{wanted} is wanted, not {{{one.name}.dtype}} {{tuple({one.name}.shape)}}"
-        )
-        yield from _check(
-            f"not ({one.name}.is_cuda or _INTERPRETED)",
-            f"{one.name} must be on a GPU (TRITON_INTERPRET=1 before the import takes CPU tensors)",
-        )
-
-
-def _state_checks(interface: Interface, limits: tuple[str, ...]) -> Iterator[str]:
-    needed = [f"{one.name}.requires_grad" for one in interface.inputs if one.dtype is not None]
-    if any(limit.startswith("forward only") for limit in limits):
-        needed.append("any(one.requires_grad for one in self.parameters())")
-        yield from _check(
-            f"_torch.is_grad_enabled() and ({' or '.join(needed)})", "forward only: call it under torch.no_grad()"
-        )
-    mode = "training" if interface.training else "eval"
-    if f"{mode} mode only" in limits:
-        yield from _check(f"self.training is not {interface.training}", f"{mode} mode only")
-
-
-def _check(problem: str, told: str) -> list[str]:
-    prefix = "f" if "{" in told else ""
-    return [f"if {problem}:", f"    _refuse({prefix}{told!r})"]
+def _refusal(_: int, test: CallTest) -> str:
+    return f"_refuse({', '.join(filter(None, [repr(test.told or test.reason), test.found]))})"
 
 
 _MAIN = (

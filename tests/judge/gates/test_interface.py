@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tilesmith.judge import Judge
-from tilesmith.records import Evaluation, InputSpec, OptionalArgument
+from tilesmith.records import ArgumentSpec, Evaluation
 
 HEAD = """
 import torch
@@ -48,8 +48,8 @@ def test_a_kernel_by_hand_is_told_its_limits_and_passes(judge: Judge, tmp_path: 
     assert set(evaluation.limits) == {"forward only", "y must not be broadcast"}
     assert evaluation.interface is not None
     assert evaluation.interface.inputs == (
-        InputSpec("x", "float32", ("n", "m")),
-        InputSpec("y", "float32", ("n", "m")),
+        ArgumentSpec(("x",), "tensor", "float32", ("n", "m")),
+        ArgumentSpec(("y",), "tensor", "float32", ("n", "m")),
     )
 
 
@@ -67,10 +67,12 @@ def test_an_ignored_argument_is_a_limit_and_a_used_one_is_not(judge: Judge, tmp_
     assert "scale must be 1.0" in evaluation.limits
     assert "mask must be None" not in evaluation.limits
     assert evaluation.interface is not None
-    assert evaluation.interface.left_out == (
-        OptionalArgument("mask", None),
-        OptionalArgument("scale", 1.0, keyword_only=True),
+    assert evaluation.interface.arguments[2:] == (
+        ArgumentSpec(("mask",), "value"),
+        ArgumentSpec(("scale",), "value", value=1.0),
     )
+    assert evaluation.interface.left_out == ("mask", "scale")
+    assert evaluation.interface.keyword_only == ("scale",)
 
 
 @pytest.mark.parametrize(

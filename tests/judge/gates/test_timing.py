@@ -5,6 +5,7 @@ The contestants are stand-ins that answer with chosen numbers; on a GPU tests/gp
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import Any
 
@@ -72,8 +73,9 @@ class Reference:
     def __init__(self, relative: float = 1e-7, refuses: str | None = None) -> None:
         self.eager = Contestant(0.4)
         self.relative, self.refuses = relative, refuses
-        self.restarted = 0
+        self.restarted, self.compiling = 0, threading.Lock()
         self.compared_seeds: list[int] = []
+        self.single_draws: set[bool] = set()
 
     def accepts(self, *_: str) -> bool:
         return True
@@ -85,6 +87,7 @@ class Reference:
         self.restarted += 1
 
     def ask(self, request: Any, timeout_s: float = 1.0) -> Any:
+        self.single_draws.add(request.single_draw)
         match request:
             case BuildBaseline(kind) if kind == self.refuses:
                 raise MachineError("did not answer within 240 s")
@@ -99,8 +102,9 @@ class Reference:
         return Comparison((FloatStatistics("float", "float32", 4, 0, *errors, 1e-7, 1e-8, 1e9, ()),))
 
 
-def timing_rounds(candidate: Candidate, reference: Reference) -> TimingRounds:
-    made = TimingRounds(candidate, reference, CheckConfig(device="cpu", timing_s=1))  # type: ignore[arg-type]
+def timing_rounds(candidate: Candidate, reference: Reference, single_draw: bool = False) -> TimingRounds:
+    config = CheckConfig(device="cpu", timing_s=1)
+    made = TimingRounds(candidate, reference, config, single_draw)  # type: ignore[arg-type]
     made.build_baselines()
     made.warm_up()
     return made
@@ -131,6 +135,15 @@ def test_outputs_of_timed_calls_are_compared_and_nobody_knows_of_which() -> None
     made.check_timed_outputs()
     assert len(reference.compared_seeds) == 3, "of the first turn, of one between, and of the last"
     assert set(reference.compared_seeds) <= set(candidate.kept_seeds)
+
+
+def test_where_memory_is_short_the_outputs_of_one_call_are_kept_and_any_may_be_the_one() -> None:
+    candidate, reference = Candidate(0.2), Reference()
+    made = timing_rounds(candidate, reference, single_draw=True)
+    made.run("a GPU")
+    made.check_timed_outputs()
+    assert len(reference.compared_seeds) == 1
+    assert reference.compared_seeds[0] in candidate.kept_seeds[2:], "of a round, not of the calls before them"
 
 
 def test_wrong_outputs_in_timed_calls_fail() -> None:
@@ -178,6 +191,14 @@ def test_a_baseline_that_hangs_costs_only_itself() -> None:
     timing = timing_rounds(Candidate(0.2), reference).run("a GPU")
     assert reference.restarted == 1
     assert set(timing.speedup) == {"eager"}
+
+
+def test_a_restarted_reference_is_told_again_how_many_draws_are_mixed() -> None:
+    reference = Reference(refuses="compile")
+    made = timing_rounds(Candidate(0.2), reference, single_draw=True)
+    made.run("a GPU")
+    made.check_timed_outputs()
+    assert (reference.restarted, reference.single_draws) == (1, {True})
 
 
 def test_fewer_samples_than_calls_is_cheating() -> None:

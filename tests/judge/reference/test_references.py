@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -145,10 +146,45 @@ def test_who_was_killed_holds_nothing(tmp_path: Path) -> None:
         assert other.poll() is not None
 
 
-def test_a_torn_list_keeps_nobody_out(tmp_path: Path) -> None:
-    (tmp_path / f"tilesmith-{os.getuid()}-gpu.memory").write_text('{"free": 1')
+def list_in(folder: Path) -> Path:
+    return folder / f"tilesmith-{os.getuid()}-gpu.memory"
+
+
+@pytest.mark.parametrize("torn", ['{"free": 1', "[1]", '{"entries": [1]}', '{"free": 1, "entries": []}]}'])
+def test_a_torn_list_keeps_nobody_out(tmp_path: Path, torn: str) -> None:
+    list_in(tmp_path).write_text(torn)
     with GpuMemoryRoom(tmp_path).reserved(90, lambda: 100) as free:
         assert free == 95
+
+
+def test_a_process_that_got_the_number_of_a_dead_one_is_another(tmp_path: Path) -> None:
+    stale = [os.getpid(), 1, "token", 90, False]
+    list_in(tmp_path).write_text(json.dumps({"free": 100, "entries": [stale]}))
+    with GpuMemoryRoom(tmp_path).reserved(90, lambda: 100) as free:
+        assert free == 95
+
+
+def test_who_waits_while_the_list_is_torn_still_enters(tmp_path: Path) -> None:
+    room, entered = GpuMemoryRoom(tmp_path), threading.Event()
+
+    def enter() -> None:
+        with room.reserved(60, lambda: 100):
+            entered.set()
+
+    with room.reserved(60, lambda: 100):
+        waiting = threading.Thread(target=enter, daemon=True)
+        waiting.start()
+        assert not entered.wait(0.2)
+        list_in(tmp_path).write_text('{"free": 1')
+        assert entered.wait(5)
+    waiting.join(5)
+
+
+def test_a_shorter_list_leaves_nothing_of_a_longer_one(tmp_path: Path) -> None:
+    with GpuMemoryRoom(tmp_path).reserved(1, lambda: 100):
+        size = list_in(tmp_path).stat().st_size
+    assert json.loads(list_in(tmp_path).read_text()) == {"free": 100, "entries": []}
+    assert list_in(tmp_path).stat().st_size == size, "written in one piece"
 
 
 def test_the_need_grows_with_the_task_and_is_all_where_nothing_is_known() -> None:

@@ -49,6 +49,13 @@ ROTARY = task(
 MLP = task("return x + self.down(F.gelu(self.up(x))) * 0.5", "x = torch.randn(3, 11, 40)", LINEARS, "40")
 PRODUCT = task("return torch.relu(a @ b)", "a = torch.randn(37, 29)\nb = torch.randn(29, 45)")
 SLICE = task("y = x * 2\ny[:, 0].mul_(3)\nreturn torch.relu(y + 1) * 3", "x = torch.randn(12, 7)")
+LOSS = task(
+    "return torch.clamp(1 - F.dropout(self.up(x), 0.1, False) * t, min=0).mean() * 2",
+    "x = torch.randn(30, 40)\nt = torch.randn(30, 80)",
+    LINEARS,
+    "40",
+)
+TOTAL = task("return ((p - t) ** 2).sum()", "p = torch.randn(13, 1, 57)\nt = torch.randn(13, 21, 57)")
 SMALL_PRODUCTS = (*REGION_RECIPES[:-1], ProductsRecipe(keeps_pytorch=False))
 
 
@@ -68,6 +75,8 @@ def plan_of(name: str, text: str) -> Plan:
         ("rotary", ROTARY, ["fused_add", "fused_add"], "torch.outer"),
         ("mlp", MLP, ["linear_gelu", "linear_mul_add"], ""),
         ("product", PRODUCT, ["matmul_relu"], ""),
+        ("loss", LOSS, ["fused_clamp"], "mean * 2"),
+        ("total", TOTAL, ["sub_pow_sum"], "return y.sum()"),
         ("slice", SLICE, ["add_relu_mul"], "mul_.Tensor(select, 3)"),
     ],
 )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+
+from triton import Config
 
 from tilesmith.process.protocol.candidate import MOST_CONFIGS
-from tilesmith.worker.engines.gpu import GpuEngine
+from tilesmith.worker.engines.gpu import GpuEngine, _compile_configs
 
 
 class Observer:
@@ -60,3 +62,35 @@ def test_of_too_many_configs_some_from_everywhere_are_tried() -> None:
     assert few == [0, 1, 2, 3, 4]
     assert (len(many), many[0], many[-1] > 90) == (MOST_CONFIGS, 0, True)
     assert engine.autotuned == 96
+
+
+class Tuner:
+    """Two configs, the second of which does not compile."""
+
+    arg_names: ClassVar = ["x", "n"]
+    nargs: dict[str, Any] | None = None
+    best_config: Config | None = None
+
+    def __init__(self, hooked: list[Any]) -> None:
+        self.tried: list[int] = []
+        self.configs = [Config({"BLOCK": block}, pre_hook=hooked.append) for block in (16, 32)]
+        self.fn = self
+
+    def prune_configs(self, kwargs: dict[str, Any]) -> list[Any]:
+        assert self.nargs is not None
+        return self.configs
+
+    def run(self, *args: Any, **kwargs: Any) -> None:
+        self.tried.append(kwargs["BLOCK"])
+        if kwargs["BLOCK"] == 32:
+            raise RuntimeError("out of shared memory")
+
+
+def test_every_config_is_compiled_and_no_tensor_is_kept() -> None:
+    hooked: list[Any] = []
+    tuner = Tuner(hooked)
+    _compile_configs(tuner, "tensor", 3, grid=(1,))
+    assert tuner.tried == [16, 32]
+    assert tuner.nargs is None
+    assert tuner.best_config is tuner.configs[0]
+    assert [(one["x"], one["n"], one["BLOCK"]) for one in hooked] == [("tensor", 3, 16), ("tensor", 3, 32)]

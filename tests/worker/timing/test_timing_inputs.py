@@ -31,6 +31,16 @@ def test_new_values_in_place_and_alike_in_every_process() -> None:
     assert mine.current[0].data_ptr() == address
 
 
+def test_elements_that_overlap_vary_as_they_do_where_they_were_sent() -> None:
+    made = [(torch.rand(1, 64) + 0.1).expand(16, 64) for _ in range(2)]
+    for draws in (made, [made[0], None]):
+        sent = [one if one is None else one.contiguous() for one in draws]
+        here, there = TimingInputs(*draws), TimingInputs(*sent)
+        here.vary(5)
+        there.vary(5)
+        assert torch.equal(here.current, there.current)
+
+
 def test_integers_and_masks_stay_and_ranges_are_kept() -> None:
     first, second = nests()
     inputs = TimingInputs(first, second)
@@ -52,6 +62,23 @@ def test_no_call_sees_a_multiple_of_what_another_saw() -> None:
     for i, one in enumerate(seen):
         for other in seen[:i]:
             assert float(one @ other / one.norm() / other.norm()) < 0.99999
+
+
+def test_one_draw_alone_is_no_multiple_of_itself() -> None:
+    one = torch.rand(64, 1024) + 0.1
+    inputs = TimingInputs([one], None)
+    for seed in range(5):
+        inputs.vary(seed)
+        ratios = (inputs.current[0] / one).flatten()
+        assert float(((ratios - ratios.median()).abs() < 1e-5).float().mean()) < 0.01
+        assert 0.1 * 0.75 < float(inputs.current[0].min()) <= float(inputs.current[0].max()) <= float(one.max())
+
+
+def test_one_draw_alone_keeps_its_zeros_in_their_places() -> None:
+    lower = torch.rand(6, 6).tril()
+    inputs = TimingInputs([lower], None)
+    inputs.vary(3)
+    assert torch.equal(inputs.current[0] == 0, lower == 0)
 
 
 def test_no_version_counts_the_change() -> None:

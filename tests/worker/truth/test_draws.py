@@ -8,8 +8,10 @@ from collections import namedtuple
 import numpy as np
 import pytest
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from tilesmith.tasks.draws import CORNERS_DRAW, DRAWS
+from tilesmith.worker.compat.torch_names import TorchDispatchMode, tree_flatten
 from tilesmith.worker.truth.draws import draw_inputs
 
 VARIED = [draw for draw in DRAWS if not draw.startswith("own")]
@@ -113,3 +115,42 @@ def test_inputs_with_equal_corners_differ_between_them() -> None:
     assert torch.equal(own[0].flatten()[-64:], corners[0].flatten()[-64:])
     assert bool((own[0].flatten()[64:-64] != corners[0].flatten()[64:-64]).all())
     assert torch.equal(own[1], corners[1])
+
+
+class PeakMemory(TorchDispatchMode):
+    """The most bytes that tensors made inside held at once."""
+
+    def __init__(self):
+        super().__init__()
+        self.peak, self._storages = 0, {}
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        result = func(*args, **(kwargs or {}))
+        for tensor in tree_flatten(result)[0]:
+            if isinstance(tensor, torch.Tensor):
+                storage = tensor.untyped_storage()
+                self._storages[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+        self._storages = {key: kept for key, kept in self._storages.items() if not kept[0].expired()}
+        self.peak = max(self.peak, sum(size for _, size in self._storages.values()))
+        return result
+
+
+@pytest.mark.parametrize(
+    ("kind", "most"), [("own", 1), ("wild", 2.25), ("sparse", 2.5), ("large", 2), ("heavy", 3)]
+)
+def test_a_draw_takes_little_more_memory_than_its_tensors(kind, most):
+    with PeakMemory() as memory:
+        one(kind, make=lambda: [torch.rand(512, 1024)])
+    assert memory.peak / (512 * 1024 * 4) <= most + 0.01
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x.T, lambda x: x.where(x > 0.1, -torch.inf)])
+def test_wild_numbers_are_the_products_they_are_said_to_be(make, dtype):
+    x = make(torch.rand(8, 6).to(dtype))
+    generator = torch.Generator().manual_seed(DRAWS.index("wild"))
+    noise = torch.randn(x.shape, generator=generator).clamp(-3, 3).exp()
+    signs = torch.randint(0, 2, x.shape, generator=generator, dtype=torch.int8) * 2 - 1
+    drawn = one("wild", make=lambda: [x])
+    assert torch.equal(drawn, torch.where(x.isfinite(), x * (noise * signs).to(dtype), x))
+    assert drawn.stride() == x.stride()

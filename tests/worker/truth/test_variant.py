@@ -185,3 +185,40 @@ def test_what_torch_made_counts_even_when_a_draw_with_equal_corners_is_known(tmp
     assert measure_torch_share(made, "own again", [answer], [0]) == 1.0
     made.answer(CORNERS_DRAW)
     assert measure_torch_share(made, "own again", [answer], [0]) == 1.0
+
+
+def test_running_out_of_memory_does_not_change_the_draw(tmp_path, monkeypatch):
+    made = variant(tmp_path, "return x")
+    usual, tried = made._drawn, []
+
+    def drawn(draw, seed, device):
+        tried.append(device)
+        if len(tried) == 1:
+            raise torch.OutOfMemoryError("full")
+        return usual(draw, seed, "cpu")
+
+    made.device = "meta"  # stands for a GPU
+    monkeypatch.setattr(made, "_draws_on", None)
+    monkeypatch.setattr(made, "_drawn", drawn)
+    with pytest.raises(torch.OutOfMemoryError):
+        made.inputs("own")
+    made.inputs("own")
+    assert tried == ["meta", "meta"]
+
+
+def test_where_the_first_draw_is_made_all_are_made(tmp_path, monkeypatch):
+    made = variant(tmp_path, "return x")
+    usual, tried = made._drawn, []
+
+    def drawn(draw, seed, device):
+        tried.append(device)
+        if device == "meta":
+            raise TypeError("no such generator")
+        return usual(draw, seed, device)
+
+    made.device = "meta"
+    monkeypatch.setattr(made, "_draws_on", None)
+    monkeypatch.setattr(made, "_drawn", drawn)
+    for draw in ("own", "wild"):
+        made.inputs(draw)
+    assert tried == ["meta", "cpu", "cpu"]

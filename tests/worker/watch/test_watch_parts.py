@@ -72,6 +72,12 @@ def test_a_replaced_function_is_named(owner: object, name: str, monkeypatch: pyt
     assert snapshot.replaced(snapshot.intended_changes()) is None, "what is meant is no finding"
 
 
+def test_a_replaced_function_of_ours_is_never_meant(monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = NameSnapshot()
+    monkeypatch.setattr(code_origin, "frames", lambda *_: None)
+    assert snapshot.replaced(snapshot.intended_changes()) == "tilesmith.worker.watch.code_origin.frames"
+
+
 def test_a_replacement_cannot_claim_to_be_equal(monkeypatch: pytest.MonkeyPatch) -> None:
     class Agreeable:
         def __eq__(self, other: object) -> bool:

@@ -29,25 +29,49 @@ _BELIEVABLE = 0.7
 
 
 def compile_ahead(exam: Examination) -> CheckFindings:
-    """Compile with every launch left out, without the lock. A failure here shows again in the first run.
+    """Compile with every launch left out, without the lock. A failure of such a call shows again in the first run.
 
     The kernel then answers without any launch; an accusation waits until the values are known to be right.
     """
-    candidate, replayed = exam.candidate, AnswerWithoutLaunches()
+    candidate, found = exam.candidate, exam.findings
     try:
         candidate.ask(WarmUpGpu())
-        candidate.ask(exam.load)
-        for variant in ("exact", *other_shapes(exam.reference)):
-            candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
-            with exam.lock.shared():
-                inputs = exam.reference.inputs(variant, "own")
-            candidate.ask(CompileAhead(variant, inputs))
+    except (GateFailed, MachineError):  # whatever it was, the kernel was not there yet
+        candidate.restart()
+    candidate.ask(exam.load)
+    candidate.ask(ConstructModel("exact", exam.reference.construction("exact")))
+    try:
+        _compile(exam, "exact")
         draws = exam.with_extra(FEW_DRAWS)
-        replayed = answer_without_launches(candidate, exam.reference, "exact", draws, exam.lock.shared)
+        replayed = answer_without_launches(
+            candidate, exam.reference, "exact", draws, exam.lock.shared, exam.values.release
+        )
+        found = replace(found, replayed=replayed)
     except (GateFailed, MachineError) as error:
-        if isinstance(error, GateFailed) and error.is_conclusive:
-            replayed = AnswerWithoutLaunches(error)
-    return replace(exam.findings, replayed=replayed)
+        found = _accused(found, error)
+        if found.replayed.accusation is None:
+            found = found.noting(f"not replayed without its launches: {error}")
+    for variant in other_shapes(exam.reference):
+        try:
+            candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
+            _compile(exam, variant)
+        except (GateFailed, MachineError) as error:
+            found = _accused(found, error)
+    return found
+
+
+def _compile(exam: Examination, variant: str) -> None:
+    with exam.reference.on_gpu(exam.lock.shared):
+        inputs = exam.reference.inputs(variant, "own")
+    exam.candidate.ask(CompileAhead(variant, inputs))
+    exam.values.release()
+
+
+def _accused(found: CheckFindings, error: GateFailed | MachineError) -> CheckFindings:
+    """With the accusation, if it is one and the first."""
+    if not isinstance(error, GateFailed) or not error.is_conclusive or found.replayed.accusation is not None:
+        return found
+    return replace(found, replayed=AnswerWithoutLaunches(error))
 
 
 def load_kernel(exam: Examination) -> CheckFindings:
@@ -73,7 +97,7 @@ def check_again(exam: Examination) -> CheckFindings:
 
 
 def inspect_kernels(exam: Examination) -> CheckFindings:
-    with exam.lock.shared():
+    with exam.reference.on_gpu(exam.lock.shared):
         seen = exam.candidate.ask(InspectKernels("exact", exam.reference.inputs("exact", "own")))
     return replace(
         exam.findings,
@@ -94,6 +118,11 @@ def time_kernel(exam: Examination) -> CheckFindings:
     except (OutOfGpuMemory, GateFailed) as error:
         if not exam.values.frugal or (isinstance(error, GateFailed) and error.verdict is not Verdict.OUT_OF_MEMORY):
             raise
+        try:
+            exam.values.release()
+        except (GateFailed, MachineError) as gone:  # and its memory with it
+            if isinstance(gone, GateFailed) and gone.is_conclusive:
+                raise
         return exam.findings.noting(
             f"not timed: the GPU has too little memory for the kernel beside PyTorch: {error}"
         )
@@ -102,19 +131,16 @@ def time_kernel(exam: Examination) -> CheckFindings:
 
 def _timed(exam: Examination) -> Timing:
     rounds = TimingRounds(exam.candidate, exam.reference, exam.config, single_draw=exam.values.frugal)
-    if exam.values.frugal:
-        exam.candidate.ask(ReleaseMemory())
-        exam.reference.ask(ReleaseMemory())
+    exam.values.release()
     rounds.build_baselines()
-    with exam.lock.shared():
+    with exam.reference.on_gpu(exam.lock.shared):
         rounds.warm_up()
     with exam.lock.alone():
         timing = rounds.run(exam.reference.environment.device)
-    with exam.lock.shared():
+    with exam.reference.on_gpu(exam.lock.shared):
         if is_large(exam.reference):
             exam.candidate.ask(ReleaseMemory())
-        if exam.values.frugal:
-            exam.reference.ask(ReleaseMemory())
+        exam.values.release()
         rounds.check_timed_outputs()
         _refuse_impossible(exam, timing.candidate_ms.p50)
     return timing

@@ -32,7 +32,7 @@ def _with_limits(exam: Examination, found: CheckFindings) -> CheckFindings:
     variant = "exact" if own_shape else "shrunk"
     if exam.device == "cuda" and not own_shape:
         exam.values.construct(variant)
-    with exam.values.gpu():
+    with exam.reference.on_gpu(exam.values.gpu):
         probes = exam.reference.ask(ListProbes(variant)).probes
     limits: dict[str, None] = {}
     for number, probe in enumerate(probes):

@@ -43,6 +43,7 @@ def answer_without_launches(
     variant: str,
     draws: Sequence[str],
     gpu: Callable[[], AbstractContextManager[None]] = nullcontext,
+    release: Callable[[], None] = lambda: None,
     calls: int = 0,
 ) -> AnswerWithoutLaunches:
     """Forward with every launch left out, in memory full of zeros and of ones: the answer must be wrong.
@@ -51,17 +52,22 @@ def answer_without_launches(
     is how many more calls are made to see what they would launch: one that launches nothing computes nothing.
     Raises where the code is caught at something that only a cheat does.
     """
-    wanted = (draw for draw in dict.fromkeys((*draws, *DRAWS)) if reference.accepts(variant, draw))
-    usable = tuple(islice(wanted, max(LEAST_DRAWS, len(draws))))
+
+    def accepts(draw: str) -> bool:
+        with reference.on_gpu(gpu):
+            return reference.accepts(variant, draw)
+
+    usable = tuple(islice(filter(accepts, dict.fromkeys((*draws, *DRAWS))), max(LEAST_DRAWS, len(draws))))
     if len(usable) < LEAST_DRAWS:
         return AnswerWithoutLaunches()
     fills = _FILLS
     first_call: FirstCall | None = None
     for draw in usable:
         outputs = {fill: candidate.output_file() for fill in fills}
-        with gpu():
+        with reference.on_gpu(gpu):
             inputs = reference.inputs(variant, draw)
             seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
+            release()
             if seen.stops or seen.changes:
                 accusation = _STOPS if seen.stops else _CHANGES.format(seen.changes)
                 return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, accusation))
@@ -75,7 +81,7 @@ def answer_without_launches(
 
 def _is_right(reference: ReferenceSession, variant: str, draw: str, answer: TensorFile) -> bool:
     try:
-        compared = reference.ask(CompareOutputs(variant, draw, answer))
+        compared = reference.ask(CompareOutputs(variant, draw, answer.sent_once()))
     except UnreadableOutputs:
         return False
     if compared.layout_problem is not None:

@@ -79,7 +79,8 @@ class TimingRounds:
         config: CheckConfig,
         single_draw: bool = False,
     ) -> None:
-        """`single_draw`: timed inputs are made of one draw in place of two, to save memory."""
+        """`single_draw`: timed inputs are made of one draw in place of two, and the outputs of one call are kept in
+        place of three, to save memory."""
         self._candidate, self._reference, self._config = candidate, reference, config
         self._single_draw = single_draw
         self._chance = random.Random(config.seed)
@@ -109,31 +110,36 @@ class TimingRounds:
         began = time.monotonic()
         deadline = began + self._config.timing_s
         calls = self._calls_per_round()
-        self._keep()
+        if not self._single_draw:
+            self._keep()
+        always_kept = len(self._kept)
         rounds = 0
         next_look = _LEAST_ROUNDS
         while rounds < _MOST_ROUNDS and (rounds < _LEAST_ROUNDS or time.monotonic() < deadline):
             self._round(calls)
             rounds += 1
             if self._chance.random() < 1 / rounds:  # any round is as likely as any other to be the one kept
-                self._kept = self._kept[:1]
+                del self._kept[always_kept:]
                 self._keep()
             if rounds >= next_look:  # looking takes time that others wait for
                 next_look = rounds + max(1, rounds // 4)
                 if _are_tight(self._device_speedups(), time.monotonic() - began > _CLEAR_S):
                     break
         speedups = self._device_speedups()
-        self._keep()
+        if not self._single_draw:
+            self._keep()
         timing = self._timing(device, speedups, rounds)
         refuse_late_work(self._late_ms, timing.candidate_ms.p50)
         self._digests.refuse_unknown_digests()
-        refuse_other_clock(self._candidate, self._reference, timing.call_ms["candidate"].p50, self._seed())
+        self._refuse_other_clock(timing.call_ms["candidate"].p50)
         return timing
 
     def check_timed_outputs(self) -> None:
         """What timed calls returned must be as right as what a checked call returned."""
         for kept in self._kept:
-            compared = self._reference.ask(CompareTimedOutputs(kept.seed, kept.outputs))
+            compared = self._reference.ask(
+                CompareTimedOutputs(kept.seed, kept.outputs.sent_once(), self._single_draw)
+            )
             judgment = judge_comparison(compared, self._reference.k, "timed")
             if judgment.verdict is not Verdict.PASSED:
                 raise GateFailed(judgment.verdict, judgment.message, judgment.errors)
@@ -146,8 +152,9 @@ class TimingRounds:
 
     def _built(self, kind: str) -> bool:
         try:
-            request = BuildBaseline(kind, self._single_draw)
-            reason = self._reference.ask(request, timeout_s=_COMPILE_S).reason
+            with self._reference.compiling:
+                request = BuildBaseline(kind, self._single_draw)
+                reason = self._reference.ask(request, timeout_s=_COMPILE_S).reason
         except OutOfGpuMemory:
             raise
         except MachineError as error:
@@ -183,7 +190,7 @@ class TimingRounds:
 
     def _turn(self, name: str, seeds: tuple[int, ...]) -> Samples:
         if name != "candidate":
-            timed = self._reference.ask(TimeBaseline(name, seeds))
+            timed = self._reference.ask(TimeBaseline(name, seeds, self._single_draw))
             if name == "eager":
                 self._digests.add_truth(seeds, timed.digests)
             return timed.samples
@@ -219,6 +226,23 @@ class TimingRounds:
             notes=tuple(self._notes),
         )
 
+    def _refuse_other_clock(self, claimed_ms: float) -> None:
+        """Many calls in a row, timed from this process: a stopwatch that was tampered with does not fit."""
+        fewest, most = _OUTSIDE_CALLS
+        calls = max(fewest, min(most, int(_OUTSIDE_MS / max(claimed_ms, 0.01))))
+        most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
+        seed = self._seed()
+        for attempt, pause_s in enumerate(_OUTSIDE_PAUSES_S):
+            time.sleep(pause_s)
+            around_ms = _wall_ms(self._reference, RunIdle(seed, calls, self._single_draw))
+            seen_ms = (_wall_ms(self._candidate, RunManyCalls(seed + attempt, calls)) - around_ms) / calls
+            if seen_ms <= most_ms:
+                return
+        raise GateFailed(
+            Verdict.CHEATING,
+            f"its own clock says {claimed_ms:.3f} ms a call, the judge's clock sees {seen_ms:.3f} ms",
+        )
+
 
 def _are_tight(speedups: dict[str, Speedup], is_late: bool) -> bool:
     widths = {kind: (one.high - one.low) / one.value for kind, one in speedups.items()}
@@ -229,25 +253,6 @@ def _are_tight(speedups: dict[str, Speedup], is_late: bool) -> bool:
 
 def _flat(rounds: list[list[float]]) -> list[float]:
     return [sample for samples in rounds for sample in samples]
-
-
-def refuse_other_clock(
-    candidate: CandidateSession, reference: ReferenceSession, claimed_ms: float, seed: int
-) -> None:
-    """Many calls in a row, timed from this process: a stopwatch that was tampered with does not fit."""
-    fewest, most = _OUTSIDE_CALLS
-    calls = max(fewest, min(most, int(_OUTSIDE_MS / max(claimed_ms, 0.01))))
-    most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
-    for attempt, pause_s in enumerate(_OUTSIDE_PAUSES_S):
-        time.sleep(pause_s)
-        around_ms = _wall_ms(reference, RunIdle(seed, calls))
-        seen_ms = (_wall_ms(candidate, RunManyCalls(seed + attempt, calls)) - around_ms) / calls
-        if seen_ms <= most_ms:
-            return
-    raise GateFailed(
-        Verdict.CHEATING,
-        f"its own clock says {claimed_ms:.3f} ms a call, the judge's clock sees {seen_ms:.3f} ms",
-    )
 
 
 def _wall_ms(session: CandidateSession | ReferenceSession, request: RunManyCalls | RunIdle) -> float:

@@ -96,6 +96,12 @@ class Values:
         finally:
             self._time_limit_s, self._explains = usual
 
+    def release(self) -> None:
+        """Where memory is short, both give back what they hold without need."""
+        if self.frugal:
+            self._reference.ask(ReleaseMemory())
+            self._candidate.ask(ReleaseMemory())
+
     def construct(self, variant: str) -> None:
         path = self._reference.construction(variant)
         with self.gpu():
@@ -120,20 +126,18 @@ class Values:
             if used and time.monotonic() - started > budget_s:
                 notes.append(f"checked on {len(used)} of {len(draws)} kinds of inputs: interpreting is slow here")
                 break
+            watching = watched and draw in WATCHED_DRAWS
             try:
-                with self.gpu():
-                    accepted = self._reference.accepts(variant, draw)
-                if not accepted:
+                if not self._accepts(variant, draw):
                     if lost := self._reference.lost_draws.get((variant, draw)):
                         notes.append(f"not checked on {draw} inputs: {lost}")
                     continue
+                run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             except OutOfGpuMemory as error:
                 if not self.frugal or draw == "own":
                     raise
                 notes.append(f"not checked on {draw} inputs: {error}")
                 continue
-            watching = watched and draw in WATCHED_DRAWS
-            run, judgment = self._judged_run(variant, draw, in_place=len(used) == 1, watched=watching)
             if launches:
                 refuse_no_launch(run.report.launches, f"on the {draw} inputs, unlike on others, ")
             kept = kept or _heavy_steps(run.report.torch_steps)
@@ -158,9 +162,8 @@ class Values:
         run = self._run(variant, probe.draw, training=probe.training, gradients=probe.kind == "gradients")
         if probe.kind == "gradients":
             return run.report.differentiable
-        with self.gpu():
-            draw = "own" if probe.is_random else probe.draw
-            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+        draw = "own" if probe.is_random else probe.draw
+        compared = self._compared(variant, draw, run)
         is_alike = (
             compared.layout_problem is None
             and judge_outputs(compared.outputs, self._reference.k, draw).verdict is Verdict.PASSED
@@ -169,7 +172,7 @@ class Values:
 
     def _shares_elsewhere(self, variant: str) -> list[float]:
         """On inputs beyond the usual, where a clamp or a small correction has something to do."""
-        draws = [draw for draw in FARTHER_DRAWS if self._reference.accepts(variant, draw)]
+        draws = [draw for draw in FARTHER_DRAWS if self._accepts(variant, draw)]
         runs = [(draw, self._judged_run(variant, draw, watched=True)[0]) for draw in draws]
         return [self._torch_share(variant, draw, run) for draw, run in runs]
 
@@ -181,7 +184,7 @@ class Values:
             self._pads = "large" if self._pads else None
             self._judged_run(variant, "own", when="on a repeated call")
             launches = self._run(variant, "own").report.launches
-            if self._reference.accepts(variant, CORNERS_DRAW):
+            if self._accepts(variant, CORNERS_DRAW):
                 self._judged_run(variant, CORNERS_DRAW, in_place=True)
         refuse_no_launch(launches, "on inputs that it has seen before, ")
         return launches
@@ -211,10 +214,7 @@ class Values:
         watched: bool = False,
     ) -> tuple[CheckedRun, Judgment]:
         run = self._run(variant, draw, schedule, choice, in_place=in_place, watched=watched)
-        with self.gpu():
-            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
-            if self.frugal:
-                self._reference.ask(ReleaseMemory())
+        compared = self._compared(variant, draw, run)
         self._truth_note = compared.truth_note
         judgment = judge_comparison(compared, self._reference.k, draw)
         if judgment.verdict is not Verdict.PASSED:
@@ -226,10 +226,16 @@ class Values:
     def _refuse_remembered(self, variant: str, draw: str) -> None:
         """Memory that is given out again still holds earlier answers: it counts only where that was wiped."""
         self._refuse_stray_streams(variant, draw)
-        run = self._run(variant, draw, watched=True)
-        with self.gpu():
-            compared = self._reference.ask(CompareOutputs(variant, draw, run.output))
+        compared = self._compared(variant, draw, self._run(variant, draw, watched=True))
         refuse_copied_answers(draw, compared.copied_from)
+
+    def _compared(self, variant: str, draw: str, run: CheckedRun) -> Comparison:
+        """Once for each run: its outputs are gone then."""
+        with self._reference.on_gpu(self.gpu):
+            compared = self._reference.ask(CompareOutputs(variant, draw, run.output.sent_once()))
+            if self.frugal:
+                self._reference.ask(ReleaseMemory())
+        return compared
 
     def _run(
         self,
@@ -246,7 +252,7 @@ class Values:
         output = self._candidate.output_file()
         torch_output = self._candidate.output_file() if watched else None
         began = time.monotonic()
-        with self.gpu():
+        with self._reference.on_gpu(self.gpu):
             inputs = self._reference.inputs(variant, draw)
             if self.frugal:
                 self._reference.ask(ReleaseMemory())
@@ -272,11 +278,16 @@ class Values:
         made = TensorFile(torch_output, report.torch_memory) if torch_output else None
         return CheckedRun(TensorFile(output, report.memory), report, time.monotonic() - began, made)
 
+    def _accepts(self, variant: str, draw: str) -> bool:
+        with self._reference.on_gpu(self.gpu):
+            return self._reference.accepts(variant, draw)
+
     def _torch_share(self, variant: str, draw: str, run: CheckedRun) -> float:
         assert run.torch_output is not None
         refuse_no_launch(run.report.launches)
-        with self.gpu():
-            seen = self._reference.ask(MeasureTorchShare(variant, draw, run.torch_output, run.report.torch_steps))
+        with self._reference.on_gpu(self.gpu):
+            made = run.torch_output.sent_once()
+            seen = self._reference.ask(MeasureTorchShare(variant, draw, made, run.report.torch_steps))
         refuse_torch_doing_everything(seen.coverage)
         return seen.share
 
@@ -322,12 +333,12 @@ class Values:
     def _refuse_stray_streams(self, variant: str, draw: str) -> None:
         """The usual reason why results are not there yet, on a GPU."""
         if self._device == "cuda":
-            with self.gpu():
+            with self._reference.on_gpu(self.gpu):
                 seen = self._candidate.ask(InspectKernels(variant, self._reference.inputs(variant, draw)))
             refuse_unjoined_streams(seen.unjoined)
 
     def _agree(self, first: TensorFile, second: TensorFile) -> bool:
-        with self.gpu():
+        with self._reference.on_gpu(self.gpu):
             try:
                 return self._reference.ask(CompareRuns(first, second)).agree
             except UnreadableOutputs:

@@ -14,7 +14,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
 from tilesmith.tasks.roofline import TaskProfile
@@ -41,15 +41,17 @@ def memory_need(profile: TaskProfile) -> int:
 
 def least_memory(profile: TaskProfile) -> int:
     """The bytes without which there is no verdict: everybody gives back at once what he does not use, and the truth
-    is computed on the CPU. Then the reference holds its inputs, their copy, eager's outputs and the candidate's,
-    which are still being handed over."""
+    is computed on the CPU. Then the reference holds the candidate's outputs, its inputs, their copy, eager's
+    outputs and an intermediate."""
     inputs, weights, outputs = profile.input_bytes or 0, profile.parameter_bytes or 0, profile.output_bytes or 0
-    return 2 * inputs + 2 * weights + 4 * outputs + _CONTEXTS // 2
+    return 2 * inputs + 2 * weights + 3 * outputs + _CONTEXTS // 2
 
 
 @dataclass(frozen=True)
 class _Reservation:
     pid: int
+    started: int | None
+    """When the process began: its number may be given out again."""
     token: str
     size: int
     admitted: bool = False
@@ -82,19 +84,19 @@ class GpuMemoryRoom:
     @contextlib.contextmanager
     def reserved(self, size: int, measure_free: Callable[[], int]) -> Iterator[int]:
         """Waits until `size` bytes fit beside the others. Yields how much is free for all of them together."""
-        token = secrets.token_hex(8)
-        with self._ledger() as ledger:
-            ledger.append(_Reservation(os.getpid(), token, size))
+        pid = os.getpid()
+        entry = _Reservation(pid, _start_of(pid), secrets.token_hex(8), size)
         try:
-            yield self._wait(token, measure_free)
+            yield self._wait(entry, measure_free)
         finally:
             with self._ledger() as ledger:
-                ledger.remove(token)
+                ledger.remove(entry.token)
 
-    def _wait(self, token: str, measure_free: Callable[[], int]) -> int:
+    def _wait(self, entry: _Reservation, measure_free: Callable[[], int]) -> int:
         while True:
             with self._ledger() as ledger:
-                admitted = ledger.content.admitting(token, measure_free)
+                ledger.add(entry)  # again, if the list was torn since
+                admitted = ledger.content.admitting(entry.token, measure_free)
                 if admitted is not None:
                     ledger.content = admitted
                     return int(_USABLE * admitted.free)
@@ -107,9 +109,8 @@ class GpuMemoryRoom:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             opened = _OpenLedger(os.pread(descriptor, 1 << 20, 0))
             yield opened
-            text = opened.text()
-            os.pwrite(descriptor, text, 0)
-            os.ftruncate(descriptor, len(text))
+            # In one piece, over all that was there: who is killed leaves the old list or the new one.
+            os.pwrite(descriptor, opened.text().ljust(os.fstat(descriptor).st_size), 0)
         finally:
             os.close(descriptor)
 
@@ -119,28 +120,29 @@ class _OpenLedger:
 
     def __init__(self, text: bytes) -> None:
         self.content = _Ledger()
-        with contextlib.suppress(ValueError, TypeError, KeyError):  # a torn file: whoever is in, stays in
+        with contextlib.suppress(ValueError, TypeError, AttributeError):  # a torn file: whoever is in, stays in
             data = json.loads(text or b"{}")
             entries = tuple(_Reservation(*one) for one in data.get("entries", ()))
-            self.content = _Ledger(data.get("free", 0), tuple(one for one in entries if _is_alive(one.pid)))
+            alive = tuple(one for one in entries if one.started == _start_of(one.pid))
+            self.content = _Ledger(data.get("free", 0), alive)
 
-    def append(self, entry: _Reservation) -> None:
-        self.content = replace(self.content, entries=(*self.content.entries, entry))
+    def add(self, entry: _Reservation) -> None:
+        """Unless it is there."""
+        if all(one.token != entry.token for one in self.content.entries):
+            self.content = replace(self.content, entries=(*self.content.entries, entry))
 
     def remove(self, token: str) -> None:
         kept = tuple(entry for entry in self.content.entries if entry.token != token)
         self.content = replace(self.content, entries=kept)
 
     def text(self) -> bytes:
-        entries = [[one.pid, one.token, one.size, one.admitted] for one in self.content.entries]
+        entries = [astuple(one) for one in self.content.entries]
         return json.dumps({"free": self.content.free, "entries": entries}).encode()
 
 
-def _is_alive(pid: int) -> bool:
+def _start_of(pid: int) -> int | None:
+    """When a process began, in the kernel's ticks; None where there is none of that number."""
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
+    except OSError:
+        return None

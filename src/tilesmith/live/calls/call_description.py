@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,15 +10,15 @@ import torch
 from torch import nn
 
 from tilesmith.errors import TaskError
-from tilesmith.live.calls.call_records import NESTS, ArgumentSpec, CallSpec, TensorSpec
-
-_PLAIN = (bool, int, float, str, type(None))
+from tilesmith.live.calls.call_records import CallSpec, TensorSpec
+from tilesmith.records import ArgumentSpec
+from tilesmith.tasks.calls.argument_description import describe_argument, dtype_name, is_plain
 
 
 def describe_call(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallSpec:
     """Raises TaskError in one line where a guard could not tell this call from another."""
     bound = bind_arguments(module, args, kwargs)
-    arguments = tuple(spec for name, value in bound.items() for spec in _argument((name,), value))
+    arguments = tuple(spec for name, value in bound.items() for spec in describe_argument((name,), value))
     tensors = tuple(_tensors(module))
     devices = {tensor.device.type for tensor in [*tensors_at(bound, arguments), *module.parameters()]}
     if len(devices) > 1:
@@ -69,20 +68,11 @@ def class_name(module: nn.Module) -> str:
     return f"{type(module).__module__}.{type(module).__qualname__}"
 
 
-def tensor_spec(path: tuple[Any, ...], tensor: torch.Tensor) -> ArgumentSpec:
-    stride = None if tensor.is_contiguous() else tuple(tensor.stride())
-    return ArgumentSpec(path, "tensor", dtype_name(tensor.dtype), tuple(tensor.shape), stride)
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    return str(dtype).removeprefix("torch.")
-
-
 def settings_of(module: nn.Module) -> Iterator[tuple[str, Any]]:
     """Plain attributes that a kernel may have built in."""
     for prefix, inner in module.named_modules(remove_duplicate=False):
         for key, value in vars(inner).items():
-            if key != "training" and not key.startswith("_") and _is_plain(value):
+            if key != "training" and not key.startswith("_") and is_plain(value):
                 yield f"{prefix}.{key}".lstrip("."), value
 
 
@@ -91,26 +81,3 @@ def _tensors(module: nn.Module) -> Iterator[TensorSpec]:
         yield TensorSpec(name, dtype_name(tensor.dtype), tuple(tensor.shape))
     for name, tensor in module.named_buffers(remove_duplicate=False):
         yield TensorSpec(name, dtype_name(tensor.dtype), tuple(tensor.shape), True)
-
-
-def _argument(path: tuple[Any, ...], value: Any) -> Iterator[ArgumentSpec]:
-    kind = next((name for name, nest in NESTS.items() if type(value) is nest), None)
-    if isinstance(value, torch.Tensor):
-        if value.layout is not torch.strided:
-            raise TaskError(f"argument {path[0]} has a {value.layout} tensor")
-        yield tensor_spec(path, value)
-    elif kind is not None:
-        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
-        if not all(isinstance(key, str | int) for key in keys):
-            raise TaskError(f"argument {path[0]} has a dict with keys that are neither text nor numbers")
-        yield ArgumentSpec(path, kind, value=keys if kind == "dict" else len(keys))
-        for key in keys:
-            yield from _argument((*path, key), value[key])
-    elif _is_plain(value):
-        yield ArgumentSpec(path, "value", value=value)
-    else:
-        raise TaskError(f"argument {path[0]} is a {type(value).__name__}, which a guard cannot describe")
-
-
-def _is_plain(value: Any) -> bool:
-    return type(value) in _PLAIN and not (isinstance(value, float) and not math.isfinite(value))

@@ -5,33 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilesmith.records import OutputErrors, Speedup
+from tilesmith.records import Interface, OutputErrors, Speedup
 
 CARD_VERSION = 1
-NESTS = {"tuple": tuple, "list": list, "dict": dict}
-
-
-@dataclass(frozen=True)
-class ArgumentSpec:
-    """One value among the arguments of `forward`, or a nest of values, which comes before what is in it."""
-
-    path: tuple[Any, ...]
-    """The name of the parameter of `forward`, then keys and positions inside."""
-    kind: str
-    """tensor, value (None, a boolean, a number or a string), tuple, list or dict."""
-    dtype: str | None = None
-    shape: tuple[int, ...] | None = None
-    stride: tuple[int, ...] | None = None
-    """Null for a contiguous tensor."""
-    free: tuple[int, ...] = ()
-    """Dimensions whose size does not matter, because the kernel was judged at others too."""
-    value: Any = None
-    """Of a value, the value itself; of a nest, its length, or its keys if it is a dict."""
-
-    @property
-    def expression(self) -> str:
-        """As `forward` finds it: `x`, `pair[0]`."""
-        return f"{self.path[0]}" + "".join(f"[{step!r}]" for step in self.path[1:])
 
 
 @dataclass(frozen=True)
@@ -44,29 +20,20 @@ class TensorSpec:
     is_buffer: bool = False
 
 
-@dataclass(frozen=True)
-class CallSpec:
-    """A call of a module: what a guard tests, and how calls are grouped."""
+@dataclass(frozen=True, kw_only=True)
+class CallSpec(Interface):
+    """A call of a live module, with all of the module that a kernel may have built in. Equal calls are grouped."""
 
     module_class: str
     """`package.module.Class`"""
-    arguments: tuple[ArgumentSpec, ...]
     tensors: tuple[TensorSpec, ...]
     settings: dict[str, Any]
     """Plain attributes of the module and of what is inside it, by dotted name: `norm.eps`."""
     inner: dict[str, str]
     """The modules inside it: their classes by dotted name."""
-    device: str
-    """cuda or cpu: where the tensors lie."""
-    training: bool | None = None
-    """The mode it was called in; null where that makes no difference."""
-
-    @property
-    def inputs(self) -> tuple[ArgumentSpec, ...]:
-        return tuple(one for one in self.arguments if one.kind == "tensor")
 
     def describe(self) -> str:
-        shapes = ", ".join(f"{one.expression} {list(one.shape or ())} {one.dtype}" for one in self.inputs)
+        shapes = ", ".join(f"{one.expression} {list(one.shape)} {one.dtype}" for one in self.inputs)
         return f"{self.module_class.rpartition('.')[2]}({shapes})"
 
 

@@ -30,3 +30,12 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 def refilled(value: Any, tensors: Iterator[Any]) -> Any:
     return map_tensors(value, lambda _: next(tensors))
+
+
+class BareText(str):
+    """An expression in place of a tensor: whatever it stands in prints it without quotes."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -19,9 +19,10 @@ import torch
 from torch import nn
 
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.calls.call_description import describe_call, dtype_name, tensors_at
+from tilesmith.live.calls.call_description import describe_call, tensors_at
 from tilesmith.live.calls.call_records import CallSpec
-from tilesmith.live.calls.nests import map_tensors, tensors_in
+from tilesmith.live.calls.nests import BareText, map_tensors, tensors_in
+from tilesmith.live.calls.torch_names import FakeTensorMode
 from tilesmith.live.captured.skeletons import LOADER, import_path, skeleton_text, source_comment
 from tilesmith.live.captured.tensor_text import random_text
 from tilesmith.live.captured.traced_forward import (
@@ -33,8 +34,13 @@ from tilesmith.live.captured.traced_forward import (
     trace_forward,
 )
 from tilesmith.live.swaps.kernel_files import bind_tensors
+from tilesmith.tasks.calls.argument_description import dtype_name, size_letter
 
 _RECURRENT = {nn.GRU: "GRU", nn.LSTM: "LSTM", nn.RNN: "RNN"}
+_LARGE_SIZE, _LARGE_SIZE_IN_STEPS = 2**15 + 1, 2**5 + 1
+"""On the other side of what a module may compare a size with; recurrent layers are traced step by step."""
+ROUNDING = 100.0
+"""How many times the usual tolerance a judged kernel may differ on the live weights; the judge is stricter."""
 _TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _MOST_TOLERANCE = 5e-2
 
@@ -72,7 +78,6 @@ def write_task(
         try:
             body = trace_forward(module, bound, inputs, sizes)
             prefix, constructor = "", list(_constructor(module, sizes))
-            spec = _without_needless_tests(module, spec, bound)
         except NotTraceable as error:
             before = _skeleton_lines(module, spec, error)
             constructor = ["self.module = Skeleton(SKELETON).load()", "self.eval()"]
@@ -82,6 +87,7 @@ def write_task(
     if init:
         text = text.replace("def __init__(self):", "def __init__(self, *init):")
         text += f"\n\ndef get_init_inputs():\n    return {_init_text(init)}\n"
+    spec = spec if prefix else _without_needless_tests(module, spec, bound)
     return ModuleTask(text, spec, prefix, body)
 
 
@@ -118,12 +124,15 @@ def _size_names(module: nn.Module, spec: CallSpec) -> dict[int, str]:
     """
     fixed = type(module) not in _RECURRENT and any(type(inner) in _RECURRENT for inner in module.modules())
     owned = {size for one in spec.tensors for size in one.shape}
-    given = [size for one in spec.inputs for size in one.shape or ()]
     names: dict[int, str] = {}
-    for size in [*given, *sorted(owned)]:
+    for size in [*_input_sizes(spec), *sorted(owned)]:
         if size > 1 and size not in names and not (fixed and size in owned):
             names[size] = "batch_size" if not names and size not in owned else f"size_{size}"
     return names
+
+
+def _input_sizes(spec: CallSpec) -> list[int]:
+    return [int(size) for one in spec.inputs for size in one.shape]
 
 
 def _constructor(module: nn.Module, sizes: Mapping[int, str]) -> Iterator[str]:
@@ -175,18 +184,11 @@ def _recurrent_constructor(module: Any, sizes: Mapping[int, str]) -> list[str]:
 def _call_text(spec: CallSpec, bound: inspect.BoundArguments) -> str:
     """`return self.module(input, (hx_0, hx_1))`"""
     names = iter([argument_name(one) for one in spec.inputs])
-    call = inspect.BoundArguments(bound.signature, map_tensors(dict(bound.arguments), lambda _: _Bare(next(names))))
+    call = inspect.BoundArguments(
+        bound.signature, map_tensors(dict(bound.arguments), lambda _: BareText(next(names)))
+    )
     handed = [*map(repr, call.args), *(f"{name}={value!r}" for name, value in call.kwargs.items())]
     return f"return self.module({', '.join(handed)})"
-
-
-class _Bare(str):
-    """A name inside a nest, printed without quotes."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
 
 
 def _without_needless_tests(module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments) -> CallSpec:
@@ -198,15 +200,16 @@ def _without_needless_tests(module: nn.Module, spec: CallSpec, bound: inspect.Bo
     finally:
         for inner, mode in modes.items():
             inner.training = mode
-    fixed = {size for one in spec.tensors for size in one.shape}
-    fixed |= {size for one in spec.inputs for size in one.shape or () if one.stride is not None or size <= 1}
-    free = {size for one in spec.inputs for size in one.shape or ()} - fixed
-    free = {size for size in free if _body(module, spec, _resized(bound, size)) == plain}
-    arguments = tuple(
-        replace(one, free=tuple(place for place, size in enumerate(one.shape or ()) if size in free))
-        for one in spec.arguments
-    )
-    return replace(spec, arguments=arguments, training=None if same else spec.training)
+    fixed = {0, 1, *(size for one in spec.tensors for size in one.shape)}
+    fixed |= {int(size) for one in spec.inputs for size in one.shape if one.stride is not None}
+    in_steps = any(isinstance(inner, nn.RNNBase) for inner in module.modules())
+    letters: dict[Any, str] = {}
+    for size in dict.fromkeys(_input_sizes(spec)):
+        others = (size + 1, 2 * size, 1, _LARGE_SIZE_IN_STEPS if in_steps else _LARGE_SIZE)
+        if size not in fixed and all(_body(module, spec, _resized(bound, size, n)) == plain for n in others):
+            size_letter(letters, size)
+    arguments = [replace(one, shape=tuple(letters.get(n, n) for n in one.shape)) for one in spec.arguments]
+    return replace(spec, arguments=tuple(arguments), training=None if same else spec.training)
 
 
 def _body(module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments) -> str:
@@ -217,13 +220,14 @@ def _body(module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments) -> s
         return f"# {error}"
 
 
-def _resized(bound: inspect.BoundArguments, size: int) -> inspect.BoundArguments:
-    """The same call with one more wherever a tensor has this size."""
+def _resized(bound: inspect.BoundArguments, size: int, other: int) -> inspect.BoundArguments:
+    """The same call with another size wherever a tensor has this one, on fake tensors."""
+    fake = FakeTensorMode(allow_non_fake_inputs=True)
 
-    def grown(tensor: torch.Tensor) -> torch.Tensor:
-        return tensor.new_empty([n + (n == size) for n in tensor.shape])
+    def resized(tensor: torch.Tensor) -> torch.Tensor:
+        return fake.from_tensor(tensor).new_empty([other if n == size else n for n in tensor.shape])
 
-    return inspect.BoundArguments(bound.signature, map_tensors(dict(bound.arguments), grown))
+    return inspect.BoundArguments(bound.signature, map_tensors(dict(bound.arguments), resized))
 
 
 def _file_text(

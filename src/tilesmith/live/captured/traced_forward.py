@@ -17,9 +17,9 @@ from torch import fx, nn
 
 from tilesmith.errors import TaskError
 from tilesmith.live.calls.call_description import signature_of
-from tilesmith.live.calls.call_records import ArgumentSpec
-from tilesmith.live.calls.nests import refilled, tensors_in
+from tilesmith.live.calls.nests import BareText, refilled, tensors_in
 from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes
+from tilesmith.records import ArgumentSpec
 
 _MOST_LINES = 400
 _MOST_CONSTANT_ELEMENTS = 1024
@@ -73,8 +73,8 @@ def trace_forward(
     leaves = [*names, *map(attribute_text, owned)]
     steps = trace_steps(forward, [*given, *owned.values()], leaves, sizes)
     refuse_output(found[-1])
-    outputs = refilled(found[-1], map(_Name, steps.outputs))
-    return "\n".join([*steps.lines, f"return {_nest_text(outputs)}"])
+    outputs = refilled(found[-1], map(BareText, steps.outputs))
+    return "\n".join([*steps.lines, f"return {outputs!r}"])
 
 
 class TracedSteps(NamedTuple):
@@ -202,21 +202,3 @@ def _is_random(target: Any, values: Mapping[str, Any]) -> bool:
         return False
     probability = next((values.get(name, 0.0) for name in _PROBABILITIES if name in argument_names(target)), 1.0)
     return bool(probability and values.get("train", True))
-
-
-class _Name(str):
-    """Text of an expression, printed as it is."""
-
-    __slots__ = ()
-
-
-def _nest_text(value: Any) -> str:
-    if isinstance(value, _Name):
-        return str(value)
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key!r}: {_nest_text(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_nest_text, value))}]"
-    if isinstance(value, tuple):
-        return f"({', '.join(map(_nest_text, value))}{',' if len(value) == 1 else ''})"
-    return repr(value)

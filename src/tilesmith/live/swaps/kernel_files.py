@@ -50,6 +50,12 @@ def build_kernel(path: Path, init: tuple[Any, ...] = ()) -> nn.Module:
     return kernel
 
 
+def find_prefix(kernel: nn.Module, module: nn.Module) -> str:
+    """A kernel may keep the module's tensors in a module of its own: `self.rnn` for a whole GRU."""
+    wanted = _tensor_names(module)
+    return next((name for name, inside in kernel.named_modules() if _tensor_names(inside) == wanted), "")
+
+
 def bind_tensors(kernel: nn.Module, prefix: str, module: nn.Module) -> None:
     """Gives the kernel the very tensors of the live module, so that it sees every later change of them."""
     inside = dict(kernel.named_modules(remove_duplicate=False))

@@ -82,7 +82,7 @@ class SwappedForward:
                 del self.module.forward
             return
         for one in kept:
-            one.forward.__globals__["original"] = self.first
+            one.forward.__globals__["_original"] = self.first
             self.kernels, self.first = (*self.kernels, one), one.forward
 
 
@@ -100,11 +100,11 @@ def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = 
     run_kernel = _with_live_weights(kernel)
     traceable = not interprets()  # torch.compile traces Triton's kernels, but not those of its interpreter
     names = _names(module, card) | {
-        "kernel": run_kernel if traceable else torch.compiler.disable(run_kernel),
-        "original": swapped.first,
-        "with_gradients": _with_gradients(module, run_kernel, card, swapped.original),
-        "hits": hits,
-        "misses": misses,
+        "_kernel": run_kernel if traceable else torch.compiler.disable(run_kernel),
+        "_original": swapped.first,
+        "_with_gradients": _with_gradients(module, run_kernel, card, swapped.original),
+        "_hits": hits,
+        "_misses": misses,
     }
     exec(compile(text.source, f"<guard of {card.spec.module_class}>", "exec"), names)
     guarded = GuardedKernel(card, text, names["forward"], hits, misses)
@@ -123,27 +123,19 @@ def _names(module: nn.Module, card: KernelCard) -> dict[str, Any]:
     """Everything that a guard's text speaks of."""
     inside = dict(module.named_modules(remove_duplicate=False))
     names: dict[str, Any] = {
-        "Tensor": torch.Tensor,
-        "Parameter": nn.Parameter,
-        "is_grad_enabled": torch.is_grad_enabled,
-        "is_autocast_enabled": torch.is_autocast_enabled,
-        "is_compiling": torch.compiler.is_compiling,
-        "current_device": torch.cuda.current_device,
-        "functorch_interpreter": functorch_interpreter,
-        "has_hooks": has_hooks,
+        "_functorch_interpreter": functorch_interpreter,
+        "_has_hooks": has_hooks,
     }
-    for dtype in [one.dtype for one in card.spec.inputs] + [one.dtype for one in card.spec.tensors]:
-        names[str(dtype)] = getattr(torch, str(dtype))
     for parameter in signature_of(module).parameters.values():
         names[default_name(parameter.name)] = parameter.default
     for owner, number in owners_of(card.spec).items():
         if owner not in inside:
             raise UsageError(f"the module has nothing called {owner}, which the kernel was made for")
-        names[f"module_{number}"] = inside[owner]
-        names[f"attributes_{number}"] = vars(inside[owner])
-        names[f"parameters_{number}"] = parameter_table(inside[owner])
-        names[f"buffers_{number}"] = buffer_table(inside[owner])
-        names[f"children_{number}"] = child_table(inside[owner])
+        names[f"_module_{number}"] = inside[owner]
+        names[f"_attributes_{number}"] = vars(inside[owner])
+        names[f"_parameters_{number}"] = parameter_table(inside[owner])
+        names[f"_buffers_{number}"] = buffer_table(inside[owner])
+        names[f"_children_{number}"] = child_table(inside[owner])
     return names
 
 

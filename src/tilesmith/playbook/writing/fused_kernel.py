@@ -33,6 +33,8 @@ class FusedKernel:
     outputs: tuple[StoredOutput, ...]
     taken: frozenset[str]
     """Names that the task's own code and `forward` give to other things."""
+    ending: str = ""
+    """What the kernel does beside the graph, as the last part of its name."""
     operands: tuple[KernelStep, ...] = ()
     """Tensors that the launcher takes and the tile does not: the factors of a product."""
 
@@ -43,7 +45,7 @@ class FusedKernel:
     @cached_property
     def name(self) -> str:
         """After what it computes: `sigmoid_mul`."""
-        kinds = list_working_operators(self.graph)
+        kinds = [*list_working_operators(self.graph), *([self.ending] if self.ending else [])]
         name = "_".join(kinds) if len(kinds) <= _MOST_NAMED else f"fused_{kinds[-1]}"
         if name in self.taken and not name.startswith("fused_"):
             name = f"fused_{name}"
@@ -173,7 +175,9 @@ class FusedKernel:
         return next(name for name, step in self.low.values.items() if step is leaf)
 
 
-def fuse(low: Lowering, placer: Placer, region: Region, operands: tuple[KernelStep, ...] = ()) -> FusedKernel:
+def fuse(
+    low: Lowering, placer: Placer, region: Region, operands: tuple[KernelStep, ...] = (), ending: str = ""
+) -> FusedKernel:
     """Places every output; what cannot be placed is not this recipe's."""
     names = list_outputs(low.graph)
     if not names:
@@ -182,7 +186,7 @@ def fuse(low: Lowering, placer: Placer, region: Region, operands: tuple[KernelSt
     steps = [low.step(name) for name in names]
     called = [f"{low.free_name(name)}_ptr" for name in wanted]
     stored = [StoredOutput(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
-    fused = FusedKernel(low, placer, tuple(stored), region.taken, operands)
+    fused = FusedKernel(low, placer, tuple(stored), region.taken, ending, operands)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
     return fused

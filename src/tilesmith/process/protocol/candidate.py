@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.codec import Done, Request
 from tilesmith.process.protocol.reference import ArgumentTypes, TorchStep
-from tilesmith.process.protocol.tensors import GpuMemory, SharedMemory, TensorFile
+from tilesmith.process.protocol.tensors import SharedMemory, TensorFile
 from tilesmith.records import KernelResources
 from tilesmith.records.numbers import Amount, Count, Share
 from tilesmith.tasks.source import TaskSource
@@ -80,9 +81,9 @@ class FirstCall:
 
 @dataclass(frozen=True)
 class ReplayReport:
-    """What came of calls with every launch left out."""
+    """What came of calls with every launch left out; on a GPU the answers alone are known."""
 
-    answered: dict[str, GpuMemory | None]
+    answered: dict[str, Descriptor | None]
     """The fills of fresh memory that gave an answer, and where its numbers are if not in its file."""
     stops: bool
     """Some later call launches nothing."""
@@ -120,9 +121,9 @@ class ForwardReport:
     """Work on side streams that nobody waits for."""
     autotuned: Count
     """How many configs its autotuner has to choose from."""
-    memory: GpuMemory | None = None
+    memory: Descriptor | None = None
     """Where the numbers of the outputs are, if not in their file."""
-    torch_memory: GpuMemory | None = None
+    torch_memory: Descriptor | None = None
     differentiable: bool = False
     """Gradients can be taken of an output."""
 

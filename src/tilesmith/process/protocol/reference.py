@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.codec import Done, Request
 from tilesmith.process.protocol.comparison import CheatResult, Comparison
 from tilesmith.process.protocol.tensors import SharedMemory, TensorFile
@@ -149,6 +150,8 @@ class InputsWritten:
 
     usable: bool
     shared: bool
+    memory: Descriptor | None = None
+    """Where they are this time, if their numbers stay on the GPU."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ class WriteInputs(Request[InputsWritten]):
     draw: str
     path: str
     may_share: bool = True
-    """Numbers that lie on a GPU may stay there, to be asked for by `ShareInputs`."""
+    """Numbers that lie on a GPU may stay there, to be asked for again by `ShareInputs`."""
 
 
 @dataclass(frozen=True)
@@ -185,6 +188,7 @@ class CompareTimedOutputs(Request[Comparison]):
 
     seed: int
     outputs: TensorFile
+    single_draw: bool
 
 
 @dataclass(frozen=True)
@@ -297,8 +301,9 @@ class BaselineBuilt:
 @dataclass(frozen=True)
 class BuildBaseline(Request[BaselineBuilt]):
     kind: str
-    single_draw: bool = False
-    """Whether timed inputs are made of one draw, where the GPU has no memory for two."""
+    single_draw: bool
+    """Whether timed inputs are made of one draw, where the GPU has no memory for two. Every request says so: a
+    reference that was restarted in between would have forgotten."""
 
 
 @dataclass(frozen=True)
@@ -313,6 +318,7 @@ class TimedBaseline:
 class TimeBaseline(Request[TimedBaseline]):
     kind: str
     seeds: tuple[int, ...]
+    single_draw: bool
 
 
 @dataclass(frozen=True)
@@ -321,3 +327,4 @@ class RunIdle(Request[Done]):
 
     seed: int
     calls: int
+    single_draw: bool

@@ -9,6 +9,7 @@ from __future__ import annotations
 REQUIRED: dict[str, tuple[str, ...]] = {
     "every check": (
         "torch._C.DisableTorchFunction",
+        "torch._C._dispatch_get_all_op_names",
         "torch._C._len_torch_dispatch_stack",
         "torch._C._len_torch_function_stack",
         "torch.overrides.TorchFunctionMode",

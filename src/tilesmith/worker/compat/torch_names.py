@@ -12,7 +12,12 @@ from typing import Any
 
 import torch
 import torch._VF as recurrent_functions
-from torch._C import DisableTorchFunction, _len_torch_dispatch_stack, _len_torch_function_stack
+from torch._C import (
+    DisableTorchFunction,
+    _dispatch_get_all_op_names,
+    _len_torch_dispatch_stack,
+    _len_torch_function_stack,
+)
 from torch._C._nn import _parse_to
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import (
@@ -56,6 +61,7 @@ device_constructors = _device_constructors
 active_dispatch_modes = _get_current_dispatch_mode_stack
 count_function_modes = _len_torch_function_stack
 count_dispatch_modes = _len_torch_dispatch_stack
+names_of_operators = _dispatch_get_all_op_names
 FAKE_TENSOR_LOG = fake_tensor.__name__
 
 PARSE_TO = (torch._C._nn, "_parse_to")

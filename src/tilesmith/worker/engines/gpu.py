@@ -153,9 +153,16 @@ class GpuEngine:
 
 def _compile_configs(tuner: Any, /, *args: Any, **kwargs: Any) -> None:
     tuner.nargs = dict(zip(tuner.arg_names, args, strict=False))
-    for config in tuner.prune_configs(kwargs):
-        with suppress(Exception):
-            tuner.fn.run(*args, **kwargs, **config.all_kwargs())
+    try:
+        configs = tuner.configs if len(tuner.configs) == 1 else tuner.prune_configs(kwargs)
+        tuner.best_config = configs[0]
+        for config in configs:
+            with suppress(Exception):
+                if config.pre_hook is not None:
+                    config.pre_hook({**tuner.nargs, **kwargs, **config.all_kwargs()})
+                tuner.fn.run(*args, **kwargs, **config.all_kwargs())
+    finally:
+        tuner.nargs = None  # triton keeps the tuner, which would keep these tensors
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from tilesmith.worker.candidate.guarded_memory import GuardedMemory, scrub_free_
 from tilesmith.worker.candidate.loading import construct, execute, forget_modules
 from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import BuiltModel, Runner
+from tilesmith.worker.compat.torch_names import names_of_operators
 from tilesmith.worker.engines.engine import observed
 from tilesmith.worker.engines.gpu import GpuEngine, profile_call
 from tilesmith.worker.fake_cuda.streams import unjoined
@@ -62,6 +63,8 @@ class CandidateRole:
         self._inputs = input_placement.PlacedInputs()
         self._timed: TimedCandidate | None = None
         self._switches = switches()
+        self._operators: set[str] = set()
+        """That torch knew before the kernel was loaded."""
         self._sizes: dict[str, frozenset[int]] = {}
         """How many elements the outputs of each variant have, once that is known."""
 
@@ -79,32 +82,41 @@ class CandidateRole:
 
     def load(self, request: protocol.LoadKernel) -> Done:
         """Asked again, it loads the file anew, and nothing stays of what its code had made."""
-        if self.path:
-            self._forget_kernel()
+        is_anew = bool(self.path)
+        if is_anew:
+            self._refuse_leftovers()
         else:
             self.path = request.path
             set_precision(request.precision)
             self._switches = switches()
+            self._operators = set(names_of_operators())
             self._runner = Runner(request, self._channel)
         with self._runner.candidate_code():
+            if is_anew:  # here, because what is let go may run code of its own
+                self._models.clear()
+                self._sizes.clear()
+                self._runner.forget_launches()
+                forget_modules()
             self._class = execute(request.path, request.text)
+            gc.collect()  # triton keeps the old kernels until new ones take their names
+        torch.cuda.empty_cache()
         return Done()
 
-    def _forget_kernel(self) -> None:
+    def _refuse_leftovers(self) -> None:
         """Fails where this process may not be what it was, and where the GPU fails: torch may have broken it with
         results that no kernel had computed."""
         if (switch := flipped(self._switches, switches())) is not None:
             raise MachineError(f"{switch} was left switched: a fresh process is needed")
-        self._class = None
-        self._models.clear()
-        self._sizes.clear()
-        forget_modules()
+        if new := set(names_of_operators()) - self._operators:
+            raise MachineError(f"torch keeps the operator {min(new)}: a fresh process is needed")
+        if self._runner.device == "cuda" and torch.cuda.current_stream() != torch.cuda.default_stream():
+            raise MachineError("a side stream was left current: a fresh process is needed")
         self._runner.engine.synchronize()
-        self.release_memory(ReleaseMemory())
 
     def construct(self, request: protocol.ConstructModel) -> protocol.ModelConstructed:
         plan = read_trusted(request.construction)
         with self._runner.candidate_code():
+            self._models.pop(request.variant, None)
             model, transfer = construct(self._class, plan, self._runner.device)
         self._models[request.variant] = BuiltModel(model, transfer, plan)
         stale = tuple(f"{copy} is a copy of {source}" for copy, source in transfer.stale.items())
@@ -115,9 +127,10 @@ class CandidateRole:
         with self._runner.engine.muted():
             try:
                 self._runner.forward(self._models[request.variant], self._read(request.inputs))
-            except Exception as error:
-                if isinstance(error, CheatingDetected):
-                    raise
+            except CheatingDetected:
+                raise
+            except Exception:
+                pass
         return Done()
 
     def replay(self, request: protocol.ReplayWithoutLaunches) -> protocol.ReplayReport:
@@ -208,7 +221,8 @@ class CandidateRole:
     def release_memory(self, request: ReleaseMemory) -> Done:
         self._inputs = input_placement.PlacedInputs()
         self._timed = None
-        gc.collect()
+        with self._runner.candidate_code():
+            gc.collect()
         torch.cuda.empty_cache()
         return Done()
 

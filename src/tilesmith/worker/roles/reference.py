@@ -35,13 +35,14 @@ from tilesmith.worker.task import (
     trace,
 )
 from tilesmith.worker.task.argument_types import argument_types
+from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.loading import importable
 from tilesmith.worker.task.torch_steps import Step, covers
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
 from tilesmith.worker.tensors.trusted_pickle import write_trusted
-from tilesmith.worker.timing.baselines import Baselines
+from tilesmith.worker.timing.baselines import Baselines, timing_inputs
 from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.copied_answers import find_copied_draw
 from tilesmith.worker.truth.error_statistics import same_to_rounding
@@ -69,7 +70,6 @@ class ReferenceRole:
         self._texts = {"exact": request.task.text}
         self._variants: dict[str, Variant] = {}
         self._baselines: Baselines | None = None
-        self._single_draw = False
         self._exact_steps: list[Step] | None = None
         self._necessary_bytes: int | None = None
         self._strong_parameters = False
@@ -137,7 +137,7 @@ class ReferenceRole:
         if not chosen.is_usable(request.draw):
             return protocol.InputsWritten(usable=False, shared=False)
         memory = exchange.write_inputs(request.path, chosen.inputs(request.draw), request.may_share)
-        return protocol.InputsWritten(usable=True, shared=memory is not None)
+        return protocol.InputsWritten(usable=True, shared=memory is not None, memory=memory)
 
     def share_inputs(self, request: protocol.ShareInputs) -> SharedMemory:
         """A copy for each who asks: a candidate could write into it."""
@@ -151,9 +151,15 @@ class ReferenceRole:
         return replace(compared, copied_from=find_copied_draw(chosen, request.draw, answer, outputs))
 
     def compare_timed_outputs(self, request: protocol.CompareTimedOutputs) -> Comparison:
-        chosen = self._variant("exact")
-        answer = chosen.answer_on(self._timed().inputs_under(request.seed))
-        return compare_with_answer(chosen, answer, self._take_outputs(request.outputs))
+        chosen, outputs = self._variant("exact"), self._take_outputs(request.outputs)
+        return compare_with_answer(chosen, chosen.answer_on(self._timed_inputs(request)), outputs)
+
+    def _timed_inputs(self, request: protocol.CompareTimedOutputs) -> ForwardArguments:
+        """Those of the baselines, where they are still there: others would lie beside them."""
+        held = self._baselines
+        if held is not None and held.single_draw == request.single_draw:
+            return held.inputs.under(request.seed)
+        return timing_inputs(self._variant("exact"), request.single_draw).under(request.seed)
 
     def compare_runs(self, request: protocol.CompareRuns) -> protocol.Agreement:
         runs = [exchange.read_outputs(one, self._task.device) for one in (request.first, request.second)]
@@ -202,7 +208,10 @@ class ReferenceRole:
 
     def measure_minimum_traffic(self, request: protocol.MeasureMinimumTraffic) -> protocol.MinimumTraffic:
         if self._necessary_bytes is None:
-            self._necessary_bytes = necessary_bytes(self._variant("exact"))
+            try:
+                self._necessary_bytes = necessary_bytes(self._variant("exact"))
+            except torch.OutOfMemoryError:
+                return protocol.MinimumTraffic(0)  # nobody is accused this time; the next may have the memory
         return protocol.MinimumTraffic(self._necessary_bytes)
 
     def measure_free_memory(self, request: protocol.MeasureFreeMemory) -> protocol.FreeMemory:
@@ -219,22 +228,21 @@ class ReferenceRole:
         return Done()
 
     def build_baseline(self, request: protocol.BuildBaseline) -> protocol.BaselineBuilt:
-        if self._single_draw != request.single_draw:
-            self._single_draw, self._baselines = request.single_draw, None
-        return protocol.BaselineBuilt(self._timed().build(request.kind))
+        return protocol.BaselineBuilt(self._timed(request.single_draw).build(request.kind))
 
     def time_baseline(self, request: protocol.TimeBaseline) -> protocol.TimedBaseline:
-        turn = self._timed().time(request.kind, list(request.seeds))
+        turn = self._timed(request.single_draw).time(request.kind, list(request.seeds))
         return protocol.TimedBaseline(tuple(turn.samples), tuple(turn.digests))
 
     def run_idle(self, request: protocol.RunIdle) -> Done:
-        self._timed().idle(request.seed, request.calls)
+        self._timed(request.single_draw).idle(request.seed, request.calls)
         return Done()
 
-    def _timed(self) -> Baselines:
-        if self._baselines is None:
+    def _timed(self, single_draw: bool) -> Baselines:
+        if self._baselines is None or self._baselines.single_draw != single_draw:
+            self._baselines = None
             give_back_unused()
-            self._baselines = Baselines(self._variant("exact"), self._single_draw)
+            self._baselines = Baselines(self._variant("exact"), single_draw)
         return self._baselines
 
     def _variant(self, name: str) -> Variant:
@@ -248,6 +256,8 @@ class ReferenceRole:
         """What a candidate wrote; nobody needs the file after this."""
         give_back_unused()
         outputs = exchange.read_outputs(source, self._task.device)
+        if source.memory is not None:
+            source.memory.close()
         os.unlink(source.path)
         return outputs
 

@@ -16,13 +16,18 @@ from tilesmith.worker.truth.variant import Variant
 _WARM_UP_CALLS = 3
 
 
+def timing_inputs(variant: Variant, single_draw: bool) -> TimingInputs:
+    second = None if single_draw else variant.second_inputs()
+    return TimingInputs(variant.inputs("own"), second)
+
+
 class Baselines:
     """Built on demand, kept for the next candidate of the same task."""
 
     def __init__(self, variant: Variant, single_draw: bool) -> None:
-        self._model = variant.model
-        second = None if single_draw else variant.second_inputs()
-        self._stopwatch = Stopwatch(TimingInputs(variant.inputs("own"), second))
+        self._model, self.single_draw = variant.model, single_draw
+        self.inputs = timing_inputs(variant, single_draw)
+        self._stopwatch = Stopwatch(self.inputs)
         self._calls: dict[str, Callable[[ForwardArguments], Any]] = {}
         self._refused: dict[str, str] = {}
 
@@ -45,10 +50,6 @@ class Baselines:
         self.build(kind)  # again, if the memory was given back since
         with torch.no_grad():
             return self._stopwatch.time(self._calls[kind], seeds, digests=kind == "eager")
-
-    def inputs_under(self, seed: int) -> ForwardArguments:
-        """The inputs of a timed call, until the next one."""
-        return self._stopwatch.inputs_under(seed)
 
     def idle(self, seed: int, calls: int) -> None:
         """All that surrounds that many calls, without them."""

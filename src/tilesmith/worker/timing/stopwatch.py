@@ -70,20 +70,15 @@ class Stopwatch:
             turn.samples.append((device_ms, (_now() - began) * 1e3))
             turn.late_ms.append(late_ms)
             self._note(turn, result, kept)
+            del result  # or the next call would need room beside it
         return turn
-
-    def inputs_under(self, seed: int) -> ForwardArguments:
-        """What a call under this seed sees, until the next one."""
-        self._inputs.vary(seed)
-        return self.inputs
 
     def run_many_calls(self, call: Call | None, seed: int, calls: int) -> None:
         """Many calls in a row with new inputs, for a clock outside of this process; None varies the inputs only."""
         for i in range(calls):
             self._inputs.vary(seed + i)
             if call is not None:
-                result = call(self.inputs)
-                self._inspect(result)
+                self._inspect(call(self.inputs))
         _synchronize()
 
     def _prepare(self, seed: int) -> None:

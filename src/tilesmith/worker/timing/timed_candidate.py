@@ -30,6 +30,7 @@ class TimedCandidate:
 
     def time(self, seeds: list[int], kept: int) -> TimedCalls:
         self._runner.forget_launches()
+        self._kept = None
         with (
             self._runner.candidate_code(inspects=False),
             torch.no_grad(),

@@ -36,7 +36,9 @@ def draw_inputs(make_inputs: Callable[[], ForwardArguments], kind: str, seed: in
         if not tensor.is_floating_point() or is_mask(tensor):
             return tensor
         generator = torch.Generator(tensor.device).manual_seed(seed + position)
-        varied = torch.where(tensor.isfinite(), variation(tensor, generator), tensor).to(tensor.dtype)
+        varied = variation(tensor, generator).to(tensor.dtype)
+        if not tensor.is_contiguous() or not _is_finite(tensor):
+            varied = torch.where(tensor.isfinite(), varied, tensor)
         return _mirrored(varied) if _is_symmetric(tensor) else varied
 
     return map_tensors(inputs, vary)
@@ -78,17 +80,24 @@ def _moved_by(x: torch.Tensor, deviations: int) -> torch.Tensor:
 
 def _wild(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Heavy tails and both signs."""
-    noise = torch.randn(x.shape, generator=generator, device=x.device).clamp(-3, 3)
-    return x * (noise.exp_() * _signs(x, generator)).to(x)
+    noise = torch.randn(x.shape, generator=generator, device=x.device).clamp_(-3, 3).exp_()
+    return _times(x, noise.mul_(_signs(x, generator)))
 
 
 def _sparse(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     keep = torch.rand(x.shape, generator=generator, device=x.device) < 0.6
-    return x * (keep * _signs(x, generator)).to(x)
+    return _times(x, keep * _signs(x, generator))
 
 
 def _signs(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    return torch.randint(0, 2, x.shape, generator=generator, device=x.device, dtype=torch.int8) * 2 - 1
+    signs = torch.randint(0, 2, x.shape, generator=generator, device=x.device, dtype=torch.int8)
+    return signs.mul_(2).sub_(1)
+
+
+def _times(x: torch.Tensor, factors: torch.Tensor) -> torch.Tensor:
+    """In the memory of the factors, where `x` is laid out like them: inputs may be of gigabytes."""
+    factors = factors.to(x)
+    return factors.mul_(x) if x.is_contiguous() else x * factors
 
 
 def _large(x: torch.Tensor, _: torch.Generator) -> torch.Tensor:
@@ -123,7 +132,7 @@ def _peaked(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def _heavy(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """Tails like a Cauchy distribution's, as far as a half type can hold them."""
     above, below = (torch.randn(x.shape, generator=generator, device=x.device) for _ in range(2))
-    return x * (above / below).nan_to_num(1.0).clamp(-200, 200).to(x)
+    return _times(x, above.div_(below).nan_to_num_(1.0).clamp_(-200, 200))
 
 
 _VARIATIONS: dict[str, Variation] = {
@@ -148,6 +157,11 @@ def is_mask(tensor: torch.Tensor) -> bool:
     if not low < high or not low.is_integer() or not high.is_integer():
         return False
     return bool(((tensor == low) | (tensor == high)).all())
+
+
+def _is_finite(x: torch.Tensor) -> bool:
+    """By its ends: `isfinite` takes more memory than the tensor itself."""
+    return not x.numel() or all(bool(end.isfinite()) for end in x.detach().aminmax())
 
 
 def _is_symmetric(x: torch.Tensor) -> bool:

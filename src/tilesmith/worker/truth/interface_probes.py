@@ -14,17 +14,17 @@ from typing import Any
 
 import torch
 
+from tilesmith.errors import TaskError
 from tilesmith.process.protocol.interface import ProbeDescription, ProbeKind
-from tilesmith.records import InputSpec, Interface, OptionalArgument, PlainValue
+from tilesmith.records import ArgumentSpec, Interface
+from tilesmith.tasks.calls.argument_description import describe_argument, is_plain, size_letter
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.loading import LoadedTask
 from tilesmith.worker.tensors.exchange import flatten, map_tensors, tensors_in
 from tilesmith.worker.truth.error_statistics import same_to_rounding
 from tilesmith.worker.truth.variant import ChangedCall, Variant, input_shapes
 
-_PLAIN = (bool, int, float, str, type(None))
 _MOST_BOUNDS = 2
-_LETTERS = "nmkpqrstuvw"
 
 
 @dataclass(frozen=True)
@@ -73,8 +73,10 @@ def _telling(variant: Variant, probe: Probe) -> Probe | None:
 
 def _optional_arguments(variant: Variant, own: ChangedCall) -> Iterator[Probe]:
     """For each that the task leaves out, the first other value that Model takes and answers otherwise to."""
-    for name, parameter, given in _parameters(variant.model, own.arguments):
-        if given or parameter.default is inspect.Parameter.empty:
+    signature = inspect.signature(variant.model.forward)
+    given = signature.bind(*own.arguments.args, **own.arguments.kwargs).arguments
+    for name, parameter in signature.parameters.items():
+        if name in given or parameter.default is parameter.empty:
             continue
         for value in _other_values(parameter.default, own.arguments):
             arguments = ForwardArguments(own.arguments.args, {**own.arguments.kwargs, name: value})
@@ -154,69 +156,44 @@ def _broadcasts(variant: Variant, own: ChangedCall) -> Iterator[Probe]:
     tensors = [i for i, value in enumerate(args) if isinstance(value, torch.Tensor) and value.dim()]
     for i in tensors[1:]:
         if args[i].shape == args[tensors[0]].shape and args[i].shape[0] > 1:
-            name = _names(variant.model, own.arguments)[i]
+            name = dict(enumerate(inspect.signature(variant.model.forward).parameters)).get(i, f"input_{i}")
             single = [*args[:i], args[i][:1].clone(), *args[i + 1 :]]
             arguments = ForwardArguments(single, own.arguments.kwargs)
             limit = f"{name} must not be broadcast"
             yield _probe("broadcast", limit, replace(own, arguments=arguments), f"broadcast {name}")
 
 
-def _parameters(model: Any, arguments: ForwardArguments) -> Iterator[tuple[str, inspect.Parameter, bool]]:
-    """The named parameters of forward, and whether the task gives them."""
-    parameters = inspect.signature(model.forward).parameters.values()
-    for position, parameter in enumerate(parameters):
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            continue
-        positional = parameter.kind is not parameter.KEYWORD_ONLY and position < len(arguments.args)
-        yield parameter.name, parameter, positional or parameter.name in arguments.kwargs
-
-
-def _names(model: Any, arguments: ForwardArguments) -> list[str]:
-    """Of the positional arguments."""
-    known = [
-        parameter.name
-        for parameter in inspect.signature(model.forward).parameters.values()
-        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
-    ]
-    return [*known, *(f"input_{i}" for i in range(len(known), len(arguments.args)))][: len(arguments.args)]
-
-
 def interface_of(small: Variant, exact: LoadedTask, other: LoadedTask | None) -> Interface | None:
     """The task's own call. Sizes that differ between its own shape and `other` are free; None where forward takes
     any number of arguments, or shapes cannot be had without the data."""
-    parameters = inspect.signature(small.model.forward).parameters
+    signature = inspect.signature(small.model.forward)
     here, there = input_shapes(exact), input_shapes(other or exact)
-    if here is None or there is None or any(p.kind is p.VAR_POSITIONAL for p in parameters.values()):
+    if here is None or there is None:
         return None
-    letters: dict[tuple[int, int], str] = {}
-    names = [*_names(small.model, here), *here.kwargs]
-    pairs = zip([*here.args, *here.kwargs.values()], [*there.args, *there.kwargs.values()], strict=True)
-    specs = [
-        _spec(name, one, two, _is_keyword_only(parameters.get(name)), letters)
-        for name, (one, two) in zip(names, pairs, strict=True)
-    ]
-    left_out = [
-        OptionalArgument(name, parameter.default, _is_keyword_only(parameter))
-        for name, parameter, given in _parameters(small.model, here)
-        if not given and isinstance(parameter.default, _PLAIN)
-    ]
-    return Interface(tuple(specs), tuple(left_out), small.training)
+    given, others = (signature.bind(*one.args, **one.kwargs).arguments for one in (here, there))
+    arguments: list[ArgumentSpec] = []
+    letters: dict[Any, str] = {}
+    for name, parameter in signature.parameters.items():
+        if name not in given:
+            arguments += describe_argument((name,), parameter.default) if is_plain(parameter.default) else ()
+        elif parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            return None
+        else:
+            arguments += _described(name, given[name], others[name], letters)
+    left_out = tuple(one.path[0] for one in arguments if one.path[0] not in given)
+    named = tuple(name for name, one in signature.parameters.items() if one.kind is one.KEYWORD_ONLY)
+    return Interface(tuple(arguments), left_out, named, small.training)
 
 
-def _is_keyword_only(parameter: inspect.Parameter | None) -> bool:
-    return parameter is not None and parameter.kind is parameter.KEYWORD_ONLY
-
-
-def _spec(name: str, one: Any, two: Any, keyword_only: bool, letters: dict[tuple[int, int], str]) -> InputSpec:
-    if isinstance(one, torch.Tensor):
-        pairs = zip(one.shape, two.shape if isinstance(two, torch.Tensor) else one.shape, strict=True)
-        shape = tuple(size if size == other else _letter(letters, (size, other)) for size, other in pairs)
-        return InputSpec(name, str(one.dtype).removeprefix("torch."), shape, keyword_only=keyword_only)
-    plain: PlainValue = one if isinstance(one, _PLAIN) else None
-    return InputSpec(name, value=plain, is_plain=isinstance(one, _PLAIN), keyword_only=keyword_only)
-
-
-def _letter(letters: dict[tuple[int, int], str], sizes: tuple[int, int]) -> str:
-    number = len(letters)
-    usual = _LETTERS[number] if number < len(_LETTERS) else f"n{number}"
-    return letters.setdefault(sizes, usual)
+def _described(name: str, here: Any, there: Any, letters: dict[Any, str]) -> list[ArgumentSpec]:
+    """`letters` names the sizes that are free. Strides are not tested, because draws may have others."""
+    found = []
+    try:
+        pairs = zip(describe_argument((name,), here), describe_argument((name,), there), strict=True)
+        for one, two in pairs:
+            sizes = zip(one.shape, two.shape, strict=True)
+            shape = tuple(a if a == b else size_letter(letters, (a, b)) for a, b in sizes)
+            found.append(replace(one, shape=shape, stride=one.stride and ()))
+    except (TaskError, ValueError):
+        return [ArgumentSpec((name,), "other")]
+    return found

@@ -26,6 +26,8 @@ def necessary_bytes(variant: Variant) -> int:
         pointers = {t.data_ptr() for t in tensors_in(leaves)}
         written = sum(t.numel() * t.element_size() for t in outputs if t.data_ptr() not in pointers)
         return read + written
+    except torch.OutOfMemoryError:
+        raise
     except Exception:
         return 0  # a floor that cannot be found accuses nobody
     finally:

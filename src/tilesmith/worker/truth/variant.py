@@ -77,6 +77,7 @@ class Variant:
         self.state = perturbed(self.seeded, parameters, seed + 1, strong_parameters)
         self.model = model.to(device)
         self._answers: dict[str, Answer] = {}
+        self._draws_on: str | None = None
         self._drawn_inputs: dict[tuple[str, int], ForwardArguments] = {}
         self._usable: dict[str, bool] = {}
         self.changed_calls: dict[str, ChangedCall] = {}
@@ -113,9 +114,14 @@ class Variant:
         return made
 
     def _inputs_of(self, draw: str, seed: int) -> ForwardArguments:
+        """The first draw settles where all are made: another device gives other numbers under the same seed."""
         try:
-            made = self._drawn(draw, seed, self.device)
-        except Exception:
+            made = self._drawn(draw, seed, self._draws_on or self.device)
+            self._draws_on = self._draws_on or self.device
+        except Exception as error:
+            if self._draws_on is not None or isinstance(error, torch.OutOfMemoryError):
+                raise
+            self._draws_on = "cpu"
             made = self._drawn(draw, seed, "cpu")
         return map_tensors(made, lambda t: t.to(self.device))
 

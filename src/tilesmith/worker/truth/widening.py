@@ -37,8 +37,7 @@ def _wide(value: Any) -> Any:
 
 
 def widened(tensor: torch.Tensor, device: str) -> torch.Tensor:
-    moved = tensor.to(device, copy=True)
-    return moved.double() if moved.dtype in _NARROW else moved
+    return tensor.to(device, torch.float64 if tensor.dtype in _NARROW else tensor.dtype, copy=True)
 
 
 def widen_attributes(model: nn.Module, device: str) -> None:

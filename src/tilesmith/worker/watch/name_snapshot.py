@@ -118,8 +118,9 @@ class NameSnapshot:
         self._finders = list(sys.meta_path), list(sys.path_hooks)
 
     def intended_changes(self) -> Changes:
-        """What differs now and is meant to: replacements that are put in place around a call."""
-        return {(id(owner), name): value for owner, name, value in self._differing({})}
+        """What differs now and is meant to: replacements that are put in place around a call, never in our code."""
+        differing = self._differing({})
+        return {(id(owner), name): value for owner, name, value in differing if not _name(owner).startswith(_OURS)}
 
     def replaced(self, intended: Changes) -> str | None:
         """The first name that holds something else than it should, as a user would write it."""

@@ -39,11 +39,14 @@ class Watch:
         self._snapshot = name_snapshot.snapshot_of_process()
         self._threads = set(sys._current_frames())
         self._handlers = _handlers()
+        self._collects = True
+        """Whether the garbage collector was on when candidate code ended."""
         self._uninspected: tuple[Changes, dict[str, Any]] | None = None
         """What was meant to differ, and how the switches stood, before code ran that was not inspected."""
         for folder in (paths.kernel_folder, paths.own_folder):
             claim_for_candidate(folder)
         audit_hook.install_hook(paths, report)
+        gc.disable()  # what a candidate leaves behind may run code when it is collected: only under the watch
 
     @contextmanager
     def over_candidate_code(self, inspects: bool = True) -> Iterator[None]:
@@ -53,7 +56,7 @@ class Watch:
         """
         if not inspects:
             self._uninspected = self._uninspected or (self._snapshot.intended_changes(), switches())
-            with blocked_functions.blocked(self._report), _out_of_sight():
+            with blocked_functions.blocked(self._report), self._out_of_sight():
                 yield
             return
         if self._uninspected is not None:
@@ -63,7 +66,7 @@ class Watch:
         with blocked_functions.blocked(self._report) as replacements:
             intended = self._snapshot.intended_changes() | replacements
             try:
-                with _out_of_sight():
+                with self._out_of_sight():
                     yield
             except Exception:
                 self._refuse_replacements(intended)  # or what it left behind would be taken for ours next time
@@ -84,22 +87,27 @@ class Watch:
         self._refuse_replacements(intended)
         if set(sys._current_frames()) - self._threads:
             raise CheatingDetected("it left a thread running when forward had returned")
-        if _handlers() != self._handlers:
+        if _handlers() != self._handlers or not self._collects:
             raise CheatingDetected("it took over signals or the garbage collector of the process that judges it")
 
-
-@contextmanager
-def _out_of_sight() -> Iterator[None]:
-    """Our modules cannot be found by name; an import of them is an audit event, and is caught."""
-    ours = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(_OWN_MODULES)}
-    for name in ours:
-        del sys.modules[name]
-    try:
-        yield
-    finally:
-        sys.modules.update(ours)
+    @contextmanager
+    def _out_of_sight(self) -> Iterator[None]:
+        """Our modules cannot be found by name; an import of them is an audit event, and is caught. Garbage is
+        collected here alone."""
+        ours = {name: module for name, module in sys.modules.items() if f"{name}.".startswith(_OWN_MODULES)}
+        for name in ours:
+            del sys.modules[name]
+        is_inner = gc.isenabled()
+        gc.enable()
+        try:
+            yield
+        finally:
+            self._collects = gc.isenabled()
+            if not is_inner:
+                gc.disable()
+            sys.modules.update(ours)
 
 
 def _handlers() -> list[Any]:
     signals = [signal.getsignal(number) for number in signal.valid_signals()]
-    return [*signals, list(gc.callbacks), gc.get_threshold(), gc.isenabled()]
+    return [*signals, list(gc.callbacks), gc.get_threshold()]

@@ -146,3 +146,16 @@ def run_in_training(task: str, kernel: str) -> str:
 def test_dropout_is_not_left_out_silently() -> None:
     task = recurrent("return self.rnn(x)[0]", layer="nn.GRU(width, hidden, 2, dropout=0.3)")
     assert "dropout" in interpreting(run_in_training, task, kernel_for(task))
+
+
+def run_layer_alone(task: str, kernel: str) -> tuple[bool, bool]:
+    """Whether the two results of the written layer are numbers."""
+    twins = Twins(task, kernel)
+    twins.written = twins.written.rnn
+    y, h = twins.outputs(*twins.loaded.make_inputs(seed=0).args)
+    return bool(y.isfinite().all()), bool(h.isfinite().any())
+
+
+def test_a_result_that_the_task_did_not_use_is_no_number() -> None:
+    task = recurrent("return self.rnn(x)[0]")
+    assert interpreting(run_layer_alone, task, kernel_for(task)) == (True, False)
