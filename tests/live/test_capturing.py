@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +119,20 @@ def test_sizes_and_modes_that_make_no_difference_are_found() -> None:
     assert spec.training is None
     spec = task_of(nn.Sequential(nn.Flatten(0), nn.Dropout()), torch.randn(2, 3)).spec
     assert spec.training is False
+
+
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.positions = nn.Parameter(torch.randn(17, 8))
+
+    def forward(self, x):
+        return torch.cat([x[:, :1], x], 1) + self.positions
+
+
+def test_a_size_that_does_not_do_is_found_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    task_of(Positions(), torch.randn(2, 16, 8))
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 class Branching(nn.Module):

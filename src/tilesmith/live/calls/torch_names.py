@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import functools
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import nn
 from torch._C._functorch import peek_interpreter_stack as functorch_interpreter
 from torch._ops import OpOverload
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -28,10 +32,23 @@ __all__ = [
     "renew_flat_weights",
     "share_tables",
     "trace_with_fakes",
+    "unlogged_failures",
     "version_of",
 ]
 
 trace_with_fakes = functools.partial(make_fx, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)
+
+
+@contextmanager
+def unlogged_failures() -> Iterator[None]:
+    """A fake tensor logs a traceback when an operator refuses it, even if the error is expected."""
+    log = logging.getLogger(fake_tensor.__name__)
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 def parameter_table(module: nn.Module) -> dict[str, Any]:

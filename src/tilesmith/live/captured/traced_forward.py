@@ -18,7 +18,7 @@ from torch import fx, nn
 from tilesmith.errors import TaskError
 from tilesmith.live.calls.call_description import signature_of
 from tilesmith.live.calls.nests import BareText, refilled, tensors_in
-from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes
+from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes, unlogged_failures
 from tilesmith.records import ArgumentSpec
 
 _MOST_LINES = 400
@@ -91,7 +91,7 @@ def trace_steps(
 ) -> TracedSteps:
     """What `run` does with `tensors`, which the lines call `leaves`."""
     try:
-        with torch.no_grad():
+        with torch.no_grad(), unlogged_failures():
             traced = trace_with_fakes(run)(*tensors)
     except Exception as error:  # whatever the module's code does when it meets a tensor without values
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
