@@ -252,9 +252,9 @@ _NARROW_PAIR = "a = torch.randn(30, 40)\nb = torch.randn(30, 50)"
 DECLINED = {
     "linear": (
         task("return self.fc(x)", FLAT, owner("self.fc = nn.Linear(size, 3)"), "517"),
-        "no recipe for linear;",
+        "no recipe for products smaller than 64 rows",
     ),
-    "matmul": (task("return a @ b.t()", PAIR), "no recipe for t, matmul;"),
+    "matmul": (task("return a @ b.t()", PAIR), "no recipe for t;"),
     "conv": (
         task("return F.relu(self.conv(x))", IMAGE, owner("self.conv = nn.Conv2d(size, 4, 3)"), "6"),
         "no recipe for conv2d;",

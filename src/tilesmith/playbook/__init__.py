@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 
-from tilesmith.playbook.graph.operators import list_unknown_operators, trains_batch_norm
+from tilesmith.playbook.graph.operators import PRODUCTS, list_unknown_operators, operator_name, trains_batch_norm
 from tilesmith.playbook.plan.plan import make_plan
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
@@ -35,6 +35,9 @@ def find_match(survey: Survey) -> Match | Declined:
     if trains_batch_norm(survey.graph):
         return Declined(f"no recipe for batch norm in training mode; {_EVAL}; else {_LLM}")
     with contextlib.suppress(Unmatched):  # then that is the reason
-        if unknown := list_unknown_operators(survey.graph):
+        if unknown := list_unknown_operators(survey.graph, PRODUCTS):
             return Declined(f"no recipe for {unknown}; {_LLM}")
+        if any(operator_name(node) in PRODUCTS for node in survey.graph.nodes):
+            small = "products smaller than 64 rows, a GFLOP or float32, which PyTorch's library does as well"
+            return Declined(f"no recipe for {small}; {_LLM}")
     return Declined(f"no recipe fits; {_LLM}: {plan.reason}")

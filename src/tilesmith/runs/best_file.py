@@ -101,6 +101,9 @@ def _given(interface: Interface) -> list[ArgumentSpec]:
 def _guarded_model(interface: Interface, limits: tuple[str, ...]) -> list[str]:
     """A subclass of the same name whose forward looks at its arguments first."""
     tests = [*argument_tests(interface), *_limit_tests(interface, limits)]
+    refusals = write_tests(
+        tests, lambda _, one: f"_refuse({', '.join([repr(one.told or one.reason), *one.found])})"
+    )
     parameters, passed = ["self"], []
     for one in interface.arguments:
         name = one.path[0]
@@ -121,7 +124,7 @@ def _guarded_model(interface: Interface, limits: tuple[str, ...]) -> list[str]:
         "",
         "class ModelNew(ModelNew):",
         f"    def forward({', '.join(parameters)}):",
-        *(f"        {line}" for line in write_tests(tests, _refusal)),
+        *(f"        {line}" for line in refusals),
         f"        return super().forward({', '.join(passed)})",
     ]
 
@@ -137,10 +140,6 @@ def _limit_tests(interface: Interface, limits: tuple[str, ...]) -> Iterator[Call
             yield mode_test(bool(interface.training), ["self"])
         elif kind in ("batch above", "batch up to") and batch:
             yield CallTest(f"{batch} {'<=' if kind == 'batch above' else '>'} {number}", limit)
-
-
-def _refusal(_: int, test: CallTest) -> str:
-    return f"_refuse({', '.join(filter(None, [repr(test.told or test.reason), test.found]))})"
 
 
 _MAIN = (

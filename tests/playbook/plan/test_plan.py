@@ -128,6 +128,13 @@ def test_a_single_operator_beside_others_stays_pytorchs() -> None:
     assert not isinstance(found, Plan)
 
 
+def test_modules_under_numbers_are_found_in_a_plain_module() -> None:
+    numbered = owner("self.add_module('0', nn.LayerNorm(size))")
+    text = task("return getattr(self, '0')(x) * 2", "x = torch.randn(6, 4)", numbered, "4")
+    plan = plan_of("numbered", text)
+    assert "getattr(self, '0').weight" in plan.write(plan.tunings[0])
+
+
 def test_memory_is_let_go_as_soon_as_nobody_needs_it() -> None:
     text = task(
         "h = torch.sort(torch.relu(x * 2))[0]\nreturn torch.relu(torch.sort(h * 3 + 1)[0] - 1)",

@@ -17,7 +17,7 @@ from tilesmith.tasks.calls.argument_description import describe_argument, dtype_
 
 def describe_call(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallSpec:
     """Raises TaskError in one line where a guard could not tell this call from another."""
-    bound = bind_arguments(module, args, kwargs)
+    bound = bind_arguments(module, args, kwargs).arguments
     arguments = tuple(spec for name, value in bound.items() for spec in describe_argument((name,), value))
     tensors = tuple(_tensors(module))
     devices = {tensor.device.type for tensor in [*tensors_at(bound, arguments), *module.parameters()]}
@@ -38,14 +38,14 @@ def describe_call(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, A
     )
 
 
-def bind_arguments(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+def bind_arguments(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
     """By the parameters of `forward`, defaults included: it does not matter how an argument is handed over."""
     try:
         bound = signature_of(module).bind(*args, **kwargs)
     except TypeError as error:
         raise TaskError(f"the example does not fit {type(module).__name__}.forward: {error}") from None
     bound.apply_defaults()
-    return dict(bound.arguments)
+    return bound
 
 
 def signature_of(module: nn.Module) -> inspect.Signature:

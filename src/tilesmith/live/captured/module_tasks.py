@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.calls.call_description import describe_call, tensors_at
+from tilesmith.live.calls.call_description import bind_arguments, describe_call, tensors_at
 from tilesmith.live.calls.call_records import CallSpec
 from tilesmith.live.calls.nests import BareText, map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode
@@ -29,7 +29,6 @@ from tilesmith.live.captured.traced_forward import (
     NotTraceable,
     argument_name,
     attribute_text,
-    bind_example,
     refuse_output,
     trace_forward,
 )
@@ -66,7 +65,7 @@ def write_task(
 ) -> ModuleTask:
     """Raises TaskError in one line where the call cannot be made a task. `init`: what ModelNew is made with."""
     spec = describe_call(module, args, kwargs)
-    bound = bind_example(module, args, kwargs)
+    bound = bind_arguments(module, args, kwargs)
     if len(tensors_in(bound.arguments)) != len(spec.inputs):
         raise TaskError("it has tensors inside an argument that is no list, tuple or dict")
     sizes = _size_names(module, spec)

@@ -16,7 +16,6 @@ import torch
 from torch import fx, nn
 
 from tilesmith.errors import TaskError
-from tilesmith.live.calls.call_description import signature_of
 from tilesmith.live.calls.nests import BareText, refilled, tensors_in
 from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes, unlogged_failures
 from tilesmith.records import ArgumentSpec
@@ -31,12 +30,6 @@ _PLAIN = (bool, int, float, str, type(None))
 
 class NotTraceable(TaskError):
     """The code looks at values, or does what fake tensors cannot."""
-
-
-def bind_example(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> inspect.BoundArguments:
-    bound = signature_of(module).bind(*args, **kwargs)
-    bound.apply_defaults()
-    return bound
 
 
 def argument_name(spec: ArgumentSpec) -> str:

@@ -162,7 +162,7 @@ def _with_gradients(
         def run_kernel() -> Any:
             if not card.flat:
                 return kernel(*args, **kwargs)
-            bound = bind_arguments(module, args, kwargs)
+            bound = bind_arguments(module, args, kwargs).arguments
             return kernel(*tensors_at(bound, card.spec.arguments))
 
         return RecomputedGradients.run(module, original, run_kernel, args, kwargs)

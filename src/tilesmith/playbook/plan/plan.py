@@ -274,8 +274,9 @@ def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 
 def uses_dictionaries(code: TaskCode) -> bool:
-    """Whether the model keeps modules or parameters under keys."""
-    return any("Dict" in part for part in (code.body, *code.definitions))
+    """Whether the model keeps modules or parameters under keys, or under numbers in a plain module."""
+    texts = (code.body, *code.definitions)
+    return any(word in text for text in texts for word in ("Dict", "add_module", "register_module"))
 
 
 def _why_nothing(whole: Region, recipes: Sequence[RegionRecipe]) -> str:

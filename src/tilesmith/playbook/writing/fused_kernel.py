@@ -222,7 +222,7 @@ def _write_attribute_access(dotted: str, by_key: bool) -> str:
     """`self.layers[2].weight`; what a dictionary of modules or parameters holds is an attribute as well."""
     found = "self"
     for part in dotted.split("."):
-        if part.isdecimal() and not by_key:
+        if part.isdecimal() and not by_key and found != "self":
             found = f"{found}[{part}]"
         elif part.isidentifier() and not keyword.iskeyword(part):
             found = f"{found}.{part}"

@@ -68,7 +68,8 @@ def read_whole_model(survey: Survey, module: str, replacement: str) -> WholeMode
 
 def _source(survey: Survey) -> TaskSource:
     if survey.is_function:
-        raise Unmatched(f"has its model made by the function {survey.model}")
+        capture = "tilesmith capture makes a task of it"
+        raise Unmatched(f"has its model made by the function {survey.model}, which is no class: {capture}")
     roles = {"model": survey.model} if survey.model else {}
     return parse_task(Path(f"{survey.task}.py"), survey.source, roles, "inputs" if roles else "")
 

@@ -23,7 +23,7 @@ class CallTest(NamedTuple):
     """Why a call failed, to be counted."""
     told: str = ""
     """The same for whoever made the call, where that is more."""
-    found: str = ""
+    found: tuple[str, ...] = ()
     """The tensor that came instead."""
 
 
@@ -65,9 +65,9 @@ def _tensor_tests(one: ArgumentSpec, call: Interface, letters: dict[str, str]) -
     name, wanted = one.expression, f"{one.describe()} is wanted"
     other_type = f"type({name}) is not _Tensor and type({name}) is not _Parameter"
     yield CallTest(other_type, f"{name}: not a plain tensor")
-    yield CallTest(f"{name}.dtype is not _{one.dtype}", f"{name}: not {one.dtype}", wanted, name)
+    yield CallTest(f"{name}.dtype is not _{one.dtype}", f"{name}: not {one.dtype}", wanted, (name,))
     shown = ", ".join("any" if isinstance(size, str) else str(size) for size in one.shape)
-    yield CallTest(_shape_differs(one, letters), f"{name}: not of shape [{shown}]", wanted, name)
+    yield CallTest(_shape_differs(one, letters), f"{name}: not of shape [{shown}]", wanted, (name,))
     if "any" in shown:
         reason = f"{name}: empty, or more than 2**31 elements"
         yield CallTest(f"not 0 < {name}.numel() < {_MOST_ELEMENTS}", reason)
