@@ -8,6 +8,7 @@ from pathlib import Path
 
 import torch
 from sample_package import TinyModel
+from sample_package.gates import GatedModel
 
 import tilesmith as ts
 
@@ -28,7 +29,23 @@ with torch.no_grad():
     undone = torch.equal(model(ids)["logits"], expected)
 untimed = ts.Config(where="blocks.*.mlp.act", effort="quick", runs=folder / "runs")
 fast, second = ts.optimize(model, (ids,), config=untimed)
+gated = GatedModel().eval()
+x = torch.arange(32.0).reshape(2, 16)
+with torch.no_grad():
+    before = gated(x)
+third = ts.optimize_(
+    gated, (x,), config=ts.Config(effort="quick", interpret=True, measure=True, runs=folder / "runs")
+)
+at_first = third.hits
+with torch.no_grad():
+    after = gated(x)
 facts = {
+    "gated": [[one.names, one.swapped, one.reason] for one in third.kernels],
+    "gated hits at first": at_first,
+    "gated hits": third.hits,
+    "gated misses": third.misses,
+    "gated error": float((after - before).abs().max() / before.abs().max()),
+    "gated text": str(third),
     "kernels": [[one.names, one.verdict, one.reason, one.swapped, one.guard] for one in report.kernels],
     "error": float((found - expected).abs().max()),
     "hits": hits,

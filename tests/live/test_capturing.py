@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +74,17 @@ def test_a_recurrent_layer_keeps_its_constructor(tasks: dict[str, CapturedTask])
     assert tasks["encoder.rnn"].prefix == "module"
 
 
+def test_a_recurrent_layer_inside_is_handed_nothing_that_does_not_fit(tasks: dict[str, CapturedTask]) -> None:
+    text = tasks["encoder"].text or ""
+    assert "self.rnn.weight_ih_l0 = nn.Parameter(torch.randn(192, 64)" in text, "no sizes that change apart"
+    names: dict[str, Any] = {}
+    exec(text, names)
+    assert names["Model"]()(torch.randn(2, 5, 64))[0].shape == (2, 5, 64)
+    for shape in ((2, 3, 8), (1, 3, 64)):
+        with pytest.raises(AssertionError):
+            names["Model"]()(torch.randn(shape))
+
+
 def test_inputs_have_the_same_shapes_strides_and_statistics() -> None:
     x = (3 + 0.5 * torch.randn(4, 8, 64, dtype=torch.float64)).to(torch.bfloat16).transpose(0, 1)
     names: dict[str, Any] = {}
@@ -107,6 +119,20 @@ def test_sizes_and_modes_that_make_no_difference_are_found() -> None:
     assert spec.training is None
     spec = task_of(nn.Sequential(nn.Flatten(0), nn.Dropout()), torch.randn(2, 3)).spec
     assert spec.training is False
+
+
+class Positions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.positions = nn.Parameter(torch.randn(17, 8))
+
+    def forward(self, x):
+        return torch.cat([x[:, :1], x], 1) + self.positions
+
+
+def test_a_size_that_does_not_do_is_found_in_silence(caplog: pytest.LogCaptureFixture) -> None:
+    task_of(Positions(), torch.randn(2, 16, 8))
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 class Branching(nn.Module):

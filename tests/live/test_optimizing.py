@@ -6,11 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import torch
+from live_kernels import NORM, marked_card, passed
 from sample_package import TinyModel
 from sample_package.layers import RMSNorm
 from torch import nn
@@ -18,8 +20,12 @@ from torch import nn
 import tilesmith as ts
 from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.optimizing import share_weights
-from tilesmith.records import Verdict
+from tilesmith.live.capturing import CapturedCalls
+from tilesmith.live.forging import ForgeResult
+from tilesmith.live.loading import KernelHandle
+from tilesmith.live.optimization_report import KernelReport, Report
+from tilesmith.live.optimizing import install_kernel, share_weights
+from tilesmith.records import Quantiles, Speedup, Timing, Verdict
 
 HERE = Path(__file__).parent
 NORMS = ["blocks.0.norm1", "blocks.0.norm2", "blocks.1.norm1", "blocks.1.norm2"]
@@ -68,6 +74,66 @@ def test_what_no_recipe_fits_is_told(optimized: Optimized) -> None:
     verdict, reason, swapped, _ = reports["head"]
     assert (verdict, swapped) == ("none", False)
     assert reason.startswith("no recipe")
+
+
+def test_the_outermost_modules_are_taken_and_what_is_inside_them_left_alone(optimized: Optimized) -> None:
+    kernels = {tuple(names): swapped for names, swapped, _ in optimized.facts["gated"]}
+    assert kernels[("gates.0",)]
+    assert kernels[("squash",)]
+    assert optimized.facts["gated hits at first"] == dict.fromkeys(["squash", "gates.0", "gates.1", "gates.2"], 0)
+    assert optimized.facts["gated hits"] == dict.fromkeys(["squash", "gates.0", "gates.1", "gates.2"], 1)
+    assert not any(optimized.facts["gated misses"].values())
+    assert optimized.facts["gated error"] < 1e-5
+
+
+def test_a_number_that_forward_does_not_read_makes_no_other_task(optimized: Optimized) -> None:
+    assert len(list((optimized.folder / "runs").glob("*numberedgate*/best.py"))) == 1
+    assert "NumberedGate(x [2, 16] float32) at gates.0, gates.1, gates.2: kernel 1" in optimized.facts["gated text"]
+
+
+def test_what_cannot_be_asked_about_is_told_and_stops_nothing(optimized: Optimized) -> None:
+    reasons = {tuple(names): reason for names, _, reason in optimized.facts["gated"]}
+    assert "whole numbers only" in reasons[("whole",)]
+    assert "kept PyTorch: remembering: argument cache is a KVCache" in optimized.facts["gated text"]
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("raise RuntimeError('no GPU')", "fails in this process: RuntimeError: no GPU"),
+        ("return hidden * 1.5", "returns something else than norm"),
+    ],
+)
+def test_a_kernel_that_does_not_do_in_this_process_is_not_kept(tmp_path: Path, body: str, why: str) -> None:
+    norm, x = RMSNorm(TinyModel().config).to(torch.bfloat16), torch.randn(2, 3, 64).to(torch.bfloat16)
+    text = NORM[: NORM.index("        scale")] + f"        {body}\n"
+    card = marked_card(norm, tmp_path, x, text=text)
+    with pytest.raises(UsageError, match=why):
+        install_kernel(CapturedCalls(card.spec, (x,), {}, {"norm": norm}), card, tmp_path / "best.py", "fallback")
+    assert "forward" not in vars(norm)
+
+
+def test_a_kernel_that_was_slower_is_not_saved(tmp_path: Path) -> None:
+    norm, x = RMSNorm(TinyModel().config), torch.randn(2, 3, 64)
+    card = marked_card(norm, tmp_path, x)
+    slower = KernelReport(
+        ("norm",), "RMSNorm(...)", "passed", "NOT faster", False, card=card, kernel=tmp_path / "best.py"
+    )
+    slower = replace(slower, speedup=Speedup(0.9, 0.89, 0.91))
+    with pytest.raises(UsageError, match="no kernel to save: NOT faster"):
+        Report((slower,), KernelHandle([], {}), {}).save(tmp_path / "kernels")
+    (saved,) = Report((replace(slower, swapped=True),), KernelHandle([], {}), {}).save(tmp_path / "kernels")
+    assert (saved / "kernel.json").exists()
+
+
+def test_what_a_kernel_must_beat() -> None:
+    times = Quantiles(1.0, 1.0, 1.0)
+    speedups = {"eager": Speedup(4.0, 3.9, 4.1), "compile": Speedup(1.0, 0.99, 1.01)}
+    timing = Timing("GPU", times, times, None, times, {}, speedups, {}, 9)
+    result = ForgeResult("right, but no faster", None, passed(timing=timing), False, None)
+    assert result.beats("eager")
+    assert not result.beats("all")
+    assert not ForgeResult("not timed", None, passed(), None, None).beats("eager")
 
 
 def test_without_a_gpu_nothing_is_swapped_unless_asked_for(optimized: Optimized) -> None:
@@ -121,6 +187,8 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ts.Config(model="gpt-5")
     with pytest.raises(UsageError, match="use fallback or recompute"):
         ts.Config(grad="both")
+    with pytest.raises(UsageError, match="use all or eager"):
+        ts.Config(beat="graph")
     with pytest.raises(UsageError, match="no setting seeds"):
         ts.forge(__file__, seeds=3)
     with pytest.raises(TaskError, match=r"nothing.py: no such file"):

@@ -8,17 +8,19 @@ import io
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
-from live_kernels import MARK, NORM, swap_marked
+from live_kernels import MARK, NORM, marked_card, swap_marked
 from sample_package import ModelConfig, TinyModel
 from sample_package.layers import RMSNorm
 from torch import nn
 
 from tilesmith.errors import UsageError
-from tilesmith.live.swaps.swapping import swap_out
+from tilesmith.live.swaps.kernel_files import build_kernel
+from tilesmith.live.swaps.swapping import swap_in, swap_out
 
 HERE = Path(__file__).parent
 X = torch.randn(2, 3, 64, generator=torch.Generator().manual_seed(0))
@@ -48,6 +50,43 @@ def test_undo(model: TinyModel, tmp_path: Path) -> None:
     swap_out(model.norm, kernel)
     assert torch.equal(model.norm(X), expected)
     assert "forward" not in vars(model.norm)
+
+
+RECURRENT = """
+import torch
+from torch import nn
+
+class OwnLSTM(nn.LSTM):
+    def forward(self, input, hx=None):
+        zeros = input.new_zeros(2, input.shape[0], self.hidden_size)
+        y, h, c = torch._VF.lstm(input, (zeros, zeros), self._flat_weights, True, 2, 0.0, False, False, True)
+        return y + 1000.0, (h, c)
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.module = OwnLSTM(64, 8, num_layers=2, batch_first=True)
+
+    def forward(self, input):
+        return self.module(input, None)
+"""
+
+
+@pytest.mark.parametrize("grad", ["fallback", "recompute"])
+def test_a_kernel_that_is_a_recurrent_layer_has_the_live_weights(tmp_path: Path, grad: str) -> None:
+    lstm = nn.LSTM(64, 8, num_layers=2, batch_first=True).eval()
+    card = replace(marked_card(lstm, tmp_path, X, text=RECURRENT), prefix="module", flat=True)
+    with torch.no_grad():
+        plain = copy.deepcopy(lstm)
+        swap_in(lstm, build_kernel(tmp_path / "best.py"), card, grad)
+        assert torch.allclose(lstm(X)[0], plain(X)[0] + MARK)
+        lstm.weight_hh_l1 = plain.weight_hh_l1 = nn.Parameter(torch.randn(32, 8))
+        assert torch.allclose(lstm(X)[0], plain(X)[0] + MARK), "another parameter"
+        state = {name: torch.randn_like(tensor) for name, tensor in plain.state_dict().items()}
+        for one in (lstm, plain):
+            one.load_state_dict(state, assign=True)
+        assert torch.allclose(lstm(X)[0], plain(X)[0] + MARK), "all parameters"
+    assert by_kernel(lstm(X)[0]) == (grad == "recompute")
 
 
 def test_two_kernels_for_two_shapes(model: TinyModel, tmp_path: Path) -> None:

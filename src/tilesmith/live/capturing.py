@@ -39,6 +39,8 @@ class CapturedTask:
     reason: str | None
     """Why there is none."""
     prefix: str = ""
+    body: str = ""
+    """Of the task's forward pass."""
     path: str | None = None
     """Where the task was written to."""
 
@@ -69,7 +71,7 @@ class CapturedCalls:
             made = self.write()
         except TaskError as error:
             return CapturedTask(self.spec, names, self.calls, None, str(error))
-        return CapturedTask(made.spec, names, self.calls, made.text, None, made.prefix)
+        return CapturedTask(made.spec, names, self.calls, made.text, None, made.prefix, made.body)
 
     def write(self) -> ModuleTask:
         return write_task(next(iter(self.modules.values())), self.args, self.kwargs, tuple(self.modules))

@@ -11,6 +11,7 @@ from tilesmith.forge.judge_evaluator import JudgeEvaluator
 from tilesmith.forge.recorded_effects import Activity
 from tilesmith.forge.run_specification import RunSpecification, begin_run
 from tilesmith.forge.runner import run_forge
+from tilesmith.judge import Judge
 from tilesmith.live.optimization_settings import Config
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined
@@ -37,15 +38,25 @@ class ForgeResult:
     judged: Path | None = None
     """The same kernel word for word as it was judged, without the checks that best.py adds."""
 
+    def beats(self, what: str) -> bool:
+        """`all` baselines, or `eager` alone; nothing where it was not timed."""
+        timing = self.evaluation.timing if self.evaluation else None
+        if what == "eager" and timing is not None:
+            return timing.speedup["eager"].low > 1
+        return bool(self.faster)
+
     def __str__(self) -> str:
         return f"{self.why}\n{self.kernel}" if self.kernel else self.why
 
 
-def run_one(task: TaskName, config: Config) -> ForgeResult:
-    """Raises TilesmithError for what is not a kernel's fault. Where no recipe fits, the playbook is not run."""
+def run_one(task: TaskName, config: Config, judge: Judge | None = None) -> ForgeResult:
+    """Raises TilesmithError for what is not a kernel's fault. Where no recipe fits, the playbook is not run.
+
+    `judge` is one of the same configuration that the caller opened and will close.
+    """
     read_task(task)  # what is wrong with it is told before a process starts
     specification = RunSpecification(task, config.author(), config.check(), config.settings())
-    evaluator = JudgeEvaluator(task, specification.check, specification.settings.sanitize)
+    evaluator = JudgeEvaluator(task, specification.check, specification.settings.sanitize, judge)
     with contextlib.closing(evaluator):
         if specification.author.kind == "playbook":
             match = find_match(evaluator.survey())

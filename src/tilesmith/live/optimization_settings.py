@@ -34,6 +34,9 @@ class Config:
     grad: str = "fallback"
     """What a call that needs gradients gets: PyTorch (fallback), or the kernel with a recomputed backward pass
     (recompute)."""
+    beat: str = "all"
+    """What a kernel must be faster than to be swapped in: all baselines (eager, a CUDA graph, torch.compile), or
+    eager alone, which is what a model that is not compiled runs."""
     precision: str = CheckConfig.precision
     timeout_s: float = CheckConfig.timeout_s
     interpret: bool = False
@@ -48,6 +51,8 @@ class Config:
     def __post_init__(self) -> None:
         if self.grad not in ("fallback", "recompute"):
             raise UsageError(f"grad='{self.grad}': use fallback or recompute")
+        if self.beat not in ("all", "eager"):
+            raise UsageError(f"beat='{self.beat}': use all or eager")
         if self.interpret and os.environ.get("TRITON_INTERPRET") != "1":
             raise UsageError("interpret=True needs TRITON_INTERPRET=1 in the environment before triton is imported")
         if self.model is not None and self.where is None:

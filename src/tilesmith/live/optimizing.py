@@ -3,118 +3,38 @@
 from __future__ import annotations
 
 import copy
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import nn
 
-from tilesmith.errors import UsageError
+from tilesmith.errors import TaskError, UsageError
+from tilesmith.judge import Judge
 from tilesmith.judge.decisions.statistics import speedup
 from tilesmith.judge.gates.other_shapes import GENERAL
-from tilesmith.judge.machine.devices import choose_device
-from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.judge.machine.gpu_lock import GpuLock
+from tilesmith.live.calls.call_records import CallSpec, KernelCard
 from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
 from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, unused_path
 from tilesmith.live.forging import ForgeResult, run_one
-from tilesmith.live.kernel_cards import KERNEL_NAME, make_card, write_card
+from tilesmith.live.kernel_cards import make_card
 from tilesmith.live.loading import Installed, KernelHandle
+from tilesmith.live.optimization_report import KernelReport, Report, shown_names
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.live.swaps.swapping import SwappedForward, swap_in, swap_out
-from tilesmith.records import OutputErrors, Speedup
+from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
 _MOST_INNER_MODULES = 16
 """A module with more inside is not asked about when nobody named it: no recipe covers that much."""
+_TOO_LARGE = "not asked about: it has so much inside that no recipe covers it; name it with where to try"
 _NO_GPU = "not timed: no GPU here; nothing was swapped"
 _FEWEST_ROUNDS, _MOST_ROUNDS, _TIMING_S = 5, 30, 4.0
-
-
-@dataclass(frozen=True)
-class KernelReport:
-    """One group of equal calls, and what became of it."""
-
-    names: tuple[str, ...]
-    call: str
-    verdict: str
-    """passed, or none where no kernel was written."""
-    reason: str
-    swapped: bool
-    speedup: Speedup | None = None
-    errors: OutputErrors | None = None
-    guard: str | None = None
-    """The text of the guard, which says what the kernel is asked for."""
-    card: KernelCard | None = None
-    kernel: Path | None = None
-    task: str | None = None
-    run: Path | None = None
-
-
-class Report:
-    """What `optimize_` did, and the way back."""
-
-    def __init__(self, kernels: tuple[KernelReport, ...], handle: KernelHandle, refused: Mapping[str, str]) -> None:
-        self.kernels, self._handle, self.refused = kernels, handle, dict(refused)
-        self.end_to_end: Speedup | None = None
-
-    @property
-    def swapped(self) -> tuple[KernelReport, ...]:
-        return tuple(one for one in self.kernels if one.swapped)
-
-    @property
-    def hits(self) -> dict[str, int]:
-        return self._handle.hits
-
-    @property
-    def misses(self) -> dict[str, dict[str, int]]:
-        return self._handle.misses
-
-    def undo(self) -> None:
-        """Every module has its own forward again."""
-        self._handle.undo()
-
-    def save(self, folder: str | Path) -> tuple[Path, ...]:
-        """A folder for each kernel that passed: best.py, kernel.json and task.py. `load_` reads them."""
-        written = []
-        for one in self.kernels:
-            if one.card is None or one.kernel is None:
-                continue
-            name = one.card.spec.module_class.rpartition(".")[2].lower()
-            path = unused_path(Path(folder), f"{name}_{one.card.sha256[:8]}")
-            path.mkdir(parents=True)
-            shutil.copyfile(one.kernel, path / KERNEL_NAME)
-            (path / "task.py").write_text(one.task or "", encoding="utf-8")
-            write_card(path, one.card)  # last: a folder with a card is whole
-            written.append(path)
-        if not written:
-            raise UsageError(
-                "there is no kernel to save: " + (self.kernels[0].reason if self.kernels else "nothing fits")
-            )
-        return tuple(written)
-
-    def __str__(self) -> str:
-        lines = []
-        for one in self.kernels:
-            state = "swapped in" if one.swapped else "kept PyTorch"
-            gain = (
-                f", {one.speedup.value:.2f}x ({one.speedup.low:.2f} to {one.speedup.high:.2f})"
-                if one.speedup
-                else ""
-            )
-            where = ", ".join(name or "the model" for name in one.names[:3])
-            more = f" and {len(one.names) - 3} more" if len(one.names) > 3 else ""
-            lines.append(f"{state}{gain}: {one.call} at {where}{more}: {one.reason}")
-        lines += [f"kept PyTorch: {name or 'the model'}: {why}" for name, why in self.refused.items()]
-        if self.end_to_end is not None:
-            total = self.end_to_end
-            lines.append(f"whole model: {total.value:.2f}x ({total.low:.2f} to {total.high:.2f})")
-        calls = str(self._handle)
-        return "\n".join([*lines, *([calls] if self._handle.installed else [])]) or "nothing to optimize"
 
 
 def optimize_(
@@ -127,30 +47,23 @@ def optimize_(
     """Makes `model` faster in place, for calls like the example. Whatever is swapped in was judged before."""
     config, kwargs = config or Config(), dict(kwargs or {})
     captured = capture_calls(model, tuple(args), kwargs, config.where)
-    groups = [
-        group
-        for group in captured.groups
-        if config.where is not None or len(group.spec.inner) <= _MOST_INNER_MODULES
-    ]
-    groups.sort(key=lambda group: min(name.count(".") + bool(name) for name in group.modules))
-    timed = choose_device(config.check().device) == "cuda"
-    reports: list[KernelReport] = []
-    installed: list[Installed] = []
-    covered: set[str] = set()
-    for group in groups:
-        if all(_is_inside(name, covered) for name in group.modules):
-            continue
-        one, put_in = _optimize_group(group, config, timed)
-        reports.append(one)
-        installed += put_in
-        if one.card is not None:
-            covered |= set(group.modules)
-    report = Report(
-        tuple(reports), KernelHandle(installed, {}), captured.refused if config.where is not None else {}
-    )
-    measure = timed if config.measure is None else config.measure
-    if measure and installed:
-        report.end_to_end = _time_model(lambda: model(*args, **kwargs), [one.module for one in installed])
+    refused, groups = dict(captured.refused), []
+    for group in captured.groups:
+        if config.where is None and len(group.spec.inner) > _MOST_INNER_MODULES:
+            refused |= dict.fromkeys(group.modules, _TOO_LARGE)
+        else:
+            groups.append(group)
+    groups.sort(key=lambda group: max(name.count(".") + bool(name) for name in group.modules))
+    with Judge(config.check()) as judge:
+        work = _Optimization(config, judge)
+        for group in groups:
+            work.add(group)
+    report = Report(tuple(work.reports), KernelHandle(work.installed, {}), refused)
+    measure = judge.device == "cuda" if config.measure is None else config.measure
+    if measure and work.installed:
+        report.end_to_end = _time_model(lambda: model(*args, **kwargs), [one.module for one in work.installed])
+    for one in work.installed:  # so far they were our own calls
+        one.kernel.forget_calls()
     return report
 
 
@@ -173,63 +86,92 @@ def share_weights(model: nn.Module) -> nn.Module:
     return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
 
 
-def _is_inside(name: str, covered: set[str]) -> bool:
-    parts = name.split(".") if name else []
-    return any(".".join(parts[:end]) in covered for end in range(len(parts)))
+class _Optimization:
+    """What is done with one group after another: one judge serves all, and equal tasks are forged once."""
 
+    def __init__(self, config: Config, judge: Judge) -> None:
+        self.reports: list[KernelReport] = []
+        self.installed: list[Installed] = []
+        self._config, self._judge, self._timed = config, judge, judge.device == "cuda"
+        self._covered: set[str] = set()
+        """Modules that have a kernel: what is inside them is left alone."""
+        self._results: dict[str, ForgeResult] = {}
 
-def _optimize_group(group: CapturedCalls, config: Config, timed: bool) -> tuple[KernelReport, list[Installed]]:
-    names = tuple(group.modules)
-    config.tell(f"{group.spec.describe()} at {', '.join(names)}")
-    task = group.task()
-    if task.text is None:
-        return KernelReport(names, group.spec.describe(), "none", str(task.reason), False), []
-    if timed and task.spec.device != "cuda":
-        raise UsageError("the model is not on the GPU, where its kernels would be judged: move it there first")
-    result = _forge(task, config)
-    if result.judged is None or result.evaluation is None:
-        return KernelReport(
+    def add(self, group: CapturedCalls) -> None:
+        outside = {name: module for name, module in group.modules.items() if not self._is_inside(name)}
+        if outside:
+            report = self._optimize(replace(group, modules=outside))
+            self.reports.append(report)
+            if report.card is not None and (report.swapped or not self._timed):
+                self._covered |= set(outside)
+
+    def _is_inside(self, name: str) -> bool:
+        parts = name.split(".") if name else []
+        return any(".".join(parts[:end]) in self._covered for end in range(len(parts)))
+
+    def _optimize(self, group: CapturedCalls) -> KernelReport:
+        config, names = self._config, tuple(group.modules)
+        config.tell(f"{group.spec.describe()} at {shown_names(names)}")
+        task = group.task()
+        if task.text is None:
+            return KernelReport(names, group.spec.describe(), "none", str(task.reason), False)
+        if self._timed and task.spec.device != "cuda":
+            raise UsageError("the model is not on the GPU, where its kernels would be judged: move it there first")
+        try:
+            result = self._forge(task, group.spec)
+        except TaskError as error:
+            return KernelReport(names, group.spec.describe(), "none", str(error), False, task=task.text)
+        report = KernelReport(
             names, group.spec.describe(), "none", result.why, False, task=task.text, run=result.run
-        ), []
-    # sizes are free only where the kernel was right at others too
-    general = result.evaluation.generality == GENERAL
-    spec = task.spec if general else replace(task.spec, arguments=group.spec.arguments)
-    card = make_card(spec, names, result.judged, result.evaluation)
-    card = replace(card, prefix=task.prefix, flat=True)
-    report = KernelReport(
-        names=names,
-        call=group.spec.describe(),
-        verdict=card.verdict,
-        reason=result.why,
-        swapped=False,
-        speedup=card.speedup,
-        errors=card.errors,
-        card=card,
-        kernel=result.judged,
-        task=task.text,
-        run=result.run,
-    )
-    if timed and not result.faster:
-        return report, []
-    if not timed and not config.interpret:
-        return replace(report, reason=f"{result.why}; {_NO_GPU}"), []
-    try:
-        installed = list(_install(group, card, result.judged, config.grad))
-    except UsageError as error:
-        return replace(report, reason=f"{result.why}, but it does not fit the module: {error}", card=None), []
-    return replace(report, swapped=True, guard=installed[0].kernel.text.source), installed
+        )
+        if result.judged is None or result.evaluation is None:
+            return report
+        # sizes are free only where the kernel was right at others too
+        general = result.evaluation.generality == GENERAL
+        spec = task.spec if general else replace(task.spec, arguments=group.spec.arguments)
+        card = make_card(spec, names, result.judged, result.evaluation)
+        card = replace(card, prefix=task.prefix, flat=True)
+        timing = result.evaluation.timing
+        report = replace(
+            report,
+            verdict=card.verdict,
+            speedup=card.speedup,
+            speedups=timing.speedup if timing else {},
+            errors=card.errors,
+            card=card,
+            kernel=result.judged,
+        )
+        if self._timed and not result.beats(config.beat):
+            return report
+        if not self._timed and not config.interpret:
+            return replace(report, reason=f"{result.why}; {_NO_GPU}")
+        try:
+            installed = install_kernel(group, card, result.judged, config.grad)
+        except UsageError as error:
+            return replace(report, reason=f"{result.why}, but it does not fit the module: {error}", card=None)
+        self.installed += installed
+        guard = installed[0].kernel.text.source
+        if timing and not result.faster:
+            why = f"{result.why}; swapped in, because it is {timing.speedup['eager'].value:.2f}x as fast as eager"
+            report = replace(report, reason=why)
+        return replace(report, swapped=True, guard=guard)
+
+    def _forge(self, task: CapturedTask, spec: CallSpec) -> ForgeResult:
+        """The task's file lies beside the runs, so that a run can be resumed.
+
+        Settings that the forward pass does not read, the number of a layer say, make no other task.
+        """
+        same = repr((spec if task.prefix else replace(spec, settings={}), task.body))
+        if same not in self._results:
+            folder = self._config.runs_folder / "tasks"
+            folder.mkdir(parents=True, exist_ok=True)
+            path = unused_path(folder, task.file_name, ".py")
+            path.write_text(task.text or "", encoding="utf-8")
+            self._results[same] = run_one(TaskName(str(path)), self._config, self._judge)
+        return self._results[same]
 
 
-def _forge(task: CapturedTask, config: Config) -> ForgeResult:
-    """The task's file lies beside the runs, so that a run can be resumed."""
-    folder = config.runs_folder / "tasks"
-    folder.mkdir(parents=True, exist_ok=True)
-    path = unused_path(folder, task.file_name, ".py")
-    path.write_text(task.text or "", encoding="utf-8")
-    return run_one(TaskName(str(path)), config)
-
-
-def _install(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) -> Iterator[Installed]:
+def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) -> list[Installed]:
     """On every module of the group, or on none: the live weights must not show what the judge did not see."""
     done: list[Installed] = []
     try:
@@ -238,8 +180,11 @@ def _install(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) ->
                 expected = module(*group.args, **group.kwargs)
             guarded = swap_in(module, build_kernel(kernel), card, grad)
             done.append(Installed(name, module, guarded))
-            with torch.no_grad():
-                found = module(*group.args, **group.kwargs)
+            try:
+                with torch.no_grad():
+                    found = module(*group.args, **group.kwargs)
+            except Exception as error:  # a judge's process is not this one
+                raise UsageError(f"it fails in this process: {type(error).__name__}: {error}") from None
             if not guarded.hits[0]:
                 raise UsageError(f"its own guard refuses the example: {guarded.misses_by_reason()}")
             if not same_outputs(found, expected, ROUNDING):
@@ -249,15 +194,15 @@ def _install(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) ->
         for one in done:
             swap_out(one.module, one.kernel)
         raise
-    yield from done
+    return done
 
 
 def _time_model(call: Callable[[], Any], modules: Sequence[nn.Module]) -> Speedup:
-    """The whole model with and without kernels, in turn, so that drift cancels."""
+    """The whole model with and without kernels, in turn, so that drift cancels, and while no judge uses the GPU."""
     swapped = [one for module in modules if isinstance(one := vars(module).get("forward"), SwappedForward)]
     times: dict[bool, list[list[float]]] = {False: [], True: []}
     began = time.monotonic()
-    with torch.no_grad():
+    with GpuLock().alone(), torch.no_grad():
         for number in range(_MOST_ROUNDS + 1):
             for with_kernels in (False, True):
                 for one in swapped:

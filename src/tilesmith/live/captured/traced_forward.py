@@ -17,11 +17,12 @@ from torch import fx, nn
 
 from tilesmith.errors import TaskError
 from tilesmith.live.calls.nests import BareText, refilled, tensors_in
-from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes
+from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes, unlogged_failures
 from tilesmith.records import ArgumentSpec
 
 _MOST_LINES = 400
 _MOST_CONSTANT_ELEMENTS = 1024
+_RECURRENT = ("aten.gru.input", "aten.lstm.input", "aten.rnn_tanh.input", "aten.rnn_relu.input")
 _PROBABILITIES = ("p", "dropout", "dropout_p")
 _SIZES = ("size", "sizes", "shape", "normalized_shape")
 _PLAIN = (bool, int, float, str, type(None))
@@ -83,7 +84,7 @@ def trace_steps(
 ) -> TracedSteps:
     """What `run` does with `tensors`, which the lines call `leaves`."""
     try:
-        with torch.no_grad():
+        with torch.no_grad(), unlogged_failures():
             traced = trace_with_fakes(run)(*tensors)
     except Exception as error:  # whatever the module's code does when it meets a tensor without values
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
@@ -149,10 +150,19 @@ class _ForwardText:
         if operator_name == "aten.dropout.default":
             self._names[node] = self._names[values["input"]]
             return
+        if operator_name in _RECURRENT:
+            self._lines.append(self._recurrent_sizes(values))
         args = [self._text(value, name in _SIZES) for value, name in zip(node.args, known, strict=False)]
         kwargs = [f"{name}={self._text(value, name in _SIZES)}" for name, value in node.kwargs.items()]
         path = operator_name if operator_name.startswith("aten.") else f"torch.ops.{operator_name}"
         self._name(node, f"{path}({', '.join([*args, *kwargs])})")
+
+    def _recurrent_sizes(self, values: Mapping[str, Any]) -> str:
+        """As the module would test them: the operator trusts its input to fit, and reads beyond weights."""
+        states = values["hx"] if isinstance(values["hx"], list | tuple) else [values["hx"]]
+        given, state, weight = (self._text(one) for one in (values["input"], states[0], values["params"][0]))
+        batch = 0 if values["batch_first"] else 1
+        return f"assert ({given}.shape[{batch}], {given}.shape[2]) == ({state}.shape[1], {weight}.shape[1])"
 
     def _text(self, value: Any, sized: bool = False) -> str:
         if isinstance(value, fx.Node):

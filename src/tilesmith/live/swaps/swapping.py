@@ -24,6 +24,7 @@ from tilesmith.live.calls.torch_names import (
     functorch_interpreter,
     has_hooks,
     parameter_table,
+    renew_flat_weights,
 )
 from tilesmith.live.swaps.guard_text import GuardText, default_name, owners_of, write_guard
 from tilesmith.live.swaps.kernel_files import bind_tensors, interprets
@@ -43,6 +44,9 @@ class GuardedKernel(NamedTuple):
 
     def misses_by_reason(self) -> dict[str, int]:
         return {why: count for why, count in zip(self.text.reasons, self.misses, strict=True) if count}
+
+    def forget_calls(self) -> None:
+        self.hits[0], self.misses[:] = 0, [0] * len(self.misses)
 
 
 class SwappedForward:
@@ -93,10 +97,12 @@ def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = 
     swapped = swapped or SwappedForward(module)
     text = write_guard(card.spec, signature_of(module), card.flat, grad == "recompute")
     hits, misses = [0], [0] * len(text.reasons)
+    run_kernel = _with_live_weights(kernel)
+    traceable = not interprets()  # torch.compile traces Triton's kernels, but not those of its interpreter
     names = _names(module, card) | {
-        "_kernel": _traceable(kernel),
+        "_kernel": run_kernel if traceable else torch.compiler.disable(run_kernel),
         "_original": swapped.first,
-        "_with_gradients": _with_gradients(module, kernel, card, swapped.original),
+        "_with_gradients": _with_gradients(module, run_kernel, card, swapped.original),
         "_hits": hits,
         "_misses": misses,
     }
@@ -133,22 +139,31 @@ def _names(module: nn.Module, card: KernelCard) -> dict[str, Any]:
     return names
 
 
-def _traceable(kernel: nn.Module) -> Callable[..., Any]:
-    """torch.compile traces Triton's kernels, but not those of its interpreter."""
-    forward: Callable[..., Any] = kernel.forward
-    return torch.compiler.disable(forward) if interprets() else forward
+def _with_live_weights(kernel: nn.Module) -> Callable[..., Any]:
+    """Its forward, which finds the module's parameters in the lists of recurrent layers as well."""
+    layers = [inner for inner in kernel.modules() if isinstance(inner, nn.RNNBase)]
+    if not layers:
+        return kernel.forward
+
+    @torch.compiler.disable
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        for layer in layers:
+            renew_flat_weights(layer)
+        return kernel.forward(*args, **kwargs)
+
+    return forward
 
 
 def _with_gradients(
-    module: nn.Module, kernel: nn.Module, card: KernelCard, original: Callable[..., Any]
+    module: nn.Module, kernel: Callable[..., Any], card: KernelCard, original: Callable[..., Any]
 ) -> Callable[..., Any]:
     @torch.compiler.disable
     def forward(*args: Any, **kwargs: Any) -> Any:
         def run_kernel() -> Any:
             if not card.flat:
-                return kernel.forward(*args, **kwargs)
+                return kernel(*args, **kwargs)
             bound = bind_arguments(module, args, kwargs).arguments
-            return kernel.forward(*tensors_at(bound, card.spec.arguments))
+            return kernel(*tensors_at(bound, card.spec.arguments))
 
         return RecomputedGradients.run(module, original, run_kernel, args, kwargs)
 

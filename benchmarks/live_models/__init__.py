@@ -1,0 +1,1 @@
+"""Three models as people write them, with random weights: what `benchmarks/live_models.py` optimizes."""

@@ -1,0 +1,108 @@
+"""What `optimize_` did with a model, group of calls by group of calls, and the way back."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tilesmith.errors import UsageError
+from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.capturing import unused_path
+from tilesmith.live.kernel_cards import KERNEL_NAME, write_card
+from tilesmith.live.loading import KernelHandle
+from tilesmith.records import OutputErrors, Speedup
+
+
+@dataclass(frozen=True)
+class KernelReport:
+    """One group of equal calls, and what became of it."""
+
+    names: tuple[str, ...]
+    call: str
+    verdict: str
+    """passed, or none where no kernel was written."""
+    reason: str
+    swapped: bool
+    speedup: Speedup | None = None
+    """Over its best baseline."""
+    speedups: Mapping[str, Speedup] = field(default_factory=dict)
+    """Over each baseline: eager, graph (eager in a CUDA graph), compile."""
+    errors: OutputErrors | None = None
+    guard: str | None = None
+    """The text of the guard, which says what the kernel is asked for."""
+    card: KernelCard | None = None
+    kernel: Path | None = None
+    task: str | None = None
+    run: Path | None = None
+
+
+class Report:
+    """What `optimize_` did, and the way back."""
+
+    def __init__(self, kernels: tuple[KernelReport, ...], handle: KernelHandle, refused: Mapping[str, str]) -> None:
+        self.kernels, self._handle, self.refused = kernels, handle, dict(refused)
+        self.end_to_end: Speedup | None = None
+
+    @property
+    def swapped(self) -> tuple[KernelReport, ...]:
+        return tuple(one for one in self.kernels if one.swapped)
+
+    @property
+    def hits(self) -> dict[str, int]:
+        return self._handle.hits
+
+    @property
+    def misses(self) -> dict[str, dict[str, int]]:
+        return self._handle.misses
+
+    def undo(self) -> None:
+        """Every module has its own forward again."""
+        self._handle.undo()
+
+    def save(self, folder: str | Path) -> tuple[Path, ...]:
+        """A folder for each kernel that passed, unless it was timed and not worth swapping in: best.py, kernel.json
+        and task.py. `load_` reads them."""
+        written = []
+        for one in self.kernels:
+            if one.card is None or one.kernel is None or (one.speedup and not one.swapped):
+                continue
+            name = one.card.spec.module_class.rpartition(".")[2].lower()
+            path = unused_path(Path(folder), f"{name}_{one.card.sha256[:8]}")
+            path.mkdir(parents=True)
+            shutil.copyfile(one.kernel, path / KERNEL_NAME)
+            (path / "task.py").write_text(one.task or "", encoding="utf-8")
+            write_card(path, one.card)  # last: a folder with a card is whole
+            written.append(path)
+        if not written:
+            raise UsageError(
+                "there is no kernel to save: " + (self.kernels[0].reason if self.kernels else "nothing fits")
+            )
+        return tuple(written)
+
+    def __str__(self) -> str:
+        told: dict[tuple[str, str], list[str]] = {}
+        for one in self.kernels:
+            told.setdefault((f"{_outcome(one)}: {one.call} at ", one.reason), []).extend(one.names)
+        for name, why in self.refused.items():
+            told.setdefault(("kept PyTorch: ", why), []).append(name)
+        lines = [f"{what}{shown_names(names)}: {why}" for (what, why), names in told.items()]
+        if self.end_to_end is not None:
+            lines.append(f"whole model: {_interval(self.end_to_end)}")
+        calls = str(self._handle)
+        return "\n".join([*lines, *([calls] if self._handle.installed else [])]) or "nothing to optimize"
+
+
+def _outcome(one: KernelReport) -> str:
+    state = "swapped in" if one.swapped else "kept PyTorch"
+    return f"{state}, {_interval(one.speedup)}" if one.speedup else state
+
+
+def _interval(speedup: Speedup) -> str:
+    return f"{speedup.value:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})"
+
+
+def shown_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(name or "the model" for name in names[:3]) + more
