@@ -52,9 +52,8 @@ class _CallWriter:
         if name in _INFIX and len(args) == 2 and not kwargs:
             return f"{args[0]} {_INFIX[name]} {args[1]}"
         if name in _METHODS and not is_inplace(node):
-            name = (
-                "reshape" if name == "view" else name
-            )  # kernels give contiguous results, whatever the strides were
+            if name == "view":  # a kernel's results are contiguous, whatever PyTorch's would have been
+                name = "reshape"
             return f"{args[0]}.{name}({', '.join([*args[1:], *kwargs])})"
         place = self._place(node, name, ".".join(overload) or "default")
         return f"{place}({', '.join([*args, *kwargs])})"
