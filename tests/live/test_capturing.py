@@ -244,3 +244,10 @@ def test_modules_are_chosen_by_pattern_or_function(model: TinyModel) -> None:
 def test_an_example_that_does_not_fit_is_told() -> None:
     with pytest.raises(TaskError, match=r"the example does not fit RMSNorm.forward: missing a required argument"):
         task_of(RMSNorm(TinyModel().config))
+
+
+def test_a_lone_tensor_is_not_taken_for_many_arguments(model: TinyModel) -> None:
+    ids = torch.zeros(2, 3, dtype=torch.long)
+    for call in (ts.scan, ts.optimize_, ts.optimize, ts.capture):
+        with pytest.raises(UsageError, match=r"write \(x,\), not x"):
+            call(model, ids)

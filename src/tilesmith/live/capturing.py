@@ -115,8 +115,15 @@ def unused_path(folder: Path, name: str, suffix: str = "") -> Path:
     return next(path for path in numbered if not path.exists())
 
 
+def refuse_lone_tensor(args: Any) -> None:
+    """A tensor would be taken for as many arguments as it has rows."""
+    if isinstance(args, torch.Tensor):
+        raise UsageError("inputs are a tuple with one item for each argument of forward: write (x,), not x")
+
+
 def capture_calls(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], where: Where = None) -> Capture:
     """Runs the model once, without gradients. Buffers and random states are put back afterwards."""
+    refuse_lone_tensor(args)
     chosen = dict(_chosen(model, where))
     if not chosen:
         raise UsageError(f"where={where!r} names no module of the model; its modules: {_some_names(model)}")

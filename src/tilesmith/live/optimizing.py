@@ -19,7 +19,7 @@ from tilesmith.judge.gates.other_shapes import GENERAL
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.live.calls.call_records import CallSpec, KernelCard
 from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
-from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, unused_path
+from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, refuse_lone_tensor, unused_path
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import make_card
 from tilesmith.live.loading import Installed, KernelHandle
@@ -46,6 +46,7 @@ def optimize_(
 ) -> Report:
     """Makes `model` faster in place, for calls like the example. Whatever is swapped in was judged before."""
     config, kwargs = config or Config(), dict(kwargs or {})
+    refuse_lone_tensor(args)
     captured = capture_calls(model, tuple(args), kwargs, config.where)
     refused, groups = dict(captured.refused), []
     for group in captured.groups:
