@@ -170,7 +170,7 @@ def _recurrent_constructor(module: Any, sizes: Mapping[int, str]) -> list[str]:
         "proj_size": module.proj_size,
     }
     if module.training and module.dropout:
-        raise TaskError("it draws random numbers; use model.eval() or --eval")
+        raise TaskError("it draws random numbers; use model.eval() or --eval, else the modules inside it")
     if isinstance(module, nn.RNN):
         options["nonlinearity"] = module.nonlinearity
     defaults = {name: one.default for name, one in inspect.signature(nn.RNNBase.__init__).parameters.items()}
