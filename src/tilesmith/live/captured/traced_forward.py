@@ -146,7 +146,8 @@ class _ForwardText:
         known = argument_names(target)
         values = {**dict(zip(known, node.args, strict=False)), **node.kwargs}
         if _is_random(target, values):
-            raise TaskError(f"it draws random numbers ({operator_name}); use model.eval() or --eval, else the modules inside it")
+            cure = "use model.eval() or --eval, else the modules inside it"
+            raise TaskError(f"it draws random numbers ({operator_name}); {cure}")
         if operator_name == "aten.dropout.default":
             self._names[node] = self._names[values["input"]]
             return
