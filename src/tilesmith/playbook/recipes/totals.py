@@ -6,6 +6,7 @@ Every program adds up one block; PyTorch adds up what they found. So the result 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 
 from tilesmith.playbook.graph.lowering import Lowering
@@ -59,6 +60,7 @@ class TotalsMatch:
     kernel_type = "reduction"
     is_worth_it = True
 
+    @cached_property
     def _fused(self) -> FusedKernel:
         summed = str(reference(self.last.args[0]))
         graph = replace(self.region.graph, nodes=self.region.graph.nodes[:-1], outputs={"node": summed})
@@ -72,7 +74,7 @@ class TotalsMatch:
 
     @property
     def name(self) -> str:
-        return self._fused().name
+        return self._fused.name
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -94,7 +96,7 @@ class TotalsMatch:
         )
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
-        fused = self._fused()
+        fused = self._fused
         (output,) = fused.outputs
         value = output.value.name
         body = write_on_one_tile(fused.placer, Tile(None, "offs", False), fused.outputs)[:-1]
