@@ -15,6 +15,7 @@ from typing import Any
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import called, refuse_autocast
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, bytes_of
+from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import order
 from tilesmith.playbook.plan.pytorch_calls import write_call
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
@@ -29,7 +30,7 @@ from tilesmith.tasks.graph import Graph, Node, reference, references
 
 HELPER_NAMES = {"split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref"}
 """What kernels define beside themselves."""
-_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "NUM_WARPS")
+_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "PART_N", "NUM_WARPS")
 _MOST_NAMED = 6
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20
@@ -271,7 +272,7 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
     try:
         refuse_autocast(graph)
         code = read_task_code(survey)
-        ordered = order(graph)
+        ordered = order(decompose(graph))
         arguments = {given.argument for given in graph.inputs}
         taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
         whole = Region(ordered.graph, survey, frozenset(taken))
