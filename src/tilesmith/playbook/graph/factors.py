@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.graph.steps import LEAF, PRODUCT, TRANSPOSED, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, PRODUCT, TRANSPOSED, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -116,6 +117,8 @@ def _scaled(low: Lowering, step: Any, node: Node, name: str) -> Any:
 def _multiplied(low: Lowering, left: Factor, right: Factor, name: str, dtype: str) -> KernelStep:
     if left.form.shape[-1] != right.form.shape[-1] or left.dtype != right.dtype:
         raise Unmatched("multiplies what does not fit")
+    if right.form.shape == (1, right.form.shape[-1]) and left.form.shape[:-1] != (1,):
+        return _turned(low, left, right, name, dtype)
     batch = low.symbols.broadcast([left.batch, right.batch])
     rows, columns = left.form, right.form
     form = SymbolicShape(
@@ -124,6 +127,17 @@ def _multiplied(low: Lowering, left: Factor, right: Factor, name: str, dtype: st
     step = KernelStep(low.free_name(name), PRODUCT, (), form, dtype)
     low.products.append(Product(step, left, right))
     return step
+
+
+def _turned(low: Lowering, matrix: Factor, vector: Factor, name: str, dtype: str) -> KernelStep:
+    """A matrix times one vector, computed as the vector's row times all rows of the matrix."""
+    shape, dims = matrix.form.shape[:-1], matrix.form.dims
+    view = f"{matrix.view}.flatten(0, -2)" if len(shape) > 1 else matrix.view
+    rows = tuple(axis for dim in dims[:-1] for axis in dim)
+    flat = Factor(matrix.leaf, view, SymbolicShape((prod(shape), matrix.form.shape[-1]), (rows, dims[-1])))
+    step = _multiplied(low, vector, flat, name, dtype)
+    form = low.symbols.view(step.form, (*shape, 1))
+    return KernelStep(low.free_name(f"{name}_turned"), VIEW, (step,), form, dtype)
 
 
 def _einsum(low: Lowering, node: Node) -> KernelStep:
