@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, TRANSPOSED, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, Symbols
 from tilesmith.playbook.unmatched import Unmatched
 
@@ -69,6 +69,8 @@ class Placer:
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: KernelStep, place: TilePosition) -> PlacedValue:
+        if step.op == TRANSPOSED:
+            raise Unmatched("moves elements from one row to another")
         key = (step, place.lead, place.trail)
         if key not in self._placed:
             operands = tuple(self._operand(step, one, place) for one in step.operands)
@@ -157,12 +159,12 @@ class Placer:
         split = step.form.rank - place.columns
         whole = step.form.dims
         return TilePosition(
-            self._index(place.lead, whole[:split], own[:split]),
-            self._index(place.trail, whole[split:], own[split:]),
+            self.index(place.lead, whole[:split], own[:split]),
+            self.index(place.trail, whole[split:], own[split:]),
             min(place.columns, operand.form.rank),
         )
 
-    def _index(self, index: str | None, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
+    def index(self, index: str | None, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
         """The element of an operand with dimensions `own` that belongs to element `index` of the whole."""
         if index is None or not any(own):
             return None

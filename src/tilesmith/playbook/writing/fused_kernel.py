@@ -107,11 +107,11 @@ class FusedKernel:
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
     def preparation(self) -> list[str]:
-        """Inputs may come with any strides; parameters are as the constructor made them."""
+        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them."""
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [step.name for step in self.leaves if step in taken]
+        names = [step.name for step in self.loaded if step in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [f"    {', '.join(names)} = {made}"] if names else []
 
