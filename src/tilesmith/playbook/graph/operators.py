@@ -78,6 +78,16 @@ def is_free(node: Node) -> bool:
     return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS
 
 
+def find_working_nodes(graph: Graph) -> list[Node]:
+    """The nodes that read and write memory, casts to another type included."""
+    types = {one.name: one.dtype for one in (*graph.leaves, *graph.nodes)}
+
+    def casts(node: Node) -> bool:
+        return operator_name(node) in ALIASES and node.dtype != types.get(str(reference(node.args[0])), node.dtype)
+
+    return [node for node in graph.nodes if not is_free(node) or casts(node)]
+
+
 def find_needed_nodes(graph: Graph) -> list[Node]:
     """The nodes that the outputs depend on, in order."""
     wanted = set(references(graph.outputs))

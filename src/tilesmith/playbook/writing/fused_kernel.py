@@ -10,7 +10,7 @@ from functools import cached_property
 from itertools import chain, count
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
-from tilesmith.playbook.graph.operators import is_free, list_working_operators
+from tilesmith.playbook.graph.operators import find_working_nodes, list_working_operators
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import LEAF, KernelStep
@@ -54,7 +54,7 @@ class FusedKernel:
 
     @property
     def working_operators(self) -> int:
-        return len([node for node in self.graph.nodes if not is_free(node)])
+        return len(find_working_nodes(self.graph))
 
     @property
     def title(self) -> str:
