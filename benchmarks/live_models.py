@@ -47,6 +47,8 @@ LIMIT_S = 235.0
 COMPILE_S = 45.0
 """What compiling a model may need: with less time left it is not begun."""
 SCANNED = 8
+LAST_CHARACTERS = 3000
+"""Of what a process that failed has written, so much is shown."""
 ROUNDS, WARM_UPS, ROUNDS_S = 40, 3, 4.0
 FACTOR, FACTOR_IN_TF32 = 2.0, 4.0
 """How many times as far from float64 as the plain model the one with kernels may be, as the judge has it."""
@@ -353,7 +355,9 @@ def run_child(work: Work) -> str | None:
     command = [sys.executable, __file__, "--out", os.devnull, "--child", work.model, work.step, str(work.folder)]
     command += ["--began", str(work.began), "--limit-s", str(work.limit_s), *(["--small"] if work.small else [])]
     interpreted = {} if work.device == "cuda" else {"TRITON_INTERPRET": "1"}
-    child = subprocess.Popen(command, env={**os.environ, **interpreted}, start_new_session=True)
+    errors = work.folder / f"{work.model}-{work.step}.errors"
+    with errors.open("w") as file:
+        child = subprocess.Popen(command, env={**os.environ, **interpreted}, start_new_session=True, stderr=file)
     try:
         code = child.wait(timeout=max(work.left_s, 1.0))
     except subprocess.TimeoutExpired:
@@ -363,7 +367,10 @@ def run_child(work: Work) -> str | None:
     except BaseException:
         os.killpg(child.pid, signal.SIGKILL)
         raise
-    return f"its process ended with {code}" if code else None
+    if not code:
+        return None
+    print(errors.read_text(errors="replace")[-LAST_CHARACTERS:], flush=True)
+    return f"its process ended with {code}: {errors.read_text(errors='replace').strip().splitlines()[-1:]}"
 
 
 def write(path: Path, document: Any) -> None:

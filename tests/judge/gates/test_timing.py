@@ -21,7 +21,7 @@ from tilesmith.process.protocol.comparison import Comparison, FloatStatistics
 from tilesmith.process.protocol.reference import (
     BaselineBuilt,
     BuildBaseline,
-    RunIdle,
+    RunManyBaselineCalls,
     TimeBaseline,
     TimedBaseline,
 )
@@ -95,7 +95,9 @@ class Reference:
                 return BaselineBuilt("cannot be captured" if kind == "graph" else None)
             case TimeBaseline(_, seeds):
                 return TimedBaseline(self.eager.samples(seeds), self.eager.digests(seeds))
-            case RunIdle():
+            case RunManyBaselineCalls(kind, _, calls):
+                if kind is not None:
+                    time.sleep((self.eager.device_ms + self.eager.hidden_ms) * calls / 1e3)
                 return Done()
         self.compared_seeds.append(request.seed)
         errors = (self.relative, 1e-7, 1e-7, 1e-7)
@@ -213,7 +215,7 @@ def test_fewer_samples_than_calls_is_cheating() -> None:
 
 def test_a_machine_that_stalls_for_a_while_accuses_nobody() -> None:
     class Stalled(Candidate):
-        stalls = 4
+        stalls = 6
 
         def ask(self, request: Any) -> Any:
             if isinstance(request, RunManyCalls) and self.stalls:
@@ -224,6 +226,13 @@ def test_a_machine_that_stalls_for_a_while_accuses_nobody() -> None:
     candidate = Stalled(0.2)
     timing_rounds(candidate, Reference()).run("a GPU")
     assert candidate.stalls == 0
+
+
+def test_an_accusation_needs_a_machine_on_which_pytorchs_own_clock_is_right() -> None:
+    reference = Reference()
+    reference.eager.hidden_ms = 2
+    with pytest.raises(MachineError, match="too busy"):
+        timing_rounds(Candidate(0.2, hidden_ms=2), reference).run("a GPU")
 
 
 @pytest.mark.parametrize(

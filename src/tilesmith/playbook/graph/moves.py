@@ -50,7 +50,8 @@ def _without(form: SymbolicShape, dim: int) -> SymbolicShape:
 
 def _permuted(low: Lowering, step: KernelStep, order: Sequence[int], name: str) -> KernelStep:
     form = SymbolicShape(tuple(step.form.shape[i] for i in order), tuple(step.form.dims[i] for i in order))
-    return make_move(low, step, form, [DimMap(order.index(dim)) for dim in range(step.form.rank)], name)
+    moved = make_move(low, step, form, [DimMap(order.index(dim)) for dim in range(step.form.rank)], name)
+    return replace(moved, options=moved.options | {"order": list(order)})
 
 
 def _permute(low: Lowering, node: Node) -> KernelStep:
@@ -290,6 +291,7 @@ MOVES: dict[str, Lower] = {
     "swapdims": _transpose,
     "t": _transpose,
     "mT": _transpose,
+    "adjoint": _transpose,
     "numpy_T": _reverse_all,
     "permute": _permute,
     "movedim": _movedim,

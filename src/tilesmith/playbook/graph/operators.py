@@ -39,8 +39,8 @@ PARTED = {"chunk", "split", "split_with_sizes", "unbind"}
 REPEATED = {"expand", "expand_as", "broadcast_to"}
 """Views that broadcasting would make by itself."""
 MOVED_VIEWS = PARTED | REPEATED | {
-    "transpose", "permute", "t", "mT", "numpy_T", "swapaxes", "swapdims", "movedim", "slice", "select", "narrow",
-    "diagonal",
+    "transpose", "permute", "t", "mT", "adjoint", "numpy_T", "swapaxes", "swapdims", "movedim", "slice", "select",
+    "narrow", "diagonal",
 }  # fmt: skip
 """Views that show elements in other places, or several times, or not at all."""
 VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "_unsafe_view"}
@@ -69,8 +69,8 @@ def is_inplace(node: Node) -> bool:
     return len(parts) > 1 and parts[1].endswith("_") and not parts[1].endswith("__")
 
 
-PRODUCTS = {"linear", "matmul", "mm", "addmm"}
-"""Sums over the last dimension of one operand and a dimension of the other."""
+PRODUCTS = {"linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "einsum"}
+"""Sums over a dimension that two operands have."""
 
 
 def is_known(node: Node) -> bool:
@@ -86,6 +86,16 @@ def is_known(node: Node) -> bool:
 def is_free(node: Node) -> bool:
     """Whether a node only names what is there already."""
     return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS | MOVED_VIEWS
+
+
+def find_working_nodes(graph: Graph) -> list[Node]:
+    """The nodes that read and write memory, casts to another type included."""
+    types = {one.name: one.dtype for one in (*graph.leaves, *graph.nodes)}
+
+    def casts(node: Node) -> bool:
+        return operator_name(node) in ALIASES and node.dtype != types.get(str(reference(node.args[0])), node.dtype)
+
+    return [node for node in graph.nodes if not is_free(node) or casts(node)]
 
 
 def find_needed_nodes(graph: Graph) -> list[Node]:

@@ -8,7 +8,7 @@ operator says which elements of its operands it needs: a pointwise operator the 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tilesmith.playbook.graph.indices import Computed, Index, IndexArithmetic, Part, Variable
@@ -83,8 +83,8 @@ class Placer:
                 continue
             if self.symbols.same(dims[split:], self.columns):
                 return self.place(step, self._whole_place(dims[:split], dims[split:]))
-            if self.rows and not any(dims[split:]):
-                return self.place(step, self._whole_place(dims[:split], ((),) * columns))
+            if self._whole.trail == "cols" and not any(dims[split:]):
+                return self.place(step, replace(self._whole_place(dims[:split], ((),) * columns), trail=None))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: KernelStep, place: Place) -> PlacedValue:
@@ -97,7 +97,8 @@ class Placer:
         """The value, or an earlier one that is computed alike: people write `x - mean` twice."""
         if step.op == VIEW:
             (operand,) = step.operands
-            return self.place(operand, self._made(self._before_view(operand, place), place.guards))
+            indices = self.indices.regrouped(place.indices, operand.form.dims)  # the order of the elements stays
+            return self.place(operand, replace(place, indices=tuple(indices)))
         if step.op == MOVE:
             return self._before_move(step, place)
         if step.op == PRODUCT and (place.guards or self._flat(place.indices) != self._whole_text):
@@ -122,7 +123,7 @@ class Placer:
 
     def size(self, dims: Sequence[Dim]) -> str:
         """A product of dimensions as the kernel knows it: a number, or the name of a size."""
-        if self.rows and self.symbols.same(dims, self.columns):
+        if self._whole.trail == "cols" and self.symbols.same(dims, self.columns):
             return "N"
         number, flat = self.symbols.normal(1, tuple(axis for dim in dims for axis in dim))
         if not flat:
@@ -159,7 +160,7 @@ class Placer:
 
     def _whole_place(self, rows: Sequence[Dim], columns: Sequence[Dim]) -> Place:
         lead, trail = self.indices.digits(self._lead, rows), self.indices.digits(self.trail, columns)
-        return self._made([*lead, *trail], ())
+        return Place((*lead, *trail), (), self._whole.lead, self._whole.trail)
 
     def _made(self, indices: Sequence[Index], guards: tuple[PlacedValue, ...]) -> Place:
         parts: list[Part] = [part for index in indices for part in index]
@@ -167,6 +168,12 @@ class Placer:
         used |= {name for guard in guards for name in (guard.place.lead, guard.place.trail) if name}
         lead, trail = self._lead.name, self.trail.name
         return Place(tuple(indices), guards, lead if lead in used else None, trail if trail in used else None)
+
+    def index(self, name: str, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
+        """The element of an operand with dimensions `own` that belongs to element `name` of the whole."""
+        indices = self.indices.digits(Variable(name, self._axes(whole)), whole)
+        kept = [index if dim else () for index, dim in zip(indices, own, strict=True)]
+        return self._flat(kept) if any(own) else None
 
     def _name(self, step: KernelStep) -> str:
         name, number = step.name, 1
@@ -188,15 +195,9 @@ class Placer:
         fits = self.symbols.same(dims[split:], self.columns) and self.symbols.same(dims[:split], self.rows)
         if not fits:
             raise Unmatched("reduces over rows of different lengths")
-        if not any(self.rows):
-            raise Unmatched("has a single row, which would leave all but one program idle")
-        if self._flat(place.indices) != self._whole.lead:
+        if self._flat(place.indices) != (self._whole.lead or "0"):
             raise Unmatched("needs the result of one row in others")
         return self.place(operand, self._whole_place(dims[:split], dims[split:]))
-
-    def _before_view(self, operand: KernelStep, place: Place) -> list[Index]:
-        """A reshape keeps the order of the elements."""
-        return self.indices.regrouped(place.indices, operand.form.dims)
 
     def _before_move(self, step: KernelStep, place: Place) -> PlacedValue:
         source, maps, guard = step.operands[0], step.options["maps"], step.options.get("guard")

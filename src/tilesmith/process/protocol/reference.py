@@ -322,9 +322,10 @@ class TimeBaseline(Request[TimedBaseline]):
 
 
 @dataclass(frozen=True)
-class RunIdle(Request[Done]):
-    """Do all that surrounds so many calls, but not the calls."""
+class RunManyBaselineCalls(Request[Done]):
+    """Many calls in a row, for a clock outside; without a `kind`, all that surrounds them, but not the calls."""
 
+    kind: str | None
     seed: int
     calls: int
     single_draw: bool

@@ -234,8 +234,8 @@ class ReferenceRole:
         turn = self._timed(request.single_draw).time(request.kind, list(request.seeds))
         return protocol.TimedBaseline(tuple(turn.samples), tuple(turn.digests))
 
-    def run_idle(self, request: protocol.RunIdle) -> Done:
-        self._timed(request.single_draw).idle(request.seed, request.calls)
+    def run_many_baseline_calls(self, request: protocol.RunManyBaselineCalls) -> Done:
+        self._timed(request.single_draw).run_many_calls(request.kind, request.seed, request.calls)
         return Done()
 
     def _timed(self, single_draw: bool) -> Baselines:

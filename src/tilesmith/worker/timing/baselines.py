@@ -51,9 +51,12 @@ class Baselines:
         with torch.no_grad():
             return self._stopwatch.time(self._calls[kind], seeds, digests=kind == "eager")
 
-    def idle(self, seed: int, calls: int) -> None:
-        """All that surrounds that many calls, without them."""
-        self._stopwatch.run_many_calls(None, seed, calls)
+    def run_many_calls(self, kind: str | None, seed: int, calls: int) -> None:
+        """For a clock outside; without a `kind`, all that surrounds that many calls, without them."""
+        if kind is not None:
+            self.build(kind)
+        with torch.no_grad():
+            self._stopwatch.run_many_calls(self._calls[kind] if kind else None, seed, calls)
 
     def _eager(self) -> Callable[[ForwardArguments], Any]:
         self._warm_up(self._model)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playbook_children import Twins, difference, interpreting
 from playbook_surveys import match_recurrent, survey_task
-from recurrent_tasks import recurrent
+from recurrent_tasks import TASKS, recurrent
 
 CLOSE = 3e-3
 """More than tf32 does to a state within (-1, 1)."""
@@ -159,3 +159,15 @@ def run_layer_alone(task: str, kernel: str) -> tuple[bool, bool]:
 def test_a_result_that_the_task_did_not_use_is_no_number() -> None:
     task = recurrent("return self.rnn(x)[0]")
     assert interpreting(run_layer_alone, task, kernel_for(task)) == (True, False)
+
+
+def strides_of_both(task: str, kernel: str) -> list[list[tuple[int, ...]]]:
+    twins = Twins(task, kernel)
+    inputs = twins.loaded.make_inputs(seed=0).args
+    return [[one.stride() for one in results(*inputs)] for results in (twins.outputs, twins.expected)]
+
+
+@pytest.mark.parametrize("name", ["batch_first", "batch_first_both_directions"])
+def test_results_are_laid_out_as_pytorch_does(name: str) -> None:
+    own, expected = interpreting(strides_of_both, TASKS[name], kernel_for(TASKS[name]))
+    assert own == expected

@@ -1,0 +1,336 @@
+"""What `tilesmith forge` reaches offline on the tasks of benchmarks/playbook_tasks: operators and chains.
+
+    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --seconds 480 --out results.json
+    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --resume --seconds 480 --out results.json
+    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --only '*norm*' mlp_gelu --confirm --out results.json
+    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --device cpu --jobs 1 --only hinge_loss --out results.json
+
+Each task is a child process of the real command line:
+
+    tilesmith forge TASK --author playbook --effort quick --rounds ROUNDS --no-confirm --json
+
+Quick effort has one seed and no stages. On an H200 a child needs about 6 s to start, 10 to 13 s for its first
+verdict (6 s of it for the compiled baseline) and 4 to 5 s for each further one, of which a round has one. The
+confirmation takes about 16 s, because fresh processes compile the baseline again; it is left out unless `--confirm`
+is given, and the numbers are then those of the full verdict on the best attempt. One child at a time measures,
+whatever `--jobs` is.
+
+`--out` is written after every task. When `--seconds` are over, the children are ended and what has no answer is
+marked "not run"; `--resume` keeps the answers that `--out` has and runs the rest. GB are 10^9 bytes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatch
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
+
+from judge_throughput import commit  # noqa: E402
+
+from tilesmith.records import (  # noqa: E402
+    AttemptEvent,
+    ConfirmationEvent,
+    Evaluation,
+    Event,
+    SurveyEvent,
+    from_json,
+    to_json,
+)
+from tilesmith.runs.atomic_files import write_atomically  # noqa: E402
+from tilesmith.runs.journal import read_events  # noqa: E402
+
+FOLDER = ROOT / "benchmarks" / "playbook_tasks"
+NAMES = tuple(f"{path.parent.name}/{path.stem}" for path in sorted(FOLDER.glob("*/*.py")))
+OUTCOMES = {0: "passed", 3: "kept"}
+"""By exit code; any other is a failure."""
+LARGE_PRODUCT_FLOPS = 1e9
+LEAST_SPEEDUP, LEAST_COPY_SHARE, LONGEST_S = 0.97, 0.85, 120.0
+ENDING_S = 15.0
+"""How long a child may take to end when it is told to."""
+COPY_BYTES, COPIES = 2**30, 30
+
+
+@dataclass(frozen=True)
+class Copying:
+    """How fast the GPU copies: bytes read and written over the median time."""
+
+    gpu: str
+    gb_per_s: float
+    samples_ms: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What became of one task."""
+
+    task: str
+    outcome: str
+    """passed, kept (for PyTorch), failed or not run."""
+    reason: str
+    seconds: float = 0.0
+    """From the task to the answer, with other tasks beside it."""
+    bytes_moved: int | None = None
+    """At least: inputs, parameters and outputs once."""
+    flops: int | None = None
+    bound: str | None = None
+    """memory or compute, by the roofline."""
+    has_large_product: bool = False
+    """In float32, of a GFLOP or more."""
+    kernel_ms: float | None = None
+    speedups: dict[str, float] = field(default_factory=dict)
+    """Over eager, graph, compile, and the best of them."""
+    copy_share: float | None = None
+    """Of the bandwidth of a copy; null for a task that memory does not bound."""
+    scores: dict[int, float | None] = field(default_factory=dict)
+    """Of every attempt."""
+    evaluation: dict[str, Any] | None = None
+    """The judge's whole answer about the best attempt, or about the last where none passed."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything that was found so far."""
+
+    date: str
+    commit: str
+    cores: int | None
+    options: dict[str, Any]
+    copying: Copying | None
+    seconds: float = 0.0
+    rows: tuple[Row, ...] = ()
+
+
+def measure_copying() -> Copying | None:
+    """In a process of its own, whose memory is free again afterwards; null without a GPU."""
+    import torch
+
+    if not torch.cuda.is_available():
+        return None
+    source = torch.rand(COPY_BYTES // 4, device="cuda")
+    target = torch.empty_like(source)
+    samples = []
+    for _ in range(COPIES):
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        begin.record()
+        target.copy_(source)
+        end.record()
+        end.synchronize()
+        samples.append(begin.elapsed_time(end))
+    rate = 2 * COPY_BYTES / statistics.median(samples) / 1e6
+    return Copying(torch.cuda.get_device_name(), round(rate, 1), tuple(round(one, 5) for one in samples))
+
+
+def forge_all(results: Results, names: Sequence[str], options: argparse.Namespace, runs: Path) -> Results:
+    """Threads take the tasks from one list, in order, until the time is up."""
+    began = time.monotonic()
+    deadline = began + options.seconds
+    with ThreadPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(forge, name, options, runs / name, deadline, results.copying) for name in names]
+        try:
+            for future in as_completed(futures):
+                row = future.result()
+                seconds = round(time.monotonic() - began, 1)
+                results = replace(results, seconds=seconds, rows=(*results.rows, row))
+                write_atomically(options.out, json.dumps(asdict(results), indent=1) + "\n")
+                print(f"{seconds:>6} s  {format_row(row)}", flush=True)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return results
+
+
+def forge(name: str, options: argparse.Namespace, runs: Path, deadline: float, copying: Copying | None) -> Row:
+    """One run of the command line, which is ended by its id when the time is up."""
+    began = time.monotonic()
+    if began > deadline:
+        return Row(name, "not run", f"the {options.seconds:g} s were over")
+    command = [
+        sys.executable,
+        "-m",
+        "tilesmith",
+        "forge",
+        str(FOLDER / f"{name}.py"),
+        "--runs",
+        str(runs),
+        "--json",
+    ]
+    command += ["--author", "playbook", "--effort", "quick", "--rounds", str(options.rounds)]
+    command += ["--confirm" if options.confirm else "--no-confirm", "--device", options.device]
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    pipe = subprocess.PIPE
+    child = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
+    try:
+        out, err = child.communicate(timeout=max(deadline - began, 1.0))
+    except subprocess.TimeoutExpired:
+        end(child)
+        return Row(name, "not run", f"cut off after {time.monotonic() - began:.0f} s")
+    seconds = round(time.monotonic() - began, 1)
+    try:
+        document = json.loads(out)
+    except json.JSONDecodeError:
+        document = {"error": (err or out).strip()[-500:] or f"exit code {child.returncode}"}
+    row = Row(name, OUTCOMES.get(child.returncode, "failed"), document.get("why") or document["error"], seconds)
+    return row if "run" not in document else with_findings(row, document, copying)
+
+
+def end(child: subprocess.Popen[str]) -> None:
+    """First politely, so that it ends its own children."""
+    child.terminate()
+    try:
+        child.communicate(timeout=ENDING_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.communicate()
+
+
+def with_findings(row: Row, document: dict[str, Any], copying: Copying | None) -> Row:
+    """What the run's folder tells about the task and its best kernel."""
+    events = list(read_events(Path(document["run"]) / "events.jsonl"))
+    survey = next(one.survey for one in events if isinstance(one, SurveyEvent))
+    attempts = [one.attempt for one in events if isinstance(one, AttemptEvent)]
+    profile, roofline = survey.profile, survey.roofline
+    row = replace(
+        row,
+        bytes_moved=profile.bytes_moved,
+        flops=profile.flops,
+        bound=roofline.bound if roofline else None,
+        has_large_product=profile.dtype == "float32" and (profile.tensor_flops or 0) >= LARGE_PRODUCT_FLOPS,
+        scores={one.candidate.number: one.score for one in attempts},
+    )
+    evaluation = find_evaluation(events, document["best"])
+    if evaluation is None:
+        return row
+    row = replace(row, evaluation=to_json(evaluation))
+    if row.outcome != "passed":
+        return replace(row, reason=f"{row.reason}; the last: {evaluation.verdict}: {evaluation.reason}")
+    if evaluation.timing is None:
+        return row
+    speedups = {kind: one.value for kind, one in evaluation.timing.speedup.items()}
+    kernel_ms = evaluation.timing.candidate_ms.p50
+    share = None
+    if copying is not None and row.bound == "memory" and row.bytes_moved:
+        share = round(row.bytes_moved / kernel_ms / 1e6 / copying.gb_per_s, 3)
+    return replace(row, kernel_ms=kernel_ms, speedups=speedups | {"best": min(speedups.values())}, copy_share=share)
+
+
+def find_evaluation(events: Sequence[Event], best: int | None) -> Evaluation | None:
+    """Of the best kernel, by its confirmation where there is one; of the last attempt where none passed."""
+    found = {
+        one.attempt.candidate.number: one.attempt.evaluation for one in events if isinstance(one, AttemptEvent)
+    }
+    found |= {one.candidate: one.evaluation for one in events if isinstance(one, ConfirmationEvent)}
+    return found[best] if best is not None else found[max(found)] if found else None
+
+
+def format_row(row: Row) -> str:
+    cells = [f"{row.task:<40} {row.outcome:<8}{row.seconds:>6.1f} s"]
+    if row.kernel_ms is not None:
+        cells += [f"{row.kernel_ms:>9.4f} ms"]
+        cells += [
+            f"{kind} {row.speedups.get(kind, math.nan):>6.2f}" for kind in ("eager", "graph", "compile", "best")
+        ]
+        cells += ["" if row.copy_share is None else f"copy {row.copy_share:.0%}"]
+    else:
+        cells += [row.reason.splitlines()[0][:150]]
+    return "  ".join(cells)
+
+
+def format_summary(results: Results) -> str:
+    rows = results.rows
+    counts = {kind: sum(row.outcome == kind for row in rows) for kind in ("passed", "kept", "failed", "not run")}
+    lines = [", ".join(f"{count} {kind}" for kind, count in counts.items())]
+    if results.copying is not None:
+        lines.append(f"a copy on {results.copying.gpu}: {results.copying.gb_per_s:.0f} GB/s")
+    for what, is_large in (("float32 product of a GFLOP or more", True), ("others", False)):
+        group = [row for row in rows if row.has_large_product is is_large and row.outcome in ("passed", "kept")]
+        written = [row.speedups["best"] for row in group if row.speedups]
+        kept = [1.0 for row in group if row.outcome == "kept"]
+        if written:
+            mean, of_all = statistics.geometric_mean(written), statistics.geometric_mean(written + kept)
+            lines.append(
+                f"{what}: geometric mean over the best baseline {mean:.3f} ({len(written)} written), "
+                f"{of_all:.3f} with {len(kept)} kept as 1"
+            )
+    found = {
+        f"slower than {LEAST_SPEEDUP}x": [r.task for r in rows if r.speedups.get("best", 1.0) < LEAST_SPEEDUP],
+        f"memory-bound below {LEAST_COPY_SHARE:.0%} of a copy": [
+            r.task for r in rows if r.copy_share is not None and r.copy_share < LEAST_COPY_SHARE
+        ],
+        f"longer than {LONGEST_S:.0f} s": [r.task for r in rows if r.seconds > LONGEST_S],
+    }
+    lines += [f"{what}: {', '.join(sorted(tasks)) or 'none'}" for what, tasks in found.items()]
+    return "\n".join(lines)
+
+
+def chosen(patterns: Sequence[str]) -> list[str]:
+    """The tasks that match a pattern, by their whole name or without their folder."""
+    for pattern in patterns:
+        if not any(matches(name, pattern) for name in NAMES):
+            sys.exit(f"--only {pattern}: no such task in {FOLDER}; the tasks are {', '.join(NAMES)}")
+    return [name for name in NAMES if any(matches(name, pattern) for pattern in patterns)]
+
+
+def matches(name: str, pattern: str) -> bool:
+    return fnmatch(name, pattern) or fnmatch(name.split("/")[1], pattern)
+
+
+def read_answers(path: Path) -> tuple[Row, ...]:
+    rows = [from_json(Row, row) for row in json.loads(path.read_text())["rows"]] if path.exists() else []
+    return tuple(row for row in rows if row.outcome != "not run")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--only", nargs="+", default=["*"], metavar="PATTERN", help="such as softmax_long, chains/*"
+    )
+    parser.add_argument("--jobs", type=int, default=6, help="children at once")
+    parser.add_argument("--seconds", type=float, default=3600.0, help="for all tasks together")
+    parser.add_argument("--rounds", type=int, default=1, help="further attempts per task")
+    parser.add_argument("--confirm", action="store_true", help="judge every winner again in fresh processes")
+    parser.add_argument("--resume", action="store_true", help="keep the answers that --out already has")
+    parser.add_argument("--device", default="auto", help="auto, cpu (small shapes, not timed) or cuda")
+    parser.add_argument("--runs", type=Path, default=None, help="keep the run folders here")
+    parser.add_argument("--commit", default=None, help="where there is no git to ask")
+    parser.add_argument("--out", type=Path, required=True)
+    options = parser.parse_args()
+    answers = read_answers(options.out) if options.resume else ()
+    known = {row.task for row in answers}
+    names = [name for name in chosen(options.only) if name not in known]
+    copying = None
+    if options.device != "cpu":
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            copying = pool.submit(measure_copying).result()
+    results = Results(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        commit=options.commit or commit(),
+        cores=os.cpu_count(),
+        options={name: value.name if isinstance(value, Path) else value for name, value in vars(options).items()},
+        copying=copying,
+        rows=answers,
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        results = forge_all(results, names, options, options.runs or Path(folder))
+    print("\n".join(format_row(row) for row in sorted(results.rows, key=lambda row: row.task)))
+    print(format_summary(results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,79 @@
+"""Every task of the benchmark is traced and planned at its full size, and what is planned can be written."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playbook_surveys import survey_task
+
+from tilesmith.playbook import find_match
+from tilesmith.playbook.recipe import Declined
+from tilesmith.playbook.task_plan import plan_lines, plan_task
+
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "playbook_tasks"
+TASKS = {kind: sorted((FOLDER / kind).glob("*.py")) for kind in ("operators", "chains")}
+MOST_BYTES = 1_500_000_000
+
+
+@pytest.mark.parametrize("path", [path for paths in TASKS.values() for path in paths], ids=lambda path: path.stem)
+def test_task_is_planned(path: Path) -> None:
+    survey = survey_task(path.stem, path.read_text())
+    assert survey.graph is not None, survey.environment["untraced"]
+    assert survey.profile.bytes_moved is not None
+    assert survey.profile.bytes_moved <= MOST_BYTES
+    plan = plan_task(survey)
+    assert plan_lines(plan)[0] == plan.told
+    match = find_match(survey)
+    assert plan.recipe_fits is not isinstance(match, Declined)
+    if not isinstance(match, Declined):
+        for tuning in match.tunings:
+            ast.parse(match.write(tuning))
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_there_are_enough(kind: str) -> None:
+    assert len(TASKS[kind]) >= 30
+
+
+def run_script(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(FOLDER.with_suffix(".py")), "--device", "cpu", "--out", str(out), *options]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_the_script_keeps_answers_and_sums_them_up(tmp_path: Path) -> None:
+    def answer(name: str, best: float, **more: Any) -> dict[str, Any]:
+        row = {"task": name, "outcome": "passed", "reason": "right", "kernel_ms": 1.0, "speedups": {"best": best}}
+        return row | more
+
+    rows = [
+        answer("operators/product_square", 4.0, has_large_product=True),
+        {"task": "operators/product_few_rows", "outcome": "kept", "reason": "slower", "has_large_product": True},
+        answer("operators/swish", 0.9, copy_share=0.8),
+        answer("operators/gelu_tanh", 1.6, copy_share=0.95, seconds=130.0),
+        {"task": "operators/mse_loss", "outcome": "not run", "reason": "cut off"},
+    ]
+    out = tmp_path / "results.json"
+    out.write_text(json.dumps({"rows": rows}))
+    done = run_script(out, "--resume", "--seconds", "-1", "--only", "mse_loss", "swish")
+    assert done.returncode == 0, done.stderr
+    assert "3 passed, 1 kept, 0 failed, 1 not run" in done.stdout
+    assert "a GFLOP or more: geometric mean over the best baseline 4.000 (1 written), 2.000 with" in done.stdout
+    assert "others: geometric mean over the best baseline 1.200 (2 written)" in done.stdout
+    assert "slower than 0.97x: operators/swish\n" in done.stdout
+    assert "memory-bound below 85% of a copy: operators/swish\n" in done.stdout
+    assert "longer than 120 s: operators/gelu_tanh\n" in done.stdout
+    written = {row["task"]: row for row in json.loads(out.read_text())["rows"]}
+    assert written["operators/mse_loss"]["reason"] == "the -1 s were over"
+    assert written["operators/swish"]["speedups"] == {"best": 0.9}
+
+
+def test_the_script_names_an_unknown_task(tmp_path: Path) -> None:
+    done = run_script(tmp_path / "results.json", "--only", "softmaks")
+    assert done.returncode == 1
+    assert "--only softmaks: no such task" in done.stderr
