@@ -78,6 +78,9 @@ def forge(
         help="Tries to repair a failing seed when another passed, or a failing stage.",
         rich_help_panel=_SETTINGS,
     ),
+    tuning_s: float | None = typer.Option(
+        None, help="Seconds of measuring tunings of the playbook's kernels.", rich_help_panel=_SETTINGS
+    ),
     stages: str | None = typer.Option(
         None, help="auto, all, none, or some of grid,block,memory.", rich_help_panel=_SETTINGS
     ),

@@ -127,7 +127,8 @@ def _run_with_progress(
     evaluator = JudgeEvaluator(specification.task, specification.check, specification.settings.sanitize)
     try:
         with open_progress(console, plain, specification.settings) as shown:
-            author = make_author(specification.author, lambda line: _log_and_print(line, run, console))
+            tuner = evaluator.tuner(specification.settings.tuning_s)
+            author = make_author(specification.author, lambda line: _log_and_print(line, run, console), tuner)
             return run_forge(run, author, evaluator, specification.settings, shown)
     except KeyboardInterrupt:
         print_line("stopping", console)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from tilesmith.authors.protocol import Tuner
 from tilesmith.config import CheckConfig
+from tilesmith.forge.tuning.tuner import MeasuringTuner
 from tilesmith.judge import Judge
 from tilesmith.judge.judge import AnyTask
 from tilesmith.judge.machine.devices import choose_device
+from tilesmith.judge.trials import KernelTrials
 from tilesmith.records import Evaluation, Survey
 
 CONFIRMATION_SEED_OFFSET = 104_729
@@ -32,6 +36,16 @@ class JudgeEvaluator:
 
     def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
         return self._open().check(self._task, kernel, progress)
+
+    @contextlib.contextmanager
+    def trials(self) -> Iterator[KernelTrials]:
+        """For kernels of the same task that are not judged yet."""
+        with self._open().trials(self._task) as trials:
+            yield trials
+
+    def tuner(self, limit_s: float) -> Tuner | None:
+        """For the playbook; none where no time is to be spent on it."""
+        return MeasuringTuner(self.trials, limit_s) if limit_s else None
 
     def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
         """Where nothing is timed, the values alone are checked again; what fails this is checked in full."""

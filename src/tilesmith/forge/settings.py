@@ -22,6 +22,8 @@ class ForgeSettings:
     """Tries to repair a failing kernel."""
     spare_repairs: int = 1
     """The same where the run can do without it: a failing seed when another has passed, a failing stage."""
+    tuning_s: float = 60.0
+    """How long the playbook may measure tunings of a kernel that it writes, where there is a GPU; 0 does not."""
     stages: str = "auto"
     """Which tuning stages: auto, all, none, or a list such as grid,memory. auto needs a GPU to measure them."""
     patience: int = 1
@@ -68,6 +70,7 @@ _LEAST: dict[str, float] = {
     "repairs": 0,
     "spare_repairs": 0,
     "patience": 1,
+    "tuning_s": 0,
     "min_gain": 1.0,
     "target_speedup": 0.0,
     "max_tokens": 1,
@@ -77,7 +80,7 @@ _LEAST: dict[str, float] = {
 }
 
 EFFORTS = {
-    "quick": ForgeSettings(seeds=1, rounds=1, repairs=2, spare_repairs=0, stages="none"),
+    "quick": ForgeSettings(seeds=1, rounds=1, repairs=2, spare_repairs=0, tuning_s=20.0, stages="none"),
     "normal": ForgeSettings(),
     "thorough": ForgeSettings(
         seeds=5,

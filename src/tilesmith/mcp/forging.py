@@ -51,7 +51,7 @@ def forge(call: ToolCall, config: CheckConfig, environment: Mapping[str, str]) -
         try:
             with call.judges.use(config) as judge:
                 evaluator = JudgeEvaluator(specification.task, config, settings.sanitize, shared=judge)
-                author = make_author(specification.author, call.progress)
+                author = make_author(specification.author, call.progress, evaluator.tuner(settings.tuning_s))
                 finished = run_forge(run, author, evaluator, settings, _NotifyingObserver(call))
         except TilesmithError:
             if not list(run.journal):  # nothing has happened in it yet

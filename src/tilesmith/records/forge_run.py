@@ -202,3 +202,5 @@ class Reply:
     seconds: float = 0.0
     retries: int = 0
     """Times the provider failed before it answered."""
+    note: str = ""
+    """What the author did before it answered, in a line."""

@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playbook_children import Twins, find_problems, interpreting
-from playbook_compiling import compile_exact
+from playbook_children import Twins, compile_exact, find_problems, interpreting
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 

@@ -12,10 +12,11 @@ RESERVED = {
     "PADDED", "SPLITS", "CHUNK", "left", "right", "parts", "batch", "tiles", "chunk", "left_ptrs", "right_ptrs",
     "left_scale", "right_high", "right_low", "right_scale", "tile_m", "tile_n", "tiles_m", "tiles_n", "split_rows",
     "kept_halves", "range", "float", "max", "min", "sum", "tuple", "num_warps", "num_stages", "num_ctas", "grid",
-    "warmup",
+    "warmup", "program", "PARTS", "PART_N", "SPAN", "BLOCK_PARTS", "in_row",
+    "first", "last", "count", "count_part",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
-_OURS = re.compile(r"(_ptr|_acc|_kernel|(^|_)D\d+)$")
+_OURS = re.compile(r"(_ptr|_acc|_part|_peak|_shift|_kernel|(^|_)D\d+)$")
 """How we name pointers, accumulators, kernels and sizes."""
 
 

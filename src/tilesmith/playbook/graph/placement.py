@@ -64,7 +64,7 @@ class Placer:
                 continue
             if self.symbols.same(dims[split:], self.columns):
                 return self.place(step, TilePosition(self._whole.lead, self._whole.trail, columns))
-            if self.rows and not any(dims[split:]):
+            if self._whole.trail == "cols" and not any(dims[split:]):
                 return self.place(step, TilePosition(self._whole.lead, None, columns))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
@@ -105,7 +105,7 @@ class Placer:
 
     def size(self, dims: Sequence[Dim]) -> str:
         """The name of a product of dimensions as a size known to the kernel."""
-        if self.rows and self.symbols.same(dims, self.columns):
+        if self._whole.trail == "cols" and self.symbols.same(dims, self.columns):
             return "N"
         flat = self.symbols.canonical(tuple(axis for dim in dims for axis in dim))
         sole = len({leaf for leaf, _ in self.symbols.sizes}) == 1 or len({leaf for leaf, _ in flat}) == 1
@@ -140,8 +140,7 @@ class Placer:
         if not fits:
             raise Unmatched("reduces over rows of different lengths")
         if place.lead != self._whole.lead:
-            alone = "has a single row, which would leave all but one program idle"
-            raise Unmatched("needs the result of one row in others" if any(self.rows) else alone)
+            raise Unmatched("needs the result of one row in others")
         return self.place(operand, TilePosition(self._whole.lead, self._whole.trail, count))
 
     def _before_view(self, step: KernelStep, operand: KernelStep, place: TilePosition) -> TilePosition:

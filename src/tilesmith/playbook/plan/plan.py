@@ -16,20 +16,30 @@ from tilesmith.playbook.graph.algebra import simplify
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import called, refuse_autocast
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, bytes_of
+from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import order
 from tilesmith.playbook.plan.pytorch_calls import write_call
-from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
-from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe, RegionText, Tuning
+from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut, structure
+from tilesmith.playbook.recipe import (
+    Declined,
+    Region,
+    RegionMatch,
+    RegionRecipe,
+    RegionText,
+    TunedPart,
+    Tuning,
+    part_key,
+)
 from tilesmith.playbook.recipes.products.sources import NAMES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_host_name
 from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
 from tilesmith.playbook.writing.operands import to_source
 from tilesmith.playbook.writing.task_code import TaskCode, read_task_code
-from tilesmith.records import Analysis, Survey
+from tilesmith.records import STAGES, Analysis, Survey
 from tilesmith.tasks.graph import Graph, Node, reference, references
 
-_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "NUM_WARPS")
+_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "PART_N", "NUM_WARPS")
 _MOST_NAMED = 6
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20
@@ -90,6 +100,22 @@ class Plan:
                 values = dict(tuning.values) | dict(other.prefixed(prefix).values)
                 found.append(Tuning(tuple(values.items())))
         return tuple(dict.fromkeys(found))
+
+    @cached_property
+    def parts(self) -> tuple[TunedPart, ...]:
+        graphs = {id(region.match): region.graph for region in self.regions}
+        return tuple(self._part(match, graphs[id(match)]) for match in self.kernels)
+
+    def _part(self, match: RegionMatch, graph: Graph) -> TunedPart:
+        prefix = self.prefix(match)
+
+        def neighbors(choice: Tuning) -> tuple[Tuning, ...]:
+            own = self._own(choice, match)
+            return tuple(one.prefixed(prefix) for stage in STAGES for one in match.variations(own, stage))
+
+        choices = tuple(one.prefixed(prefix) for one in match.tunings)
+        key = part_key(structure(graph), match.tunings, match.write(match.tunings[0]))
+        return TunedPart(match.name, key, prefix, choices, neighbors)
 
     def strategy(self, tuning: Tuning) -> str:
         texts = self._texts(tuning)
@@ -275,7 +301,7 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
     try:
         refuse_autocast(graph)
         code = read_task_code(survey)
-        ordered = order(graph)
+        ordered = order(decompose(graph))
         simple = simplify(ordered.graph)
         ordered = order(simple.graph) if simple.notes else ordered
         arguments = {given.argument for given in graph.inputs}

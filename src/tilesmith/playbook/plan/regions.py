@@ -72,7 +72,7 @@ class _Cutter:
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
         for one in self._planned:
-            if _structure(one.graph) == _structure(region.graph):
+            if structure(one.graph) == structure(region.graph):
                 names = dict(zip(one.names, region.names.values(), strict=True))
                 return replace(region, graph=one.graph, names=names, match=one.match)
         return region
@@ -250,7 +250,7 @@ def renamed(graph: Graph) -> tuple[Graph, dict[str, str]]:
     return result, {name: old for old, name in new.items()}
 
 
-def _structure(graph: Graph) -> object:
+def structure(graph: Graph) -> object:
     """What a region does, whatever its values are called."""
     places = {one.name: str(place) for place, one in enumerate((*graph.leaves, *graph.nodes))}
     inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]
