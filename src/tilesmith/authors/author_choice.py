@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tilesmith.authors.assisted import AssistedAuthor
+from tilesmith.authors.playbook import PlaybookAuthor
 from tilesmith.authors.protocol import Author, Tuner
 from tilesmith.errors import UsageError
 from tilesmith.llm.endpoint_choice import LlmOptions, choose_endpoint
@@ -80,9 +82,8 @@ def make_author(choice: AuthorChoice, notify: Callable[[str], None], tuner: Tune
 
         limits = CallLimits(call_timeout_s=choice.call_timeout_s, idle_timeout_s=choice.idle_timeout_s)
         retry_policy = RetryPolicy(retries=choice.retries, notify=notify)
-        return LlmAuthor(choice.endpoint, os.environ, limits=limits, retry_policy=retry_policy, price=choice.price)
-    from tilesmith.authors.playbook import PlaybookAuthor
-
+        llm = LlmAuthor(choice.endpoint, os.environ, limits=limits, retry_policy=retry_policy, price=choice.price)
+        return AssistedAuthor(llm, PlaybookAuthor(tuner))
     return PlaybookAuthor(tuner)
 
 

@@ -67,6 +67,7 @@ class Judge:
             require_interpreter()
         self._fork_servers: dict[str, ForkServerClient] = {}
         self._folders: list[Path] = []
+        self._is_closed = False
         try:
             self._scratch = self._make_folder(None)
             self._exchange = self._make_folder(roomy_folder())
@@ -229,6 +230,8 @@ class Judge:
             )
             with contextlib.closing(trials):
                 yield trials
+            if self._is_closed:
+                raise RuntimeError("the judge was closed meanwhile: what was tried says nothing")
 
     def _read(self, task: AnyTask) -> TaskSource:
         source = task if isinstance(task, TaskSource) else read_task(task)
@@ -247,6 +250,7 @@ class Judge:
             return certificate_of(source, reference, self.config, self.device, renew)
 
     def close(self) -> None:
+        self._is_closed = True
         self._references.close()
         self._close_servers()
 
