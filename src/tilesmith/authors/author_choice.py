@@ -8,8 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilesmith.authors.assisted import AssistedAuthor
-from tilesmith.authors.playbook import PlaybookAuthor
 from tilesmith.authors.protocol import Author, Tuner
 from tilesmith.errors import UsageError
 from tilesmith.llm.endpoint_choice import LlmOptions, choose_endpoint
@@ -77,7 +75,10 @@ def make_author(choice: AuthorChoice, notify: Callable[[str], None], tuner: Tune
         from tilesmith.authors.replay import ReplayAuthor
 
         return ReplayAuthor(Path(choice.recorded), lambda usage: _recorded_price(choice, usage), notify)
+    from tilesmith.authors.playbook import PlaybookAuthor
+
     if choice.kind == "llm" and choice.endpoint is not None:
+        from tilesmith.authors.assisted import AssistedAuthor
         from tilesmith.authors.llm import LlmAuthor
 
         limits = CallLimits(call_timeout_s=choice.call_timeout_s, idle_timeout_s=choice.idle_timeout_s)

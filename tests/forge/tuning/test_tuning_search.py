@@ -109,10 +109,20 @@ def test_the_time_is_shared_by_the_parts_and_kept() -> None:
 
 
 def test_at_the_floor_the_search_ends() -> None:
-    trials = KnownTimes(lambda _: 1.02)
-    found = search(WrittenParts((part("a", *BLOCKS), part("b", *BLOCKS))), trials, floor_ms=1.0)
-    assert len(trials.calls) == 2
+    trials = two_parts(64, 2048)
+    found = search(WrittenParts((part("a", *BLOCKS), part("b", *BLOCKS))), trials, floor_ms=0.9)
+    assert found.best_ms == 1.0
+    assert (trials.calls[-1][0]["B_BLOCK"], trials.calls[-1][1]) == (2048, 3)
     assert not found.unfinished
+
+
+def test_a_first_guess_at_the_floor_is_not_even_compared() -> None:
+    def compiled(_: dict[str, int]) -> CompiledTrial:
+        raise AssertionError("nothing needs to be compiled")
+
+    trials = KnownTimes(lambda _: 1.1, compiled)
+    found = search(WrittenParts((part("a", *BLOCKS),)), trials, floor_ms=1.0)
+    assert (found.tunings[0], len(trials.calls)) == (tuning(A_BLOCK=16), 1)
 
 
 def test_known_parts_are_not_tried_again() -> None:
