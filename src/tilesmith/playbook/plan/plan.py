@@ -15,6 +15,7 @@ from typing import Any
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import called, refuse_autocast
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, bytes_of
+from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import order
 from tilesmith.playbook.plan.pytorch_calls import write_call
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut, structure
@@ -28,6 +29,7 @@ from tilesmith.playbook.recipe import (
     Tuning,
     part_key,
 )
+from tilesmith.playbook.recipes.products.sources import NAMES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_host_name
 from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
@@ -36,9 +38,7 @@ from tilesmith.playbook.writing.task_code import TaskCode, read_task_code
 from tilesmith.records import STAGES, Analysis, Survey
 from tilesmith.tasks.graph import Graph, Node, reference, references
 
-HELPER_NAMES = {"split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref"}
-"""What kernels define beside themselves."""
-_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "NUM_WARPS")
+_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "PART_N", "NUM_WARPS")
 _MOST_NAMED = 6
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20
@@ -296,12 +296,12 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
     try:
         refuse_autocast(graph)
         code = read_task_code(survey)
-        ordered = order(graph)
+        ordered = order(decompose(graph))
         arguments = {given.argument for given in graph.inputs}
         taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
         whole = Region(ordered.graph, survey, frozenset(taken))
         plan = Plan(survey, ordered.graph, code, _worth_it(cut(ordered, whole, recipes)))
-        if hidden := code.names & HELPER_NAMES:
+        if hidden := code.names & NAMES:
             return Declined(f"the task has a name of its own that a kernel needs: {min(hidden)}")
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))
