@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from written_parts import KnownTimes, WrittenParts, part, tuning
 
@@ -146,3 +147,14 @@ def test_the_next_best_comes_second() -> None:
     found = search(WrittenParts((part("a", *BLOCKS),)), two_parts(256, 16))
     assert found.tunings[1] in (tuning(A_BLOCK=128), tuning(A_BLOCK=512))
     assert set(found.tunings) >= {tuning(A_BLOCK=block) for block in BLOCKS}
+
+
+def test_what_there_was_no_time_to_compile_is_not_timed() -> None:
+    class Slow(KnownTimes):
+        def compile(self, texts: Sequence[str], limit_s: float) -> list[CompiledTrial]:
+            return super().compile(texts, limit_s)[:3]
+
+    trials = Slow(two_parts(4096, 16).spent)
+    found = search(WrittenParts((part("a", *BLOCKS),)), trials)
+    assert found.tunings[0] == tuning(A_BLOCK=64)
+    assert found.unfinished == {"key of a"}
