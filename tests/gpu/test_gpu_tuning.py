@@ -94,7 +94,7 @@ def test_compiled_kernels_reach_the_child_that_times(tmp_path: Path) -> None:
         assert not isinstance(match, Declined)
         text = match.write(match.tunings[0])
         with judge.trials(task) as trials:
-            (compiled,) = trials.compile([text])
+            (compiled,) = trials.compile([text], 60.0)
             assert compiled.problem is None, compiled.problem
             before = {path.parent.name for path in trials._binaries.rglob("*.cubin")}
             assert before

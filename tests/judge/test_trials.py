@@ -40,7 +40,7 @@ def test_what_does_not_fit_is_told_by_kernel(judge: Judge) -> None:
     with judge.trials(TASK) as trials:
         assert not trials.is_timed, "there is no GPU here"
         fits, overflowing, broken = trials.compile(
-            [STAGED.replace("STAGES", "2"), STAGED.replace("STAGES", "8"), "raise RuntimeError('no')"]
+            [STAGED.replace("STAGES", "2"), STAGED.replace("STAGES", "8"), "raise RuntimeError('no')"], 60.0
         )
     assert (fits.spills, fits.refused, fits.problem) == ({"small_kernel": 0, "staged_kernel": 0}, (), None)
     assert overflowing.refused == ("staged_kernel",)
@@ -51,6 +51,8 @@ def test_what_does_not_fit_is_told_by_kernel(judge: Judge) -> None:
 
 def test_many_are_tried_at_once_and_the_judge_goes_on(judge: Judge) -> None:
     with judge.trials(TASK) as trials:
-        found = trials.compile([KERNEL.read_text()] * 3)
+        found = trials.compile([KERNEL.read_text()] * 3, 60.0)
+        late = trials.compile([KERNEL.read_text()] * 3, 0.0)
     assert [(one.problem, one.refused, bool(one.spills)) for one in found] == [(None, (), True)] * 3
+    assert len(late) == 1
     assert judge.check(TASK, KERNEL).passed

@@ -75,14 +75,16 @@ def make_author(choice: AuthorChoice, notify: Callable[[str], None], tuner: Tune
         from tilesmith.authors.replay import ReplayAuthor
 
         return ReplayAuthor(Path(choice.recorded), lambda usage: _recorded_price(choice, usage), notify)
+    from tilesmith.authors.playbook import PlaybookAuthor
+
     if choice.kind == "llm" and choice.endpoint is not None:
+        from tilesmith.authors.assisted import AssistedAuthor
         from tilesmith.authors.llm import LlmAuthor
 
         limits = CallLimits(call_timeout_s=choice.call_timeout_s, idle_timeout_s=choice.idle_timeout_s)
         retry_policy = RetryPolicy(retries=choice.retries, notify=notify)
-        return LlmAuthor(choice.endpoint, os.environ, limits=limits, retry_policy=retry_policy, price=choice.price)
-    from tilesmith.authors.playbook import PlaybookAuthor
-
+        llm = LlmAuthor(choice.endpoint, os.environ, limits=limits, retry_policy=retry_policy, price=choice.price)
+        return AssistedAuthor(llm, PlaybookAuthor(tuner))
     return PlaybookAuthor(tuner)
 
 

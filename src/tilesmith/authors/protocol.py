@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from tilesmith.playbook.recipe import Match, Tuning
 from tilesmith.records import AuthorRequest, Prompt, Reply, Survey, Usage
+
+if TYPE_CHECKING:
+    from tilesmith.playbook.recipe import Match, Tuning
 
 
 class OnProgress(Protocol):

@@ -69,6 +69,13 @@ def forge(
     retries: int | None = typer.Option(None, help="Times a failing call is tried again.", rich_help_panel=_LLM),
     call_timeout: float | None = typer.Option(None, help="Seconds a call may take.", rich_help_panel=_LLM),
     idle_timeout: float | None = typer.Option(None, help="Seconds a call may be silent.", rich_help_panel=_LLM),
+    playbook: bool | None = typer.Option(
+        None,
+        "--playbook/--no-playbook",
+        help="A model's run starts from the playbook's kernel and plan, which cost nothing.",
+        rich_help_panel=_LLM,
+        show_default="playbook",
+    ),
     effort: str = typer.Option(DEFAULT_EFFORT, help=f"{', '.join(EFFORTS)}.", rich_help_panel=_SETTINGS),
     seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_SETTINGS),
     rounds: int | None = typer.Option(None, help="Rounds of analysis and optimization.", rich_help_panel=_SETTINGS),

@@ -45,6 +45,8 @@ def start_run(task: TaskName, options: Options, output: OutputOptions) -> int:
     check = replace(check, timeout_s=options["timeout"], mode=mode_of(options.get("train")))
     settings = settings_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
     specification = RunSpecification(task, author, check, settings)
+    if author.kind == "playbook" and not settings.playbook:
+        raise UsageError("--no-playbook: the playbook is the author here; name another with --model")
     if choose_device(check.device) == "cpu" and settings.target_speedup is not None:
         raise UsageError("--target-speedup: nothing is timed without a GPU, so it could never be met")
     _require_price(specification)

@@ -30,9 +30,12 @@ class JudgeEvaluator:
         self._task, self._config = task, config
         self._sanitizes_winner = sanitizes_winner
         self._judge, self._shared = shared, shared
+        self._survey: Survey | None = None
 
     def survey(self) -> Survey:
-        return self._open().survey(self._task)
+        if self._survey is None:
+            self._survey = self._open().survey(self._task)
+        return self._survey
 
     def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
         return self._open().check(self._task, kernel, progress)
@@ -55,8 +58,10 @@ class JudgeEvaluator:
             evaluation = self._open().confirm_values(self._task, kernel, config.seed, progress)
             if evaluation.passed:
                 return evaluation
-        self.close()  # its reference would hold memory the fresh one needs
-        with Judge(config) as fresh:
+        judge = self._open()
+        if judge is not self._shared:
+            judge.let_references_go()  # they would hold memory that the fresh ones need
+        with Judge(config, host=judge) as fresh:
             return fresh.check(self._task, kernel, progress)
 
     def close(self) -> None:

@@ -16,6 +16,9 @@ class ForgeSettings:
 
     seeds: int = 3
     """First versions, asked for at once."""
+    playbook: bool = False
+    """Whether the first of them is the playbook's, and its plan is in every prompt. Every effort says so; runs that
+    were recorded before there was a choice have neither."""
     rounds: int = 3
     """Times the best kernel is analyzed and improved."""
     repairs: int = 3
@@ -80,9 +83,12 @@ _LEAST: dict[str, float] = {
 }
 
 EFFORTS = {
-    "quick": ForgeSettings(seeds=1, rounds=1, repairs=2, spare_repairs=0, tuning_s=20.0, stages="none"),
-    "normal": ForgeSettings(),
+    "quick": ForgeSettings(
+        playbook=True, seeds=1, rounds=1, repairs=2, spare_repairs=0, tuning_s=20.0, stages="none"
+    ),
+    "normal": ForgeSettings(playbook=True),
     "thorough": ForgeSettings(
+        playbook=True,
         seeds=5,
         rounds=6,
         repairs=5,

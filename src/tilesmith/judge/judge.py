@@ -60,18 +60,25 @@ AnyTask = Path | TaskName | TaskSource
 class Judge:
     """Owns the processes. Close it, or use it as a context manager."""
 
-    def __init__(self, config: CheckConfig) -> None:
+    def __init__(self, config: CheckConfig, host: Judge | None = None) -> None:
+        """`host` lends its fork servers, in which nothing but our own code runs; every child is fresh. Close this
+        judge before it."""
         self.config = config
         self.device = choose_device(config.device)
         if self.device == "cpu":
             require_interpreter()
         self._fork_servers: dict[str, ForkServerClient] = {}
+        self._host = host
         self._folders: list[Path] = []
+        self._is_closed = False
         try:
-            self._scratch = self._make_folder(None)
-            self._exchange = self._make_folder(roomy_folder())
+            self._scratch: Path = host._scratch if host else self._make_folder(None)
+            self._exchange: Path = self._make_folder(str(host._exchange) if host else roomy_folder())
             self._references = References(self._open, self._exchange)
-            self._start_servers()
+            if host:
+                self._fork_servers = host._fork_servers
+            else:
+                self._start_servers()
         except BaseException:
             self._close_servers()
             raise
@@ -229,6 +236,8 @@ class Judge:
             )
             with contextlib.closing(trials):
                 yield trials
+            if self._is_closed:
+                raise RuntimeError("the judge was closed meanwhile: what was tried says nothing")
 
     def _read(self, task: AnyTask) -> TaskSource:
         source = task if isinstance(task, TaskSource) else read_task(task)
@@ -246,12 +255,17 @@ class Judge:
         with self._references.of(source) as reference, self._references.room_for(reference):
             return certificate_of(source, reference, self.config, self.device, renew)
 
+    def let_references_go(self) -> None:
+        """Their memory is free then; they are opened again when they are needed."""
+        self._references.close()
+
     def close(self) -> None:
+        self._is_closed = True
         self._references.close()
         self._close_servers()
 
     def _close_servers(self) -> None:
-        for fork_server in self._fork_servers.values():
+        for fork_server in self._fork_servers.values() if self._host is None else ():
             fork_server.close()
         for folder in self._folders:
             folders.remove(folder)

@@ -7,9 +7,11 @@ one after the other, with what the others have compiled.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from statistics import median
 
@@ -70,14 +72,21 @@ class KernelTrials:
         self._prepared: set[str] = set()
         """Texts that it has compiled."""
 
-    def compile(self, texts: Sequence[str]) -> list[CompiledTrial]:
+    def compile(self, texts: Sequence[str], limit_s: float) -> list[CompiledTrial]:
+        """Of the first texts, as many as are begun in that time, and one at least."""
+        until = time.monotonic() + limit_s
         blueprint = self._reference.blueprint()
         if blueprint is None:
             unknown = CompiledTrial({}, problem="the task's shapes cannot be had without its data")
             return [unknown for _ in texts]
         at_once = max(1, min(_MOST_AT_ONCE, (os.cpu_count() or 2) // 2, len(texts)))
         with ThreadPoolExecutor(at_once) as pool:
-            return list(pool.map(lambda text: self._compile_one(text, blueprint), texts))
+            begun = [pool.submit(self._compile_in_time, text, blueprint, until) for text in texts[1:]]
+            found = [self._compile_one(texts[0], blueprint), *(one.result() for one in begun)]
+        return [one for one in takewhile(lambda one: one is not None, found) if one is not None]
+
+    def _compile_in_time(self, text: str, blueprint: str, until: float) -> CompiledTrial | None:
+        return self._compile_one(text, blueprint) if time.monotonic() < until else None
 
     def _compile_one(self, text: str, blueprint: str) -> CompiledTrial:
         child = self._spawn("native", "compiler")

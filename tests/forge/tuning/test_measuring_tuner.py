@@ -30,8 +30,8 @@ class Timed:
     time: Callable[[str], float | None]
     is_timed: bool = True
 
-    def compile(self, texts: Sequence[str]) -> list[CompiledTrial]:
-        return self.real.compile(texts)
+    def compile(self, texts: Sequence[str], limit_s: float) -> list[CompiledTrial]:
+        return self.real.compile(texts, limit_s)
 
     def time_ms(self, text: str, calls: int) -> float | None:
         return self.time(text)

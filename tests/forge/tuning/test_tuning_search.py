@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from written_parts import KnownTimes, WrittenParts, part, tuning
 
@@ -109,10 +110,20 @@ def test_the_time_is_shared_by_the_parts_and_kept() -> None:
 
 
 def test_at_the_floor_the_search_ends() -> None:
-    trials = KnownTimes(lambda _: 1.02)
-    found = search(WrittenParts((part("a", *BLOCKS), part("b", *BLOCKS))), trials, floor_ms=1.0)
-    assert len(trials.calls) == 2
+    trials = two_parts(64, 2048)
+    found = search(WrittenParts((part("a", *BLOCKS), part("b", *BLOCKS))), trials, floor_ms=0.9)
+    assert found.best_ms == 1.0
+    assert (trials.calls[-1][0]["B_BLOCK"], trials.calls[-1][1]) == (2048, 3)
     assert not found.unfinished
+
+
+def test_a_first_guess_at_the_floor_is_not_even_compared() -> None:
+    def compiled(_: dict[str, int]) -> CompiledTrial:
+        raise AssertionError("nothing needs to be compiled")
+
+    trials = KnownTimes(lambda _: 1.1, compiled)
+    found = search(WrittenParts((part("a", *BLOCKS),)), trials, floor_ms=1.0)
+    assert (found.tunings[0], len(trials.calls)) == (tuning(A_BLOCK=16), 1)
 
 
 def test_known_parts_are_not_tried_again() -> None:
@@ -136,3 +147,14 @@ def test_the_next_best_comes_second() -> None:
     found = search(WrittenParts((part("a", *BLOCKS),)), two_parts(256, 16))
     assert found.tunings[1] in (tuning(A_BLOCK=128), tuning(A_BLOCK=512))
     assert set(found.tunings) >= {tuning(A_BLOCK=block) for block in BLOCKS}
+
+
+def test_what_there_was_no_time_to_compile_is_not_timed() -> None:
+    class Slow(KnownTimes):
+        def compile(self, texts: Sequence[str], limit_s: float) -> list[CompiledTrial]:
+            return super().compile(texts, limit_s)[:3]
+
+    trials = Slow(two_parts(4096, 16).spent)
+    found = search(WrittenParts((part("a", *BLOCKS),)), trials)
+    assert found.tunings[0] == tuning(A_BLOCK=64)
+    assert found.unfinished == {"key of a"}

@@ -54,7 +54,7 @@ class KnownTimes:
     now: float = 0.0
     calls: list[tuple[dict[str, int], int]] = field(default_factory=list)
 
-    def compile(self, texts: Sequence[str]) -> list[CompiledTrial]:
+    def compile(self, texts: Sequence[str], limit_s: float) -> list[CompiledTrial]:
         return [self.compiled(read(text)) for text in texts]
 
     def time_ms(self, text: str, calls: int) -> float | None:

@@ -19,8 +19,10 @@ CALLS = (3, 8, 20)
 """Timed in each round of halving."""
 PYTORCHS = Tuning(())
 """The choice that leaves a part to PyTorch."""
-_AT_THE_FLOOR = 1.05
-"""A file this close to what the memory needs has nothing left to gain."""
+_AT_THE_FLOOR = 1.13
+"""A file this close to its roofline has nothing left to gain: a copy reaches 89 % of the bandwidth on paper."""
+_COMPILING = 0.5
+"""The share of the time in which compilations may begin."""
 _MOST_COMPILED = 6
 """Without a GPU: nothing more is learned by compiling all of them."""
 
@@ -33,7 +35,8 @@ class Trials(Protocol):
 
     is_timed: bool
 
-    def compile(self, texts: Sequence[str]) -> Sequence[CompiledTrial]: ...
+    def compile(self, texts: Sequence[str], limit_s: float) -> Sequence[CompiledTrial]:
+        """Of the first texts, as many as are begun in that time, and one at least."""
 
     def time_ms(self, text: str, calls: int) -> float | None: ...
 
@@ -105,14 +108,18 @@ class TuningSearch:
 
     def _measure(self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]]) -> None:
         deadline = self.limits.clock() + self.limits.seconds
-        fitting = self._fitting({part.key: part.choices for part in parts})
+        if parts and self.limits.floor_ms:
+            self._timed(self._whole(), CALLS[0])
+            if self._is_at_floor:
+                return
+        fitting = self._fitting({part.key: part.choices for part in parts}, deadline)
         for place, part in enumerate(parts):
             now = self.limits.clock()
             at = _PartTime(part, now + (deadline - now) / (len(parts) - place))
             found = self._halved(at, [*fitting[part.key], *([PYTORCHS] if self._may_be_left(part) else [])])
             near = [one for one in part.neighbors(found[0]) if one not in part.choices] if found else []
             if near and not self._is_over(at.until) and found[0] != PYTORCHS:
-                near = list(self._fitting({part.key: tuple(dict.fromkeys(near))})[part.key])
+                near = list(self._fitting({part.key: tuple(dict.fromkeys(near))}, at.until)[part.key])
                 found = list(dict.fromkeys([*self._halved(at, [found[0], *near]), *found]))
             if found:
                 ranked[part.key] = tuple(found)
@@ -151,7 +158,7 @@ class TuningSearch:
             rivals = {part.key: (part.choices[place],) for part in waiting if place < len(part.choices)}
             if not rivals:
                 return
-            costs = self._costs(rivals)
+            costs = self._costs(rivals, self.limits.seconds)
             for part in [one for one in waiting if one.key in rivals]:
                 (choice,) = rivals[part.key]
                 if costs[part.key][choice] == 0:
@@ -161,28 +168,34 @@ class TuningSearch:
                 else:
                     self._dropped += 1
 
-    def _fitting(self, rivals: Choices) -> dict[str, list[Tuning]]:
+    def _fitting(self, rivals: Choices, until: float) -> dict[str, list[Tuning]]:
         """Without what the compiler refuses, and what spills where others do not; all, where that leaves none."""
         found: dict[str, list[Tuning]] = {}
-        for key, costs in self._costs(rivals).items():
+        limit_s = _COMPILING * max(until - self.limits.clock(), 0.0)
+        for key, costs in self._costs(rivals, limit_s).items():
             taken = {choice: cost for choice, cost in costs.items() if cost is not None}
             clean = [choice for choice, cost in taken.items() if cost == 0]
             found[key] = clean or sorted(taken, key=taken.__getitem__) or list(costs)
             self._dropped += len(costs) - len(found[key])
         return found
 
-    def _costs(self, rivals: Choices) -> dict[str, dict[Tuning, int | None]]:
-        """What each choice spills; none where it is refused. One file has one choice of every part."""
+    def _costs(self, rivals: Choices, limit_s: float) -> dict[str, dict[Tuning, int | None]]:
+        """What each choice spills; none where it is refused. What there is no time for is left out.
+
+        One file has one choice of every part.
+        """
         if not rivals:
             return {}
         self.tell("compiling")
         rows = range(max(map(len, rivals.values())))
         columns = [{key: choices[min(row, len(choices) - 1)] for key, choices in rivals.items()} for row in rows]
-        compiled = self.trials.compile([self.match.write(self._whole(column)) for column in columns])
+        texts = [self.match.write(self._whole(column)) for column in columns]
+        compiled = self.trials.compile(texts, limit_s)
         costs: dict[str, dict[Tuning, int | None]] = {key: {} for key in rivals}
-        for column, trial in zip(columns, compiled, strict=True):
+        for column, trial in zip(columns, compiled, strict=False):
             for key, choice in column.items():
                 costs[key].setdefault(choice, self._cost(key, trial))
+        self._unfinished |= {key for key, choices in rivals.items() if len(costs[key]) < len(choices)}
         return costs
 
     def _cost(self, key: str, trial: CompiledTrial) -> int | None:
@@ -201,8 +214,12 @@ class TuningSearch:
         return any(self._current[one.key] != PYTORCHS for one in self.match.parts if one.key != part.key)
 
     def _is_over(self, until: float) -> bool:
+        return self.limits.clock() >= until or self._is_at_floor
+
+    @property
+    def _is_at_floor(self) -> bool:
         floor, best = self.limits.floor_ms, self._best_ms
-        return self.limits.clock() >= until or bool(floor and best and best <= _AT_THE_FLOOR * floor)
+        return bool(floor and best and best <= _AT_THE_FLOOR * floor)
 
     @property
     def _best_ms(self) -> float | None:

@@ -28,8 +28,9 @@ class MeasuringTuner:
         known = {part.key: found for part in match.parts if is_timed and (found := cache.read(part))}
         floor = survey.roofline.floor_ms if survey.roofline else None
         try:
-            if len(known) == len(match.parts):
+            if len(known) == len(match.parts) and any(found[0].values for found in known.values()):
                 return RankedTunings(list_tunings(match, known), True, "tuning from cache")
+            known = known if len(known) < len(match.parts) else {}  # else no kernel would be left
             with self._open_trials() as trials:
                 outcome = TuningSearch(match, trials, SearchLimits(self._limit_s, floor), tell).run(known)
         except MachineError as error:

@@ -122,8 +122,11 @@ class _Cutter:
         return names | {user for name in several for user in self._users[name] if self._nodes[user].op == GETITEM}
 
     def _extras(self, added: set[str], inside: set[str]) -> list[set[str]]:
-        """What else a region could compute for nodes that are added: all that it can, casts and views, nothing."""
-        found = [self._unassigned_producers(added, inside, is_wanted) for is_wanted in (lambda _: True, is_free)]
+        """What else a region could compute for itself and nodes that are added: all that it can, all that these
+        need, casts and views of that, nothing."""
+        everything = self._unassigned_producers(added | inside, set(), lambda _: True)
+        needed = self._unassigned_producers(added, inside, lambda _: True)
+        found = [everything, needed, self._unassigned_producers(added, inside, is_free)]
         return [extra for place, extra in enumerate(found) if extra and extra not in found[:place]] + [set()]
 
     def _unassigned_producers(
