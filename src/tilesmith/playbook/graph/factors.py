@@ -8,7 +8,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.graph.steps import LEAF, PRODUCT, TRANSPOSED, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, MOVE, PRODUCT, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -78,24 +78,6 @@ class Product:
     @property
     def depth(self) -> int:
         return self.left.form.shape[-1]
-
-
-def lower_transposed(low: Lowering, node: Node) -> KernelStep:
-    """A tensor with its dimensions in another order; only a product can read it so."""
-    step: KernelStep = low.operand(node.args[0])
-    if step.op not in (LEAF, TRANSPOSED):
-        raise Unmatched("moves the elements of what it computes")
-    rank, kind = step.form.rank, node.op.split(".")[1]
-    order = list(range(rank))
-    if kind == "permute":
-        order = [one % rank for one in node.args[1]]
-    elif kind == "numpy_T" or rank < 2:
-        order.reverse()
-    else:
-        first, second = node.args[1:3] if len(node.args) > 2 else (-2, -1)
-        order[first], order[second] = order[second], order[first]
-    form = _permuted(step.form, order)
-    return KernelStep(low.free_name(node.name), TRANSPOSED, (step,), form, step.dtype, {"order": order})
 
 
 def lower_product(low: Lowering, node: Node, kind: str) -> KernelStep:
@@ -189,7 +171,7 @@ def _with_ones(factor: Factor, place: int, count: int) -> Factor:
 def _factor(step: Any) -> Factor:
     if isinstance(step, KernelStep) and step.op == LEAF:
         return Factor(step, "", step.form)
-    if isinstance(step, KernelStep) and step.op == TRANSPOSED:
+    if isinstance(step, KernelStep) and step.op == MOVE and "order" in step.options:
         return _factor(step.operands[0]).permuted(step.options["order"])
     if isinstance(step, KernelStep) and step.form.rank == 2:
         return Factor(step, "", step.form)

@@ -15,7 +15,7 @@ from math import inf, prod
 
 from tilesmith.playbook.graph.factors import Factor, Product
 from tilesmith.playbook.graph.lowering import Lowering
-from tilesmith.playbook.graph.operators import PRODUCTS, TRANSPOSES, is_free, is_known, operator_name
+from tilesmith.playbook.graph.operators import PRODUCTS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS
 from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
@@ -48,7 +48,7 @@ class ProductsRecipe:
         self._keeps_pytorch = keeps_pytorch
 
     def knows(self, node: Node) -> bool:
-        return operator_name(node) in PRODUCTS | TRANSPOSES or is_known(node)
+        return operator_name(node) in PRODUCTS or is_known(node)
 
     def match(self, region: Region) -> ProductsMatch | Declined:
         try:
@@ -125,7 +125,7 @@ class ProductsMatch:
     def _follows(self) -> bool:
         """Whether there is work behind the product that the library would do in a pass of its own."""
         works = [node for node in self.region.graph.nodes if not is_free(node)]
-        return any(operator_name(node) not in PRODUCTS | TRANSPOSES for node in works)
+        return any(operator_name(node) not in PRODUCTS for node in works)
 
     @property
     def is_direct(self) -> bool:
