@@ -114,12 +114,15 @@ class FusedKernel:
             return [line]
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
-    def preparation(self) -> list[str]:
-        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them."""
+    def preparation(self, others: Sequence[KernelStep] = ()) -> list[str]:
+        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them.
+
+        `others` must lie in one piece, too.
+        """
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [step.name for step in self.loaded if step in taken]
+        names = [one.name for one in dict.fromkeys((*self.loaded, *others)) if one in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
 
