@@ -102,6 +102,18 @@ COMPUTED = {
         ),
         "40",
     ),
+    "int4_groups": task(
+        "low, high = self.packed & 15, self.packed >> 4\n"
+        "numbers = torch.stack((low, high), dim=-1).view(self.packed.shape[0], -1, 8)\n"
+        "weight = (numbers.to(x.dtype) - 8) * self.scale[:, :, None]\n"
+        "return F.linear(x, weight.view(self.packed.shape[0], -1))",
+        "x = torch.randn(5, 48).half()",
+        owner(
+            'self.register_buffer("packed", torch.randint(0, 256, (90, size // 2), dtype=torch.uint8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90, size // 8).half())',
+        ),
+        "48",
+    ),
     "active_rows": task("return self.up(torch.relu(x) * 2) + 1", "x = torch.randn(5, 40)", LINEAR, "40"),
 }
 
