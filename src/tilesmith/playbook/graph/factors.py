@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.graph.steps import LEAF, PRODUCT, TRANSPOSED, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, MOVE, PRODUCT, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -22,7 +23,8 @@ _ADDED = {"addmm", "baddbmm"}
 class Factor:
     """An operand of a product, as rows over the summed dimension."""
 
-    leaf: KernelStep
+    step: KernelStep
+    """A tensor, or what is computed of some."""
     view: str
     """What makes the rows of the tensor, at no cost: `.mT`."""
     form: SymbolicShape
@@ -30,11 +32,20 @@ class Factor:
 
     @property
     def source(self) -> str:
-        return f"{self.leaf.name}{self.view}"
+        return f"{self.step.name}{self.view}"
+
+    @property
+    def is_computed(self) -> bool:
+        return self.step.op != LEAF
+
+    @property
+    def leaves(self) -> tuple[KernelStep, ...]:
+        """The tensors that it is made of."""
+        return tuple(dict.fromkeys(_leaves(self.step)))
 
     @property
     def dtype(self) -> str:
-        return self.leaf.dtype
+        return self.step.dtype
 
     @property
     def batch(self) -> SymbolicShape:
@@ -44,7 +55,7 @@ class Factor:
         if order == list(range(self.form.rank)):
             return self
         view = ".mT" if order == _last_swapped(self.form.rank) else f".permute({', '.join(map(str, order))})"
-        return Factor(self.leaf, self.view + view, _permuted(self.form, order))
+        return Factor(self.step, self.view + view, _permuted(self.form, order))
 
 
 @dataclass(frozen=True)
@@ -67,24 +78,6 @@ class Product:
     @property
     def depth(self) -> int:
         return self.left.form.shape[-1]
-
-
-def lower_transposed(low: Lowering, node: Node) -> KernelStep:
-    """A tensor with its dimensions in another order; only a product can read it so."""
-    step: KernelStep = low.operand(node.args[0])
-    if step.op not in (LEAF, TRANSPOSED):
-        raise Unmatched("moves the elements of what it computes")
-    rank, kind = step.form.rank, node.op.split(".")[1]
-    order = list(range(rank))
-    if kind == "permute":
-        order = [one % rank for one in node.args[1]]
-    elif kind == "numpy_T" or rank < 2:
-        order.reverse()
-    else:
-        first, second = node.args[1:3] if len(node.args) > 2 else (-2, -1)
-        order[first], order[second] = order[second], order[first]
-    form = _permuted(step.form, order)
-    return KernelStep(low.free_name(node.name), TRANSPOSED, (step,), form, step.dtype, {"order": order})
 
 
 def lower_product(low: Lowering, node: Node, kind: str) -> KernelStep:
@@ -134,7 +127,7 @@ def _turned(low: Lowering, matrix: Factor, vector: Factor, name: str, dtype: str
     shape, dims = matrix.form.shape[:-1], matrix.form.dims
     view = f"{matrix.view}.flatten(0, -2)" if len(shape) > 1 else matrix.view
     rows = tuple(axis for dim in dims[:-1] for axis in dim)
-    flat = Factor(matrix.leaf, view, SymbolicShape((prod(shape), matrix.form.shape[-1]), (rows, dims[-1])))
+    flat = Factor(matrix.step, view, SymbolicShape((prod(shape), matrix.form.shape[-1]), (rows, dims[-1])))
     step = _multiplied(low, vector, flat, name, dtype)
     form = low.symbols.view(step.form, (*shape, 1))
     return KernelStep(low.free_name(f"{name}_turned"), VIEW, (step,), form, dtype)
@@ -172,15 +165,25 @@ def _with_ones(factor: Factor, place: int, count: int) -> Factor:
     form = SymbolicShape(
         (*shape[:place], *(1,) * count, *shape[place:]), (*dims[:place], *((),) * count, *dims[place:])
     )
-    return Factor(factor.leaf, f"{factor.view}[{', '.join([':'] * place + ['None'] * count)}]", form)
+    return Factor(factor.step, f"{factor.view}[{', '.join([':'] * place + ['None'] * count)}]", form)
 
 
 def _factor(step: Any) -> Factor:
     if isinstance(step, KernelStep) and step.op == LEAF:
         return Factor(step, "", step.form)
-    if isinstance(step, KernelStep) and step.op == TRANSPOSED:
+    if isinstance(step, KernelStep) and step.op == MOVE and "order" in step.options:
         return _factor(step.operands[0]).permuted(step.options["order"])
+    if isinstance(step, KernelStep) and step.form.rank == 2:
+        return Factor(step, "", step.form)
     raise Unmatched("multiplies what it computes itself")
+
+
+def _leaves(step: KernelStep) -> Iterator[KernelStep]:
+    if step.op == LEAF:
+        yield step
+    for operand in step.operands:
+        if isinstance(operand, KernelStep):
+            yield from _leaves(operand)
 
 
 def _with_row(factor: Factor) -> Factor:

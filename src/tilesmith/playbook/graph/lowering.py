@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilesmith.playbook.graph import composites, factors, operators
+from tilesmith.playbook.graph import composites, factors, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute
@@ -30,12 +30,11 @@ class Lowering:
         """`may_multiply`: products are steps, too, whose operands are not."""
         self.graph = graph
         self.products: list[factors.Product] = []
-        self.symbols = Symbols()
+        numbers = {value for value in graph.scalars.values() if type(value) is int}
+        self.symbols = Symbols(constants=numbers)
         self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
         """Steps by the name of the graph's node; several for an operator with several results."""
         self._names: set[str] = set()
-        self._stretched: set[str] = set()
-        """Nodes that are larger than their steps, because `expand` repeats a value."""
         self._scalar_names: dict[str, NamedNumber] = {}
         for given in graph.inputs:
             if given.shape is not None and given.dtype is not None:
@@ -46,7 +45,6 @@ class Lowering:
         leaves = len(self._names)
         for node in operators.find_needed_nodes(graph):
             self._add(node)
-        self._refuse_stretched(graph.outputs)
         if len(self._names) - leaves > _MOST_STEPS:
             raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
 
@@ -55,14 +53,7 @@ class Lowering:
         if operators.is_inplace(node):
             self.values[str(reference(node.args[0]))] = value
         if isinstance(value, KernelStep) and node.shape is not None and value.form.shape != node.shape:
-            if operators.operator_name(node) not in operators.ALIASES:
-                raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
-            self._stretched.add(node.name)
-
-    def _refuse_stretched(self, users: Any) -> None:
-        """What `expand` repeats, a pointwise operator repeats by itself; nothing else here does."""
-        if not self._stretched.isdisjoint(references(users)):
-            raise Unmatched("repeats a tensor along a dimension that no other operand has")
+            raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
 
     def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
         if 0 in shape:
@@ -128,7 +119,10 @@ class Lowering:
         shape = node.shape or ()
         if shape == step.form.shape:
             return step
-        return KernelStep(self.free_name(node.name), VIEW, (step,), self.symbols.view(step.form, shape), step.dtype)
+        asked = next((one for one in node.args[1:] if isinstance(one, list)), [])
+        free = asked.index(-1) if len(asked) == len(shape) and -1 in asked else None
+        form = self.symbols.view(step.form, shape, node.name, free)
+        return KernelStep(self.free_name(node.name), VIEW, (step,), form, step.dtype)
 
     def _lowered(self, node: Node) -> KernelStep | tuple[KernelStep, ...]:
         kind = operators.operator_name(node)
@@ -137,14 +131,12 @@ class Lowering:
             return several[node.args[1]] if isinstance(several, tuple) else several
         if kind in operators.ALIASES:
             return self._alias(node)
-        if kind not in POINTWISE and kind not in operators.SYNONYMS:
-            self._refuse_stretched([node.args, node.kwargs])
         if kind in operators.VIEWS:
             return self.view(self.operand(node.args[0]), node)
+        if kind in moves.MOVES:
+            return moves.MOVES[kind](self, node)
         if kind in operators.PRODUCTS:
             return factors.lower_product(self, node, kind)
-        if kind in operators.TRANSPOSES:
-            return factors.lower_transposed(self, node)
         if kind in composites.COMPOSITES:
             return composites.COMPOSITES[kind](self, node)
         return self._pointwise(node, operators.SYNONYMS.get(kind, kind))

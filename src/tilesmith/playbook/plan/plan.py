@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tilesmith.playbook.graph.algebra import simplify
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import called, refuse_autocast
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, bytes_of
@@ -55,6 +56,8 @@ class Plan:
     """Without in-place operators that can be plain ones."""
     code: TaskCode
     steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    """Work that algebra removed, in sentences."""
 
     @cached_property
     def regions(self) -> tuple[PlannedRegion, ...]:
@@ -117,11 +120,12 @@ class Plan:
     def strategy(self, tuning: Tuning) -> str:
         texts = self._texts(tuning)
         if len(texts) == 1 and self._is_simple:
-            return texts[0].strategy
+            return " ".join([texts[0].strategy, *self.notes])
         kept = list(dict.fromkeys(called(node) for node in self._kept(tuning)))
         parts = [text.title.removesuffix(".") for text in texts]
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
-        return f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
+        told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
+        return " ".join([told, *self.notes])
 
     def analysis(self) -> Analysis:
         if self._is_simple:
@@ -133,6 +137,7 @@ class Plan:
         texts = self._texts(tuning)
         simple = self._is_simple and bool(texts)
         summary = _summary_of_one(texts[0]) if simple else self._summary(tuning, texts)
+        summary += ("", *wrap(" ".join(self.notes))) if self.notes else ()
         return render_file(KernelFile(summary, texts, self.code, tuple(self._forward(tuning))))
 
     def _chosen(self, tuning: Tuning) -> list[RegionMatch]:
@@ -297,10 +302,12 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
         refuse_autocast(graph)
         code = read_task_code(survey)
         ordered = order(decompose(graph))
+        simple = simplify(ordered.graph)
+        ordered = order(simple.graph) if simple.notes else ordered
         arguments = {given.argument for given in graph.inputs}
         taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
         whole = Region(ordered.graph, survey, frozenset(taken))
-        plan = Plan(survey, ordered.graph, code, _worth_it(cut(ordered, whole, recipes)))
+        plan = Plan(survey, ordered.graph, code, _worth_it(cut(ordered, whole, recipes)), simple.notes)
         if hidden := code.names & NAMES:
             return Declined(f"the task has a name of its own that a kernel needs: {min(hidden)}")
         if not plan.regions:
