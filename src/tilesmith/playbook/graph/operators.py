@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tilesmith.playbook.graph.choices import CHOICES
 from tilesmith.playbook.graph.composites import COMPOSITES, in_training_mode
+from tilesmith.playbook.graph.gathers import GATHERS
 from tilesmith.playbook.graph.moves import MOVES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
@@ -79,7 +81,7 @@ def is_known(node: Node) -> bool:
         return False
     if known in RANDOM and len(node.args) > 2 and node.args[1] and node.args[2]:
         return False
-    tables = (ALIASES, VIEWS, MOVES, SYNONYMS, COMPOSITES, POINTWISE)
+    tables = (ALIASES, VIEWS, MOVES, CHOICES, GATHERS, SYNONYMS, COMPOSITES, POINTWISE)
     return node.op == GETITEM or any(known in table for table in tables)
 
 

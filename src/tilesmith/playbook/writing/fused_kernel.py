@@ -183,7 +183,7 @@ class FusedKernel:
         rule = symbols.rules.get(axis)
         if rule is None or rule.template is None:
             return str(symbols.sizes[axis])
-        return rule.template.format(grouped(self.product(rule.source)))
+        return rule.template.format(*(grouped(self.product(one)) for one in (rule.source, *rule.others)))
 
     def text(self, title: str, strategy: str, tuning: Tuning, kernel: KernelParts) -> RegionText:
         return RegionText(
