@@ -218,7 +218,9 @@ def with_findings(row: Row, document: dict[str, Any], copying: Copying | None) -
     if evaluation is None:
         return row
     row = replace(row, evaluation=to_json(evaluation))
-    if evaluation.timing is None or row.outcome != "passed":
+    if row.outcome != "passed":
+        return replace(row, reason=f"{row.reason}; the last: {evaluation.verdict}: {evaluation.reason}")
+    if evaluation.timing is None:
         return row
     speedups = {kind: one.value for kind, one in evaluation.timing.speedup.items()}
     kernel_ms = evaluation.timing.candidate_ms.p50

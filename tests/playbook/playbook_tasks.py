@@ -243,6 +243,25 @@ ROWS = {
     "named_like_accumulators": task(
         "return x.sum(-1) * sum_1_acc + sum_1_acc", "x = torch.randn(9, 20000)\nsum_1_acc = torch.randn(9)"
     ),
+    "logsumexp_long": task(
+        "return torch.logsumexp(x.masked_fill(m, -math.inf), -1)",
+        "x = torch.randn(3, 40000) - 300\nm = torch.rand(3, 40000) < 0.9999",
+    ),
+    "places_long": task("return torch.sqrt(x + 4).argmax(-1), torch.min(x, -1)", LONG),
+    "spread_long": task("return (x * scale).var(-1)", LONG + "\nscale = torch.rand(5, 1)"),
+    "scaled_by_extremes_long": task(
+        "low = x.amin(-1, keepdim=True)\nreturn (x - low) / (x.amax(-1, keepdim=True) - low), low", LONG
+    ),
+    "entropy_long": task("p = F.softmax(x, -1)\nreturn -(p * torch.log(p + 1e-9)).sum(-1)", LONG),
+    "one_row": task("return F.softmax(x, 0)", "x = torch.randn(500)"),
+    "one_row_long": task("return F.softmax(x * 3, 0)", "x = torch.randn(70001)"),
+    "one_row_of_many": task("return F.softmax(x, -1) * w", "x = torch.randn(1, 500)\nw = torch.randn(500)"),
+    "variance_of_all": task("return x.var(unbiased=False)", FLAT),
+    "extremes_of_all": task("return x.max() - torch.relu(x).min(), x.norm(), x.mean()", IMAGE),
+    "loss_of_all": task(
+        "return ((p - t) ** 2).mean() * 3", "p = torch.randn(13, 1, 57)\nt = torch.randn(13, 210, 57)"
+    ),
+    "place_in_all": task("return x.argmax()", FLAT),
     "gelu_then_softmax": task(
         "return F.softmax(F.gelu(x) * mask, dim=-1)", "x = torch.randn(40, 300)\nmask = torch.rand(300)"
     ),
@@ -265,7 +284,6 @@ DECLINED = {
     ),
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
     "column_sum": (task("return x.sum(0)", FLAT), "reduces dimension 0 of 2, not the last"),
-    "long_argmax": (task("return x.argmax(-1)", LONG), "longer than fit on chip"),
     "transposed": (task("return x.t() * 2", FLAT), "no recipe for t;"),
     "split_heads": (task("return F.softmax(x.view(30, 11, 47), -1)", FLAT), "splits a dimension"),
     "batch_norm_in_training": (
@@ -302,12 +320,6 @@ DECLINED = {
     "integer_tensor_power": (task("return a.abs() ** b.abs()", INTEGERS), "raises integers to a power"),
     "bytes_above_minus_one": (task("return a.clamp(min=-1)", BYTES), "does not hold it"),
     "empty_rows": (task("return x.sum(-1)", "x = torch.randn(60, 0)"), "works on an empty tensor"),
-    "one_row": (task("return F.softmax(x, 0)", "x = torch.randn(500)"), "has a single row"),
-    "one_row_of_many": (
-        task("return F.softmax(x, -1) * w", "x = torch.randn(1, 500)\nw = torch.randn(500)"),
-        "has a single row",
-    ),
-    "variance_of_all": (task("return x.var(unbiased=False)", FLAT), "reduces everything to one number"),
     "sums_of_other_rows": (
         task("return x * x.sum(-1)", "x = torch.randn(70, 70)"),
         "needs the result of one row in others",

@@ -76,8 +76,8 @@ def plan_of(name: str, text: str) -> Plan:
         ("rotary", ROTARY, ["fused_add", "fused_add"], "torch.outer"),
         ("mlp", MLP, ["linear_gelu", "linear_mul_add"], ""),
         ("product", PRODUCT, ["matmul_relu"], ""),
-        ("loss", LOSS, ["fused_clamp"], "mean * 2"),
-        ("total", TOTAL, ["sub_pow_sum"], "return y.sum()"),
+        ("loss", LOSS, ["fused_clamp", "mean_mul"], ""),
+        ("total", TOTAL, ["sub_pow_sum"], "sub_pow_sum_parts_kernel[(PARTS,)]"),
     ],
 )
 def test_the_judge_passes_what_a_plan_writes(

@@ -59,8 +59,10 @@ def is_inplace(node: Node) -> bool:
     return len(parts) > 1 and parts[1].endswith("_") and not parts[1].endswith("__")
 
 
-PRODUCTS = {"linear", "matmul", "mm", "addmm"}
-"""Sums over the last dimension of one operand and a dimension of the other."""
+PRODUCTS = {"linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "einsum"}
+"""Sums over a dimension that two operands have."""
+TRANSPOSES = {"t", "transpose", "permute", "mT", "numpy_T", "swapaxes", "swapdims", "adjoint"}
+"""Other orders of dimensions, which products read in place."""
 
 
 def is_known(node: Node) -> bool:
@@ -76,6 +78,16 @@ def is_known(node: Node) -> bool:
 def is_free(node: Node) -> bool:
     """Whether a node only names what is there already."""
     return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS
+
+
+def find_working_nodes(graph: Graph) -> list[Node]:
+    """The nodes that read and write memory, casts to another type included."""
+    types = {one.name: one.dtype for one in (*graph.leaves, *graph.nodes)}
+
+    def casts(node: Node) -> bool:
+        return operator_name(node) in ALIASES and node.dtype != types.get(str(reference(node.args[0])), node.dtype)
+
+    return [node for node in graph.nodes if not is_free(node) or casts(node)]
 
 
 def find_needed_nodes(graph: Graph) -> list[Node]:
@@ -95,7 +107,7 @@ def find_needed_nodes(graph: Graph) -> list[Node]:
 def list_working_operators(graph: Graph) -> list[str]:
     """The operators that do something, each once, in order."""
     kinds = (operator_name(node) for node in find_needed_nodes(graph) if node.op != GETITEM)
-    return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS))
+    return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS | TRANSPOSES))
 
 
 def refuse_autocast(graph: Graph) -> None:
@@ -105,7 +117,7 @@ def refuse_autocast(graph: Graph) -> None:
 
 def refuse_unknown(graph: Graph, may_multiply: bool = False) -> None:
     """Says in one line which operators stand in the way; products do, unless they may be there."""
-    if unknown := list_unknown_operators(graph, PRODUCTS if may_multiply else ()):
+    if unknown := list_unknown_operators(graph, PRODUCTS | TRANSPOSES if may_multiply else ()):
         raise Unmatched(f"uses {unknown}, which no recipe knows")
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, TRANSPOSED, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, Symbols
 from tilesmith.playbook.unmatched import Unmatched
 
@@ -64,11 +64,13 @@ class Placer:
                 continue
             if self.symbols.same(dims[split:], self.columns):
                 return self.place(step, TilePosition(self._whole.lead, self._whole.trail, columns))
-            if self.rows and not any(dims[split:]):
+            if self._whole.trail == "cols" and not any(dims[split:]):
                 return self.place(step, TilePosition(self._whole.lead, None, columns))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: KernelStep, place: TilePosition) -> PlacedValue:
+        if step.op == TRANSPOSED:
+            raise Unmatched("moves elements from one row to another")
         key = (step, place.lead, place.trail)
         if key not in self._placed:
             operands = tuple(self._operand(step, one, place) for one in step.operands)
@@ -103,7 +105,7 @@ class Placer:
 
     def size(self, dims: Sequence[Dim]) -> str:
         """The name of a product of dimensions as a size known to the kernel."""
-        if self.rows and self.symbols.same(dims, self.columns):
+        if self._whole.trail == "cols" and self.symbols.same(dims, self.columns):
             return "N"
         flat = self.symbols.canonical(tuple(axis for dim in dims for axis in dim))
         sole = len({leaf for leaf, _ in self.symbols.sizes}) == 1 or len({leaf for leaf, _ in flat}) == 1
@@ -138,8 +140,7 @@ class Placer:
         if not fits:
             raise Unmatched("reduces over rows of different lengths")
         if place.lead != self._whole.lead:
-            alone = "has a single row, which would leave all but one program idle"
-            raise Unmatched("needs the result of one row in others" if any(self.rows) else alone)
+            raise Unmatched("needs the result of one row in others")
         return self.place(operand, TilePosition(self._whole.lead, self._whole.trail, count))
 
     def _before_view(self, step: KernelStep, operand: KernelStep, place: TilePosition) -> TilePosition:
@@ -158,12 +159,12 @@ class Placer:
         split = step.form.rank - place.columns
         whole = step.form.dims
         return TilePosition(
-            self._index(place.lead, whole[:split], own[:split]),
-            self._index(place.trail, whole[split:], own[split:]),
+            self.index(place.lead, whole[:split], own[:split]),
+            self.index(place.trail, whole[split:], own[split:]),
             min(place.columns, operand.form.rank),
         )
 
-    def _index(self, index: str | None, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
+    def index(self, index: str | None, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
         """The element of an operand with dimensions `own` that belongs to element `index` of the whole."""
         if index is None or not any(own):
             return None

@@ -29,8 +29,6 @@ def count_trailing(step: KernelStep, dims: Any) -> int:
     axes = sorted(axis % rank for axis in wanted) if rank else []
     if not axes or axes != list(range(rank - len(axes), rank)):
         raise Unmatched(f"reduces dimension {axes[0] if axes else 0} of {rank}, not the last")
-    if len(axes) == rank:
-        raise Unmatched("reduces everything to one number, which would leave all but one program idle")
     return len(axes)
 
 
@@ -94,10 +92,12 @@ def lower_extreme_index(picker: str) -> Lower:
 def lower_extreme(kind: str, picker: str) -> Lower:
     """max.dim and min.dim: values and where they are."""
 
-    def lower(low: Lowering, node: Node) -> tuple[KernelStep, ...]:
+    def lower(low: Lowering, node: Node) -> KernelStep | tuple[KernelStep, ...]:
         step = low.operand(node.args[0])
         count = count_trailing(step, find_argument(node, 1, "dim"))
         keep = bool(find_argument(node, 2, "keepdim", False))
+        if node.op.endswith(".default"):  # over everything, without the place
+            return make_reduction(low, kind, step, count, name=node.name, dtype=step.dtype, keep=False)
         values = make_reduction(low, kind, step, count, name=f"{kind}_value", dtype=step.dtype, keep=keep)
         return values, _place(low, picker, step, count, keep)
 
@@ -117,8 +117,8 @@ def lower_variance(low: Lowering, node: Node) -> KernelStep:
     everything = node.op.endswith(".default")  # takes `unbiased` where the others take dimensions
     count = count_trailing(step, None if everything else find_argument(node, 1, "dim"))
     correction = node.kwargs.get("correction", 1)
-    if node.op.endswith(".dim"):
-        correction = 1 if find_argument(node, 2, "unbiased", True) else 0
+    if everything or node.op.endswith(".dim"):
+        correction = 1 if find_argument(node, 1 if everything else 2, "unbiased", True) else 0
     correction = 1 if correction is None else correction
     keep = bool(find_argument(node, 3, "keepdim", node.kwargs.get("keepdim", False)))
     mean = make_mean(low, step, count, "mean", step.dtype)

@@ -9,7 +9,7 @@ from typing import Any
 from tilesmith.playbook.graph.symbols import SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 
-LEAF, VIEW, CAST, PRODUCT = "leaf", "view", "cast", "product"
+LEAF, VIEW, CAST, PRODUCT, TRANSPOSED = "leaf", "view", "cast", "product", "transposed"
 REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")
 """`max`, the one inside a softmax, may ignore NaN, because the sum brings it back; `amax` and `amin` may not."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from tilesmith.playbook.graph.operators import called, is_free
+from tilesmith.playbook.graph.operators import called, find_working_nodes, is_free
 from tilesmith.playbook.plan.regions import PlannedRegion
 from tilesmith.playbook.recipe import RegionMatch
 from tilesmith.records import Analysis, Survey
@@ -81,7 +81,7 @@ def moved_one_by_one(graph: Graph) -> int:
     """Every operator reads its operands and writes its result, each in its own type."""
     values = (*graph.leaves, *graph.nodes)
     widths = {value.name: bytes_of(value.shape, value.dtype) for value in values}
-    works = (node for node in graph.nodes if not is_free(node))
+    works = find_working_nodes(graph)
     return sum(widths[name] for node in works for name in {*references([node.args, node.kwargs]), node.name})
 
 

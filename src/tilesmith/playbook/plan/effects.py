@@ -44,6 +44,17 @@ def order(graph: Graph) -> OrderedGraph:
     return OrderedGraph(graph, {name: frozenset(earlier) for name, earlier in before.items()}, frozenset(effects))
 
 
+def has_autocast(graph: Graph) -> bool:
+    return any(node.op == ENTER for node in graph.nodes)
+
+
+def reads_what_it_writes(graph: Graph) -> bool:
+    """Whether some memory has one value at one time of the pass and another at another."""
+    written = {_owner(graph, name) for targets in graph.writes.values() for name in targets}
+    readers = (node for node in graph.nodes if node.name not in graph.writes)
+    return any(_owner(graph, name) in written for node in readers for name in references([node.args, node.kwargs]))
+
+
 def _owner(graph: Graph, name: str) -> str:
     """The value whose memory it is in."""
     return graph.memory.get(name, name)

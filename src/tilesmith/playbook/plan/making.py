@@ -6,11 +6,14 @@ import builtins
 import keyword
 from collections.abc import Sequence
 
-from tilesmith.playbook.plan.effects import order
+from tilesmith.playbook.graph.algebra import simplify
+from tilesmith.playbook.plan.decompositions import decompose
+from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
 from tilesmith.playbook.plan.forward import PlannedForward, record_names
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
 from tilesmith.playbook.recipe import Declined, Region, RegionRecipe
+from tilesmith.playbook.recipes.products.sources import NAMES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.task_code import read_task_code
 from tilesmith.records import Survey
@@ -20,19 +23,29 @@ from tilesmith.tasks.graph import Graph
 def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
     """Declined where the task's own code cannot be repeated, or no region has a recipe."""
     try:
-        code = read_task_code(survey, record_names(graph.outputs))
-        ordered = order(graph)
+        code = read_task_code(survey, record_names(graph.outputs), NAMES)
+        ordered, notes = _simplified(graph)
         arguments = {given.argument for given in graph.inputs}
         taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
         whole = Region(ordered.graph, survey, frozenset(taken))
         steps = _worth_it(cut(ordered, whole, recipes))
-        plan = Plan(survey, code, PlannedForward(ordered.graph, steps, code.signature))
+        plan = Plan(survey, code, PlannedForward(ordered.graph, steps, code.signature), notes)
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))
         plan.write(plan.tunings[0])
     except Unmatched as reason:
         return Declined(f"the task {reason}")
     return plan
+
+
+def _simplified(graph: Graph) -> tuple[OrderedGraph, tuple[str, ...]]:
+    """The graph with composite operators written out and needless work removed, and what that was."""
+    if has_autocast(graph):  # which types those would compute in, nobody says
+        return order(graph), ()
+    ordered = order(decompose(graph))
+    simple = simplify(ordered.graph)
+    is_better = simple.notes and not reads_what_it_writes(ordered.graph)
+    return (order(simple.graph), simple.notes) if is_better else (ordered, ())
 
 
 def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -9,14 +9,14 @@ from functools import cached_property
 from tilesmith.playbook.graph.operators import called
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions
 from tilesmith.playbook.plan.forward import PlannedForward, Texts
-from tilesmith.playbook.plan.regions import PlannedRegion
-from tilesmith.playbook.recipe import RegionMatch, RegionText, Tuning
+from tilesmith.playbook.plan.regions import PlannedRegion, structure
+from tilesmith.playbook.recipe import RegionMatch, RegionText, TunedPart, Tuning, part_key
 from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
 from tilesmith.playbook.writing.task_code import TaskCode
-from tilesmith.records import Analysis, Survey
+from tilesmith.records import STAGES, Analysis, Survey
 from tilesmith.tasks.graph import Graph
 
-_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "NUM_WARPS")
+_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "PART_N", "NUM_WARPS")
 _MOST_NAMED = 6
 
 
@@ -28,6 +28,8 @@ class Plan:
     survey: Survey
     code: TaskCode
     forward: PlannedForward
+    notes: tuple[str, ...] = ()
+    """Work that algebra removed, in sentences."""
 
     @property
     def graph(self) -> Graph:
@@ -75,14 +77,31 @@ class Plan:
                 found.append(Tuning(tuple(values.items())))
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def parts(self) -> tuple[TunedPart, ...]:
+        graphs = {id(region.match): region.graph for region in self.regions}
+        return tuple(self._part(match, graphs[id(match)]) for match in self.kernels)
+
+    def _part(self, match: RegionMatch, graph: Graph) -> TunedPart:
+        prefix = self.prefix(match)
+
+        def neighbors(choice: Tuning) -> tuple[Tuning, ...]:
+            own = self._own(choice, match)
+            return tuple(one.prefixed(prefix) for stage in STAGES for one in match.variations(own, stage))
+
+        choices = tuple(one.prefixed(prefix) for one in match.tunings)
+        key = part_key(structure(graph), match.tunings, match.write(match.tunings[0]))
+        return TunedPart(match.name, key, prefix, choices, neighbors)
+
     def strategy(self, tuning: Tuning) -> str:
         texts = self._texts(tuning)
         if len(texts) == 1 and self._is_simple:
-            return next(iter(texts.values())).strategy
+            return " ".join([next(iter(texts.values())).strategy, *self.notes])
         kept = list(dict.fromkeys(called(node) for node in self.forward.kept(texts)))
         parts = [text.title.removesuffix(".") for text in texts.values()]
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
-        return f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
+        told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
+        return " ".join([told, *self.notes])
 
     def analysis(self) -> Analysis:
         if self._is_simple:
@@ -95,6 +114,7 @@ class Plan:
         simple = self._is_simple and bool(texts)
         shown = tuple(texts.values())
         summary = _summary_of_one(shown[0]) if simple else self._summary(texts)
+        summary += ("", *wrap(" ".join(self.notes))) if self.notes else ()
         checks = [
             line
             for differs, planned in self.forward.conditions(texts).items()

@@ -72,7 +72,7 @@ class _Cutter:
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
         for one in self._planned:
-            if _structure(one.graph) == _structure(region.graph):
+            if structure(one.graph) == structure(region.graph):
                 names = dict(zip(one.names, region.names.values(), strict=True))
                 return replace(region, graph=one.graph, names=names, match=one.match)
         return region
@@ -90,15 +90,17 @@ class _Cutter:
     def _grown(self, start: str) -> PlannedRegion | None:
         inside = self._with_results({start})
         found = self._matched(inside)
-        wider = inside | self._unassigned_producers(inside)
-        if wider != inside and self._is_convex(wider) and (better := self._matched(wider)) is not None:
-            inside, found = wider, better
+        for extra in self._extras(inside, set())[:-1]:
+            wider = inside | extra
+            if self._is_convex(wider) and (better := self._matched(wider)) is not None:
+                inside, found = wider, better
+                break
         if found is None:
             return None
         refused: set[str] = set()
         while (name := self._next(inside, refused)) is not None:
             added = self._with_results({name})
-            for extra in (self._unassigned_producers(added) - inside, set[str]()):
+            for extra in self._extras(added, inside):
                 trial = inside | added | extra
                 if self._is_convex(trial) and (better := self._matched(trial)) is not None:
                     inside, found = trial, better
@@ -119,13 +121,23 @@ class _Cutter:
         several = {name for name in names if self._nodes[name].shape is None}
         return names | {user for name in several for user in self._users[name] if self._nodes[user].op == GETITEM}
 
-    def _unassigned_producers(self, names: set[str]) -> set[str]:
-        """What else a region could compute for these nodes."""
+    def _extras(self, added: set[str], inside: set[str]) -> list[set[str]]:
+        """What else a region could compute for itself and nodes that are added: all that it can, all that these
+        need, casts and views of that, nothing."""
+        everything = self._unassigned_producers(added | inside, set(), lambda _: True)
+        needed = self._unassigned_producers(added, inside, lambda _: True)
+        found = [everything, needed, self._unassigned_producers(added, inside, is_free)]
+        return [extra for place, extra in enumerate(found) if extra and extra not in found[:place]] + [set()]
+
+    def _unassigned_producers(
+        self, names: set[str], inside: set[str], is_wanted: Callable[[Node], bool]
+    ) -> set[str]:
         found: set[str] = set()
         waiting = list(names)
         while waiting:
             for name in self._ordered.before[waiting.pop()]:
-                if name not in found | names and self._is_fusable(name):
+                is_new = name not in found | names | inside
+                if is_new and is_wanted(self._nodes[name]) and self._is_fusable(name):
                     found.add(name)
                     waiting.append(name)
         return found
@@ -241,7 +253,7 @@ def renamed(graph: Graph) -> tuple[Graph, dict[str, str]]:
     return result, {name: old for old, name in new.items()}
 
 
-def _structure(graph: Graph) -> object:
+def structure(graph: Graph) -> object:
     """What a region does, whatever its values are called."""
     places = {one.name: str(place) for place, one in enumerate((*graph.leaves, *graph.nodes))}
     inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]

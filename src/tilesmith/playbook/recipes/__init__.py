@@ -5,9 +5,8 @@ from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
 from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentRecipe
 from tilesmith.playbook.recipes.rows import RowsRecipe
-from tilesmith.playbook.recipes.totals import TotalsRecipe
 
-REGION_RECIPES: tuple[RegionRecipe, ...] = (ElementwiseRecipe(), RowsRecipe(), TotalsRecipe(), ProductsRecipe())
+REGION_RECIPES: tuple[RegionRecipe, ...] = (ElementwiseRecipe(), RowsRecipe(), ProductsRecipe())
 RECIPES: tuple[Recipe, ...] = (RecurrentRecipe(),)
 
 __all__ = ["RECIPES", "REGION_RECIPES"]

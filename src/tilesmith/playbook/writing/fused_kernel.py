@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import keyword
+import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
-from tilesmith.playbook.graph.operators import is_free, list_working_operators
+from tilesmith.playbook.graph.operators import find_working_nodes, list_working_operators
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import LEAF, KernelStep
@@ -54,7 +55,7 @@ class FusedKernel:
 
     @property
     def working_operators(self) -> int:
-        return len([node for node in self.graph.nodes if not is_free(node)])
+        return len(find_working_nodes(self.graph))
 
     @property
     def title(self) -> str:
@@ -86,6 +87,11 @@ class FusedKernel:
         return (*(f"{step.name}_ptr" for step in self.loaded), *(output.pointer for output in self.outputs))
 
     @property
+    def index_sizes(self) -> tuple[str, ...]:
+        """What index arithmetic needs to know."""
+        return tuple(f"{name}: tl.constexpr" for name in self.placer.sizes)
+
+    @property
     def loaded(self) -> tuple[KernelStep, ...]:
         """The tensors that the tile itself reads."""
         placed = {value.step for value in self.placer.values}
@@ -101,11 +107,11 @@ class FusedKernel:
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
     def preparation(self) -> list[str]:
-        """Inputs may come with any strides; parameters are as the constructor made them."""
+        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them."""
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [step.name for step in self.leaves if step in taken]
+        names = [step.name for step in self.loaded if step in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [f"    {', '.join(names)} = {made}"] if names else []
 
@@ -115,17 +121,34 @@ class FusedKernel:
     def launch(
         self, grid: str, sizes: Sequence[str], constants: Sequence[str], factors: Sequence[str] = ()
     ) -> list[str]:
-        results = ", ".join(output.name for output in self.outputs)
-        extra = [f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items()]
-        inputs = ", ".join([*factors, *(step.name for step in self.loaded)])
-        groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
-        numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
-        lines = [f"    {self.name}_kernel[{grid}]("]
-        for title, given in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
+        results = [output.name for output in self.outputs]
+        inputs = [*factors, *(step.name for step in self.loaded)]
+        lines = self.call(f"{self.name}_kernel[{grid}]", inputs, results, sizes, constants)
+        return [*lines, f"    return {', '.join(results)}"]
+
+    def call(
+        self,
+        kernel: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        sizes: Sequence[str],
+        constants: Sequence[str],
+        body: Sequence[str] | None = None,
+    ) -> list[str]:
+        """A launch of a kernel that takes the sizes and numbers of this one, or those that its `body` uses."""
+        used = names_in(body or ())
+        extra = [
+            f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items() if body is None or name in used
+        ]
+        named = (number.name for number in self.scalars)
+        numbers = [f"{name}={name}" for name in named if body is None or name in used]
+        groups = (("inputs", inputs), ("outputs", outputs), ("sizes", [*sizes, *extra]), ("scalars", numbers))
+        lines = [f"    {kernel}("]
+        for title, given in (*groups, ("constants", constants)):
             if given:
-                wrapped = textwrap.wrap(f"{given},", _LONGEST_LINE - 8, break_long_words=False)
+                wrapped = textwrap.wrap(f"{', '.join(given)},", _LONGEST_LINE - 8, break_long_words=False)
                 lines += [f"        # {title}", *(f"        {part}" for part in wrapped)]
-        return [*lines, "    )", f"    return {results}"]
+        return [*lines, "    )"]
 
     def product(self, dim: Dim) -> str:
         """A product of sizes, read off the tensors at hand."""
@@ -173,6 +196,10 @@ class FusedKernel:
     def _source(self, leaf: KernelStep) -> str:
         """The value of the graph that a leaf is."""
         return next(name for name, step in self.low.values.items() if step is leaf)
+
+
+def names_in(lines: Iterable[str]) -> set[str]:
+    return {name for line in lines for name in re.findall(r"\w+", line)}
 
 
 def fuse(

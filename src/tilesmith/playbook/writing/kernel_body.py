@@ -78,11 +78,11 @@ def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput
     """Every value once, in order, then the stores."""
     filled = choose_paddings(placer.values) if tile.pads else {}
     computed = [value for value in placer.values if value.step.op != PRODUCT]
-    lines = [_computed(placer, tile, value, filled) for value in computed]
-    return _explained(lines + [_store(placer, tile, output) for output in outputs], tile)
+    lines = [write_value(placer, tile, value, filled) for value in computed]
+    return _explained(lines + [write_store(placer, tile, output) for output in outputs], tile)
 
 
-def _computed(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def write_value(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
     if value.step.op == LEAF:
         return _load(placer, tile, value, filled)
     if value.step.op in REDUCTIONS:
@@ -109,14 +109,14 @@ def _load(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, floa
     return f"{value.name} = {loaded}{'.to(tl.float32)' if narrow else ''}"
 
 
-def _store(placer: Placer, tile: Tile, output: StoredOutput) -> str:
+def write_store(placer: Placer, tile: Tile, output: StoredOutput) -> str:
     value, mask = output.value, tile.mask(output.value)
-    address = (
-        tile.trail if tile.lead is None else tile.lead if not value.is_wide else f"{tile.lead} * N + {tile.trail}"
-    )
+    trail = tile.trail if value.is_wide else None
+    address = f"{tile.lead} * N + {trail}" if tile.lead and trail else tile.lead or trail
+    target = f"{output.pointer} + {address}" if address else output.pointer
     narrow = value.step.dtype in ("float16", "bfloat16")
     held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
-    return f"tl.store({output.pointer} + {address}, {held}{f', mask={mask}' if mask else ''})"
+    return f"tl.store({target}, {held}{f', mask={mask}' if mask else ''})"
 
 
 def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
@@ -126,18 +126,15 @@ def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput])
     lines: list[str] = []
     for level in range(max((value.level for value in placer.values), default=0) + 1):
         ready = [one for one in narrow if one.level == level and one.step.op not in REDUCTIONS]
-        lines += [_computed(placer, tile, value, filled) for value in ready]
+        lines += [write_value(placer, tile, value, filled) for value in ready]
         reductions = [one for one in narrow if one.step.op in REDUCTIONS and one.level == level + 1]
         if reductions:
-            lines += [_accumulator(value) for value in reductions]
-            lines += _pass(placer, tile, [one.operands[0] for one in reductions], filled)
-            lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
-            lines += [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
+            lines += write_accumulation(placer, tile, reductions, filled)
     wide = [output for output in outputs if output.value.is_wide]
     if wide:
-        lines += _pass(placer, tile, [output.value for output in wide], filled)
-        lines += [f"    {_store(placer, tile, output)}" for output in wide]
-    lines += [_store(placer, tile, output) for output in outputs if not output.value.is_wide]
+        lines += write_pass(placer, tile, [output.value for output in wide], filled)
+        lines += [f"    {write_store(placer, tile, output)}" for output in wide]
+    lines += [write_store(placer, tile, output) for output in outputs if not output.value.is_wide]
     return _explained(lines, tile)
 
 
@@ -148,15 +145,41 @@ def _explained(lines: list[str], tile: Tile) -> list[str]:
     return [f"{line}{reason}" if line is masked_sum else line for line in lines]
 
 
-def _pass(placer: Placer, tile: Tile, wanted: Sequence[PlacedValue], filled: dict[str, float]) -> list[str]:
+def write_accumulation(
+    placer: Placer,
+    tile: Tile,
+    reductions: Sequence[PlacedValue],
+    filled: dict[str, float],
+    span: tuple[str, str] = ("0", "N"),
+) -> list[str]:
+    """Reductions of a row that is read in blocks: lane by lane, then over the lanes."""
+    lines = [_accumulator(value) for value in reductions]
+    lines += write_pass(placer, tile, [one.operands[0] for one in reductions], filled, span)
+    lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
+    return lines + [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
+
+
+def write_pass(
+    placer: Placer,
+    tile: Tile,
+    wanted: Sequence[PlacedValue],
+    filled: dict[str, float],
+    span: tuple[str, str] = ("0", "N"),
+) -> list[str]:
     """The head of a loop over the blocks of a row, and all it takes to have `wanted` in it."""
-    needed = _closure(wanted, lambda value: value.is_wide)
+    needed = find_needed(wanted, lambda value: value.is_wide)
     inside = [value for value in placer.values if value in needed]
-    head = ["for start in range(0, N, BLOCK_N):", "    cols = start + tl.arange(0, BLOCK_N)", "    mask = cols < N"]
-    return head + [f"    {_computed(placer, tile, value, filled)}" for value in inside]
+    first, last = span
+    head = [
+        f"for start in range({first}, {last}, BLOCK_N):",
+        "    cols = start + tl.arange(0, BLOCK_N)",
+        "    mask = cols < N",
+    ]
+    return head + [f"    {write_value(placer, tile, value, filled)}" for value in inside]
 
 
-def _closure(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], bool]) -> set[PlacedValue]:
+def find_needed(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], bool]) -> set[PlacedValue]:
+    """The values that these are computed from, themselves included, along those that belong."""
     found: set[PlacedValue] = set()
     waiting = [value for value in wanted if belongs(value)]
     while waiting:

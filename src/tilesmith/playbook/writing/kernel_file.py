@@ -38,7 +38,7 @@ def render_file(page: KernelFile) -> str:
 
 
 def _region(kernel: KernelParts) -> tuple[str, str]:
-    return "\n".join(_kernel(kernel)), "\n".join(kernel.launcher)
+    return render_kernel(kernel), "\n".join(kernel.launcher)
 
 
 def _docstring(lines: Sequence[str]) -> str:
@@ -48,7 +48,7 @@ def _docstring(lines: Sequence[str]) -> str:
 def _imports(page: KernelFile) -> list[str]:
     """Sorted as isort does: the standard library and friends the task brought, then torch and triton."""
     own = ["import torch", "import torch.nn as nn", "import triton", "import triton.language as tl"]
-    if any("libdevice." in line for region in page.regions for line in region.kernel.body):
+    if any("libdevice." in line for one in page.regions for line in (*one.kernel.body, *one.kernel.helpers)):
         own.append("from triton.language.extra import libdevice")
     brought = list(page.code.imports)
     if any("weakref." in helper for region in page.regions for helper in region.kernel.helpers):
@@ -56,13 +56,13 @@ def _imports(page: KernelFile) -> list[str]:
     return [*brought, *([""] if brought else []), *own]
 
 
-def _kernel(kernel: KernelParts) -> list[str]:
+def render_kernel(kernel: KernelParts) -> str:
     groups = (("pointers", kernel.pointers), ("sizes", kernel.sizes), ("scalars", kernel.scalars))
     lines = ["@triton.jit", f"def {kernel.name}_kernel("]
     for title, names in (*groups, ("meta-parameters", kernel.meta)):
         if names:
             lines += [f"    # {title}", *(f"    {name}," for name in names)]
-    return [*lines, "):", *(f"    {line}" for line in kernel.body)]
+    return "\n".join([*lines, "):", *(f"    {line}" for line in kernel.body)])
 
 
 def _model(page: KernelFile) -> list[str]:

@@ -22,8 +22,6 @@ from tilesmith.tasks.source import TaskSource, parse_task
 NEW_NAME = "ModelNew"
 OURS = {"torch": "torch", "nn": "torch.nn", "triton": "triton", "tl": "triton.language"}
 """Names that every written file imports by itself, and what they stand for."""
-_OF_FILES = {*OURS, NEW_NAME, "libdevice", "split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref"}
-"""What written files define beside kernels, launchers and constants, which step aside for the task's names."""
 PLAIN_BASES = ("nn.Module", "torch.nn.Module", "Module")
 """They call no method that a task would define."""
 
@@ -56,9 +54,9 @@ class WholeModel:
     names: frozenset[str]
 
 
-def read_task_code(survey: Survey, results: Collection[str] = ()) -> TaskCode:
-    """`results` are classes that `forward` returns instances of."""
-    return _TaskCodeReader(_source(survey), {}, _own_packages(survey)).read(results)
+def read_task_code(survey: Survey, results: Collection[str] = (), reserved: Collection[str] = ()) -> TaskCode:
+    """`results` are classes that `forward` returns instances of; a kernel needs the names that are `reserved`."""
+    return _TaskCodeReader(_source(survey), {}, _own_packages(survey), reserved).read(results)
 
 
 def read_whole_model(survey: Survey, module: str, replacement: str) -> WholeModel:
@@ -97,12 +95,18 @@ def refuse_constants(code: TaskCode | WholeModel, names: Sequence[str]) -> None:
 
 
 class _TaskCodeReader:
-    def __init__(self, source: TaskSource, replaced: Mapping[str, str], own: Collection[str]) -> None:
+    def __init__(
+        self,
+        source: TaskSource,
+        replaced: Mapping[str, str],
+        own: Collection[str],
+        reserved: Collection[str] = (),
+    ) -> None:
         self._model, self._own = source.model_name, own
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._tree = parse(source.text)
-        self._renamed = self._new_names()
+        self._renamed = self._new_names({*OURS, NEW_NAME, "libdevice", *reserved})
         self._words = VerbatimSource(source.text, {self._model: NEW_NAME, **replaced, **self._renamed})
         found = [node for node in self._tree.body if isinstance(node, ast.ClassDef) and node.name == self._model]
         if not found:
@@ -148,10 +152,10 @@ class _TaskCodeReader:
             names=frozenset(name for node in (*definitions, *map(_parsed, imports)) for name in _defined(node)),
         )
 
-    def _new_names(self) -> dict[str, str]:
+    def _new_names(self, reserved: Collection[str]) -> dict[str, str]:
         """For what the task defines under names that every written file needs for something else."""
         defined = {name for node in self._tree.body if not _is_import(node) for name in _defined(node)}
-        clashing = defined & _OF_FILES - {self._model}
+        clashing = defined & set(reserved) - {self._model}
         inside = [one for node in self._tree.body for one in ast.walk(node) if one is not node]
         hiding = {one.arg for one in inside if isinstance(one, ast.arg)}
         nested = [one for node in self._tree.body if not isinstance(node, ast.Assign) for one in ast.walk(node)]
