@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tilesmith.playbook.graph import composites, factors, moves, operators
+from tilesmith.playbook.graph import choices, composites, factors, gathers, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute
@@ -108,7 +108,11 @@ class Lowering:
 
     def _given(self, value: float) -> NamedNumber | None:
         """The argument of `forward` that is this number."""
-        found = [one for one in self._plain_inputs() if type(one.value) is float and one.value == value]
+        found = [
+            one
+            for one in self._plain_inputs()
+            if type(one.value) is float and one.value == value and not one.decides
+        ]
         sole = len(found) == 1 and value not in PLAIN
         return NamedNumber(value, found[0].name, found[0].expression) if sole else None
 
@@ -133,8 +137,9 @@ class Lowering:
             return self._alias(node)
         if kind in operators.VIEWS:
             return self.view(self.operand(node.args[0]), node)
-        if kind in moves.MOVES:
-            return moves.MOVES[kind](self, node)
+        for table in (moves.MOVES, choices.CHOICES, gathers.GATHERS):
+            if kind in table:
+                return table[kind](self, node)
         if kind in operators.PRODUCTS:
             return factors.lower_product(self, node, kind)
         if kind in composites.COMPOSITES:

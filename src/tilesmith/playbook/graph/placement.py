@@ -111,7 +111,7 @@ class Placer:
                 *(value for index in place.indices for part in index for value in part.values),
             )
         elif step.op == INDEX:
-            text = self.indices.write(place.indices[step.options["dim"]])
+            text = self._index(step, operands, place)
         given = tuple(one if isinstance(one, PlacedValue) else repr(one) for one in operands)
         recipe = (step if step.op in (LEAF, PRODUCT) else step.op, given, repr(step.options), step.dtype, text)
         if recipe not in self._alike:
@@ -212,19 +212,30 @@ class Placer:
         axes = self.symbols.canonical(dim)
         if not axes:
             return ()
+        index = () if how.dim is None else place.indices[how.dim]
         if how.taken is not None:
             value = self.place(how.taken, self._broadcast(how.taken, place))
             used = frozenset(name for name in (value.place.lead, value.place.trail) if name)
-            form = f"tl.where({value.name} < 0, {value.name} + {self.size([axes])}, {value.name})"
-            text = form if how.wraps else value.name
-            return (Part(axes, Computed(text, used, (value,))),)
-        index = () if how.dim is None else place.indices[how.dim]
-        if how.divisor != 1:
-            index = (Part(axes, self.indices.computed(index, f"{{0}} // {how.divisor}")),)
+            index = (Part(axes, Computed(value.name, used, (value,))),)
         index = self.indices.moved(index, axes, how.scale, how.offset)
-        if not how.wraps:
-            return index
-        return (Part(axes, self.indices.computed(index, f"{{0}} % {self.size([axes])}")),)
+        return (Part(axes, self.indices.computed(index, how.form, self.size([axes]))),) if how.form else index
+
+    def _index(self, step: KernelStep, operands: tuple[Any, ...], place: Place) -> str:
+        """A place along a dimension, or whether it, or the operand, is within bounds."""
+        options = step.options
+        base = operands[0].name if operands else self._counted(step, place)
+        least, most = (options.get(name) for name in ("least", "most"))
+        if least is None and most is None:
+            return base
+        bounds = [(sign, end) for sign, end in ((">=", least), ("<", most)) if end is not None]
+        tests = [f"{base} {sign} {self.indices.write([Part((), None, 1, end)])}" for sign, end in bounds]
+        return tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
+
+    def _counted(self, step: KernelStep, place: Place) -> str:
+        dim, scale, offset = step.options["dim"], step.options.get("scale", 1), step.options.get("offset", ())
+        index = self.indices.moved(place.indices[dim], step.form.dims[dim], scale, offset)
+        written = self.indices.write(index)
+        return written if index else f"tl.full([], {self.indices.write([Part((), None, 1, offset)])}, tl.int32)"
 
     def _broadcast(self, operand: KernelStep, place: Place) -> Place:
         """The same elements, where the operand has them; those of a dimension of size one are all the same."""
