@@ -142,7 +142,6 @@ class TuningSearch:
                     break
                 spent = self._timed(self._whole_with(at.part, choice), calls)
                 times |= {choice: spent} if spent is not None else {}
-                self.tell(f"{len(self._times)} tunings measured, fastest {self._best_ms or 0:.4g} ms")
             if not order and self.limits.clock() >= at.until:
                 self._unfinished.add(at.part.key)
             fresh = sorted(times, key=times.__getitem__)
@@ -156,6 +155,7 @@ class TuningSearch:
         spent = self.trials.time_ms(self.match.write(whole), calls)
         if spent is not None:
             self._times[whole] = spent
+            self.tell(f"tunings measured: {len(self._times)}, fastest {self._best_ms:.4g} ms")
         return spent
 
     def _take_first_clean(self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]]) -> None:

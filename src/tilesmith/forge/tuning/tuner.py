@@ -57,4 +57,5 @@ def _told(outcome: SearchOutcome) -> str:
     if not outcome.measured:
         return f"tuned by the compiler alone{dropped}"
     first = f", first guess {outcome.first_ms:.4g} ms" if outcome.first_ms is not None else ""
-    return f"{outcome.measured} tunings measured{dropped}: fastest {outcome.best_ms:.4g} ms{first}"
+    count = "1 tuning" if outcome.measured == 1 else f"{outcome.measured} tunings"
+    return f"{count} measured{dropped}: fastest {outcome.best_ms:.4g} ms{first}"
