@@ -11,8 +11,8 @@ RESERVED = {
     "BLOCK_M", "BLOCK_K", "GROUP", "NUM_STAGES", "K", "K_PADDED", "total", "part", "depth", "left_high", "left_low",
     "left_scale", "right_high", "right_low", "right_scale", "tile_m", "tile_n", "tiles_m", "tiles_n", "split_rows",
     "kept_halves", "range", "float", "max", "min", "sum", "tuple", "num_warps", "num_stages", "num_ctas", "grid",
-    "warmup", "parts", "program", "PARTS", "PART_N", "tiles", "SPAN", "BLOCK_PARTS", "in_row",
-    "first", "last", "count", "count_part",
+    "warmup", "parts", "program", "PARTS", "PART_N", "HELD_N", "arrived", "most", "tiles",
+    "SPAN", "BLOCK_PARTS", "in_row", "places", "first", "last", "count", "count_part",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
 _OURS = re.compile(r"(_ptr|_acc|_part|_peak|_shift|_kernel|(^|_)D\d+)$")

@@ -31,6 +31,8 @@ _BLOCKS = ((4096, 8), (8192, 16), (2048, 8), (16384, 16))
 """Elements and warps per program for rows that do not fit."""
 _PARTS = ((8192, 16), (16384, 16), (4096, 4))
 """Elements and warps per program for rows that programs share."""
+_HELD = ((8192, 16), (16384, 16), (4096, 8), (32768, 32))
+"""The same where the programs of a row hold it on chip."""
 _LOOPS = ((4096, 8), (2048, 4), (8192, 8), (8192, 16))
 """The same where all that is wanted are sums."""
 _TILE_ELEMENTS = 2048
@@ -110,11 +112,15 @@ class RowsMatch:
             loops = may_loop(find_statistics(self._fused(self._row_tile).placer.values))
         except Unmatched:
             return ()
-        return tuple(
+        parts = [
             Tuning((("PART_N", size), ("NUM_WARPS", warps)))
             for size, warps in (_LOOPS if loops else _PARTS)
             if loops or self.length <= size * MOST_PARTS
-        )
+        ]
+        gpu = self.region.survey.gpu
+        most = gpu.multiprocessors if gpu and self.kernel_type == "normalization" else 0
+        held = [(size, warps) for size, warps in _HELD if self.length <= size * most]
+        return (*(Tuning((("HELD_N", size), ("NUM_WARPS", warps))) for size, warps in held), *parts)
 
     @cached_property
     def _may_block(self) -> bool:
@@ -123,7 +129,7 @@ class RowsMatch:
         return not any(value.step.op in ("argmax", "argmin") for value in values)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        block = "PART_N" if "PART_N" in tuning else "BLOCK_N"
+        block = next((name for name in ("PART_N", "HELD_N") if name in tuning), "BLOCK_N")
         knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": (block, _LARGEST_BLOCK)}.get(
             stage, ("ROWS", _MOST_ROWS)
         )
@@ -137,6 +143,11 @@ class RowsMatch:
             return (
                 f"Rows in parts of {tuning['PART_N']} or more, one program of {tuning['NUM_WARPS']} warps each: "
                 "one kernel reduces every part by itself, the next one puts the parts of a row together."
+            )
+        if "HELD_N" in tuning:
+            return (
+                f"Rows in parts of {tuning['HELD_N']}, one program of {tuning['NUM_WARPS']} warps each, which has "
+                "its part on chip until all programs of its row have met: every input is read once."
             )
         if "BLOCK_N" in tuning:
             return (
@@ -163,8 +174,9 @@ class RowsMatch:
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
         fused = self._fused(self._tile(tuning))
-        if "PART_N" in tuning:
-            kernel = SharedRows(fused, self._row_tile, self._counts(fused), self.length, prefix).kernels()
+        if "PART_N" in tuning or "HELD_N" in tuning:
+            held = "HELD_N" in tuning
+            kernel = SharedRows(fused, self._row_tile, self._counts(fused), self.length, prefix, held).kernels()
         else:
             kernel = self._alone(fused, tuning, prefix)
         where = "" if self.rows == 1 else " over rows"
