@@ -267,13 +267,50 @@ ROWS = {
     ),
 }
 
-_NARROW_PAIR = "a = torch.randn(30, 40)\nb = torch.randn(30, 50)"
+CUBE = "x = torch.randn(6, 10, 24)"
+MOVED = {
+    "gated_halves": task("a, b = x.chunk(2, -1)\nreturn F.silu(a) * b", CUBE),
+    "differences": task("return (x[:, 1:] - x[:, :-1]).abs() * 2", CUBE),
+    "pairs": task("return x[..., ::2] * x[..., 1::2] - x[:, -1:, 2:3]", CUBE),
+    "picked": task("return x[:, 0] * x[:, -1] + x.select(1, 3)", CUBE),
+    "permuted": task(
+        "return (x.permute(0, 2, 1, 3) * y).reshape(5, 17, -1)",
+        "x = torch.randn(5, 30, 17, 24)\ny = torch.randn(5, 17, 30, 24)",
+    ),
+    "moved_axes": task(
+        "return x.movedim(1, -1) + x.transpose(-1, -2).contiguous() * x.mT", "x = torch.randn(5, 20, 30)"
+    ),
+    "transposed_by_a_bias": task("return x.t() * 2 + b", "x = torch.randn(30, 57)\nb = torch.randn(30)"),
+    "heads_with_the_rest": task(
+        "return torch.relu(x.view(x.shape[0], x.shape[1], self.heads, -1)).transpose(1, 2) * y",
+        "x = torch.randn(5, 30, 24)\ny = torch.randn(5, 8, 30, 3)",
+        owner("self.heads = heads", arguments="heads"),
+        "8",
+    ),
+    "flipped": task("return x.flip(1, -1) * x + x.flip(0)", CUBE),
+    "rolled": task("return x.roll(3, -1) - x.roll((-2, 1), (0, 1))", CUBE),
+    "repeated": task(
+        "return x.repeat(1, 2, 1) * y + x.repeat_interleave(2, 1)",
+        "x = torch.randn(30, 5, 24)\ny = torch.randn(30, 10, 24)",
+    ),
+    "expanded_by_rows": task("return (g * 2).expand(60, 130).sum(-1)", "g = torch.randn(60, 1)"),
+    "broadcast_mean": task("return torch.broadcast_to(b, (60, 130)).mean(-1)", "b = torch.randn(130)"),
+    "transposed_norm": task("return F.layer_norm(x.transpose(1, 2), (10,)) * 2", CUBE),
+    "unbound": task("q, k, v = x.view(6, 10, 3, 8).unbind(2)\nreturn torch.relu(q * k) + v", CUBE),
+    "odd_split": task("a, b = x.split([16, 8], -1)\nreturn torch.relu(a[..., 5:13] * b)", CUBE),
+    "split_heads": task("return F.softmax(x.view(6, 10, 3, 8), -1)", CUBE),
+    "reshaped_anew": task("return torch.relu(x.view(6, 16, 15) + y)", CUBE + "\ny = torch.randn(6, 16, 15)"),
+    "diagonal": task("return x[:, :, :10].diagonal(0, 1, 2) * 2 + x[:, :, 0]", CUBE),
+    "slice_of_rows": task("return F.layer_norm(x[..., :20], (20,)) * 2", CUBE),
+}
+"""What index arithmetic does instead of copies."""
+
 DECLINED = {
     "linear": (
         task("return self.fc(x)", FLAT, owner("self.fc = nn.Linear(size, 3)"), "517"),
         "no recipe for products smaller than 64 rows",
     ),
-    "matmul": (task("return a @ b.t()", PAIR), "no recipe for t;"),
+    "matmul": (task("return a @ b.t()", PAIR), "no recipe for products smaller than 64 rows"),
     "conv": (
         task("return F.relu(self.conv(x))", IMAGE, owner("self.conv = nn.Conv2d(size, 4, 3)"), "6"),
         "no recipe for conv2d;",
@@ -284,8 +321,11 @@ DECLINED = {
     ),
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
     "column_sum": (task("return x.sum(0)", FLAT), "reduces dimension 0 of 2, not the last"),
-    "transposed": (task("return x.t() * 2", FLAT), "no recipe for t;"),
-    "split_heads": (task("return F.softmax(x.view(30, 11, 47), -1)", FLAT), "splits a dimension"),
+    "transposed": (
+        task("return x.t() * 2", "x = torch.randn(3000, 517)"),
+        "reads x across its rows, 517 elements apart",
+    ),
+    "copied": (task("return x.t().contiguous()", FLAT), "only copies"),
     "batch_norm_in_training": (
         task("return self.norm(x)", IMAGE, owner("self.norm = nn.BatchNorm2d(size)"), "6"),
         "add --eval or call self.eval() at the end of its __init__",
@@ -299,15 +339,7 @@ DECLINED = {
         task("with torch.autocast('cpu', dtype=torch.bfloat16):\n    return F.softmax(x, -1)", FLAT),
         "switches autocast on",
     ),
-    "expanded_output": (task("return (x * 2).expand(3, 30, 517)", FLAT), "repeats a tensor along a dimension"),
-    "expanded_sum": (
-        task("return (g * 2).expand(60, 130).sum(-1)", "g = torch.randn(60, 1)"),
-        "repeats a tensor along a dimension",
-    ),
-    "broadcast_mean": (
-        task("return torch.broadcast_to(b, (60, 130)).mean(-1)", "b = torch.randn(130)"),
-        "repeats a tensor along a dimension",
-    ),
+    "expanded_output": (task("return (x * 2).expand(3, 30, 517)", FLAT), "returns a view (expand)"),
     "in_place_under_a_view": (
         task("a = x * 2\nv = a.unsqueeze(0)\na.add_(1)\nreturn v + a", FLAT),
         "writes into a tensor that others may see",

@@ -19,7 +19,7 @@ ATTENTION = task(
 def test_a_plan_without_a_recipe_has_the_facts() -> None:
     plan = plan_task(survey_task("attention", ATTENTION))
     assert not plan.recipe_fits
-    assert plan.told.startswith("no recipe for chunk, attention; add --model MODEL, or --base-url URL")
+    assert plan.told.startswith("no recipe for attention; add --model MODEL, or --base-url URL")
     works = {one.operator: one for one in plan.operators}
     assert (works["linear"].calls, works["linear"].in_recipes) == (2, False)
     assert works["linear"].flops == 2 * 64 * 32 * (96 + 32)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.playbook.graph import composites, operators
+from tilesmith.playbook.graph import composites, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.graph.reductions import find_argument
@@ -43,12 +43,11 @@ class Lowering:
         """`may_multiply`: products are steps, too, whose operands are not."""
         self.graph = graph
         self.products: list[Product] = []
-        self.symbols = Symbols()
+        numbers = {value for value in graph.scalars.values() if type(value) is int}
+        self.symbols = Symbols(constants=numbers)
         self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
         """Steps by the name of the graph's node; several for an operator with several results."""
         self._names: set[str] = set()
-        self._stretched: set[str] = set()
-        """Nodes that are larger than their steps, because `expand` repeats a value."""
         self._scalar_names: dict[str, NamedNumber] = {}
         for given in graph.inputs:
             if given.shape is not None and given.dtype is not None:
@@ -59,7 +58,6 @@ class Lowering:
         leaves = len(self._names)
         for node in operators.find_needed_nodes(graph):
             self._add(node)
-        self._refuse_stretched(graph.outputs)
         if len(self._names) - leaves > _MOST_STEPS:
             raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
 
@@ -68,14 +66,7 @@ class Lowering:
         if operators.is_inplace(node):
             self.values[str(reference(node.args[0]))] = value
         if isinstance(value, KernelStep) and node.shape is not None and value.form.shape != node.shape:
-            if operators.operator_name(node) not in operators.ALIASES:
-                raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
-            self._stretched.add(node.name)
-
-    def _refuse_stretched(self, users: Any) -> None:
-        """What `expand` repeats, a pointwise operator repeats by itself; nothing else here does."""
-        if not self._stretched.isdisjoint(references(users)):
-            raise Unmatched("repeats a tensor along a dimension that no other operand has")
+            raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
 
     def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
         if 0 in shape:
@@ -141,7 +132,10 @@ class Lowering:
         shape = node.shape or ()
         if shape == step.form.shape:
             return step
-        return KernelStep(self.free_name(node.name), VIEW, (step,), self.symbols.view(step.form, shape), step.dtype)
+        asked = next((one for one in node.args[1:] if isinstance(one, list)), [])
+        free = asked.index(-1) if len(asked) == len(shape) and -1 in asked else None
+        form = self.symbols.view(step.form, shape, node.name, free)
+        return KernelStep(self.free_name(node.name), VIEW, (step,), form, step.dtype)
 
     def _lowered(self, node: Node) -> KernelStep | tuple[KernelStep, ...]:
         kind = operators.operator_name(node)
@@ -150,10 +144,10 @@ class Lowering:
             return several[node.args[1]] if isinstance(several, tuple) else several
         if kind in operators.ALIASES:
             return self._alias(node)
-        if kind not in POINTWISE and kind not in operators.SYNONYMS:
-            self._refuse_stretched([node.args, node.kwargs])
         if kind in operators.VIEWS:
             return self.view(self.operand(node.args[0]), node)
+        if kind in moves.MOVES:
+            return moves.MOVES[kind](self, node)
         if kind in operators.PRODUCTS:
             return self._product(node, kind)
         if kind in composites.COMPOSITES:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tilesmith.playbook.graph.composites import COMPOSITES, in_training_mode
+from tilesmith.playbook.graph.moves import MOVES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
@@ -27,12 +28,21 @@ ACTIVATIONS = {
 POINTWISE = COMPARISONS | LOGICAL | ARITHMETIC | ACTIVATIONS
 """Operators whose every element depends on one element of each operand; `writing/pointwise.py` writes them."""
 ALIASES = {
-    "alias", "clone", "contiguous", "detach", "dropout", "expand", "expand_as", "broadcast_to", "lift_fresh_copy",
-    "to", "_to_copy", "type_as", "feature_dropout", "alpha_dropout",
+    "alias", "clone", "contiguous", "detach", "dropout", "lift_fresh_copy", "to", "_to_copy", "type_as",
+    "feature_dropout", "alpha_dropout",
 }  # fmt: skip
-"""Operators that give the values they are given; broadcasting does by itself what `expand` asks for."""
+"""Operators that give the values they are given."""
 COPIES = {"clone", "_to_copy", "lift_fresh_copy"}
 """Aliases with memory of their own."""
+PARTED = {"chunk", "split", "split_with_sizes", "unbind"}
+"""Views that are several."""
+REPEATED = {"expand", "expand_as", "broadcast_to"}
+"""Views that broadcasting would make by itself."""
+MOVED_VIEWS = PARTED | REPEATED | {
+    "transpose", "permute", "t", "mT", "numpy_T", "swapaxes", "swapdims", "movedim", "slice", "select", "narrow",
+    "diagonal",
+}  # fmt: skip
+"""Views that show elements in other places, or several times, or not at all."""
 VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "_unsafe_view"}
 SYNONYMS = {
     "multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs", "fix": "trunc",
@@ -69,13 +79,13 @@ def is_known(node: Node) -> bool:
         return False
     if known in RANDOM and len(node.args) > 2 and node.args[1] and node.args[2]:
         return False
-    tables = (ALIASES, VIEWS, SYNONYMS, COMPOSITES, POINTWISE)
+    tables = (ALIASES, VIEWS, MOVES, SYNONYMS, COMPOSITES, POINTWISE)
     return node.op == GETITEM or any(known in table for table in tables)
 
 
 def is_free(node: Node) -> bool:
     """Whether a node only names what is there already."""
-    return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS
+    return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS | MOVED_VIEWS
 
 
 def find_working_nodes(graph: Graph) -> list[Node]:
@@ -105,7 +115,7 @@ def find_needed_nodes(graph: Graph) -> list[Node]:
 def list_working_operators(graph: Graph) -> list[str]:
     """The operators that do something, each once, in order."""
     kinds = (operator_name(node) for node in find_needed_nodes(graph) if node.op != GETITEM)
-    return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS))
+    return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS | MOVED_VIEWS))
 
 
 def refuse_autocast(graph: Graph) -> None:
@@ -152,10 +162,12 @@ def _refuse_shared_writes(graph: Graph, nodes: list[Node]) -> None:
             rest = [[one.args, one.kwargs] for one in nodes[position + 1 :]]
             if memory[source] in leaves or shared & set(references([rest, graph.outputs])):
                 raise Unmatched(f"writes into a tensor that others may see ({node.op})")
-        shares = _may_share_memory(node) and types.get(source) == node.dtype
+        same = len({types.get(source), node.dtype} - {None}) == 1  # several results have no type of their own
+        shares = _may_share_memory(node) and same
         memory[node.name] = memory[source] if shares else node.name
 
 
 def _may_share_memory(node: Node) -> bool:
     kind = operator_name(node)
-    return kind in VIEWS or (kind in ALIASES and kind not in COPIES) or is_inplace(node)
+    viewed = node.op == GETITEM or kind in VIEWS | MOVED_VIEWS or is_inplace(node)
+    return viewed or (kind in ALIASES and kind not in COPIES)

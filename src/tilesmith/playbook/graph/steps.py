@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tilesmith.playbook.graph.symbols import SymbolicShape
+from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 
 LEAF, VIEW, CAST, PRODUCT = "leaf", "view", "cast", "product"
+MOVE, INDEX, CONSTANT = "move", "index", "constant"
+"""Elements of the operand in other places; the place itself as a number; a tensor whose elements are all alike."""
 REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")
 """`max`, the one inside a softmax, may ignore NaN, because the sum brings it back; `amax` and `amin` may not."""
 
@@ -26,6 +28,23 @@ COMPUTED_IN = {
     "bool": "tl.int1",
 }
 _RANK = ("tl.int1", "tl.uint8", "tl.int8", "tl.int16", "tl.int32", "tl.int64", "tl.float32", "tl.float64")
+
+
+@dataclass(frozen=True, eq=False)
+class DimMap:
+    """Where to look along one dimension of the operand of a move: at `scale * (i // divisor) + offset`."""
+
+    dim: int | None = None
+    """The dimension of the result that `i` counts; None for a fixed place."""
+    scale: int = 1
+    offset: tuple[tuple[int, Dim], ...] = ()
+    """A sum of numbers, each times a product of axes."""
+    divisor: int = 1
+    wraps: bool = False
+    """Whether places beyond the end are counted from the start again; of a taken place: those below zero from the
+    end."""
+    taken: KernelStep | None = None
+    """A tensor that holds the places, shaped to be broadcast to the result."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from typing import Any
 from tilesmith.playbook.graph.operators import (
     ALIASES,
     COPIES,
+    MOVED_VIEWS,
     POINTWISE,
     PRODUCTS,
     VIEWS,
@@ -24,9 +25,8 @@ from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
 _MORE_VIEWS = {
-    "transpose", "permute", "t", "select", "slice", "narrow", "unbind", "split", "split_with_sizes", "chunk",
-    "diagonal", "as_strided", "unfold", "movedim", "swapaxes", "swapdims", "view_as_real", "view_as_complex",
-    "tensor_split", "mT", "numpy_T", "squeeze_", "adjoint", "real", "imag",
+    "as_strided", "unfold", "view_as_real", "view_as_complex", "tensor_split", "squeeze_", "adjoint", "real",
+    "imag",
 }  # fmt: skip
 """Operators beside those of recipes whose results share memory with their first operand."""
 _RANDOM = {
@@ -100,7 +100,7 @@ def shares_memory(node: Node) -> bool:
     """Whether the result may be the first operand's memory under another name."""
     kind = operator_name(node)
     aliases = kind in ALIASES and kind not in COPIES
-    return node.op == GETITEM or aliases or kind in VIEWS or kind in _MORE_VIEWS or is_inplace(node)
+    return node.op == GETITEM or aliases or kind in VIEWS | MOVED_VIEWS | _MORE_VIEWS or is_inplace(node)
 
 
 def _owners(graph: Graph) -> dict[str, str]:

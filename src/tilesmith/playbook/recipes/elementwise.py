@@ -12,7 +12,7 @@ from math import prod
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.graph.placement import Placer, TilePosition
-from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, KernelStep
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
@@ -22,6 +22,8 @@ from tilesmith.tasks.graph import Node
 _SIZES = ((1024, 4), (2048, 8), (512, 4), (4096, 8), (2048, 4), (1024, 8), (8192, 16))
 """Elements and warps per program: eight elements a thread keep enough loads in flight."""
 _LARGEST_BLOCK, _MOST_WARPS = 16384, 32
+_NEAR, _SHORT_ROW, _CACHED = 8, 16, 1 << 18
+"""Elements so near are read together; rows so short, and tensors so small, may be scattered."""
 
 
 class ElementwiseRecipe:
@@ -40,6 +42,9 @@ class ElementwiseRecipe:
             columns = low.step(outputs[0]).form.dims if outputs else ()
             placer = Placer(low.symbols, TilePosition(None, "offs", len(columns)), (), columns)
             fused = fuse(low, placer, region)
+            if fused.working_operators == 0:
+                return Declined("the task only copies, which PyTorch does as well")
+            _refuse_scattered_reads(fused)
             body = write_on_one_tile(placer, Tile(None, "offs", False), fused.outputs)
             return ElementwiseMatch(fused, tuple(body))
         except Unmatched as reason:
@@ -106,15 +111,33 @@ class ElementwiseMatch:
     def _launcher(self, wide: bool, prefix: str) -> list[str]:
         fused, block = self.fused, f"{prefix}BLOCK"
         result = fused.outputs[0].name
-        bound = [] if wide else [f'    assert numel < 2**31 - {block}, "offsets are 32-bit"']
+        larger = [
+            step.name for step in fused.loaded if prod(step.form.shape) > prod(fused.outputs[0].step.form.shape)
+        ]
+        most = f"max({', '.join(['numel', *(f'{name}.numel()' for name in larger)])})" if larger else "numel"
+        bound = [] if wide else [f'    assert {most} < 2**31 - {block}, "offsets are 32-bit"']
         constants = [f"BLOCK={block}", f"num_warps={prefix}NUM_WARPS"]
         launch = fused.launch(f"(triton.cdiv(numel, {block}),)", ["numel"], constants)
-        count = [f"    numel = {result}.numel()", *bound]
-        return [*fused.signature(), *fused.preparation(), *fused.allocations(), *count, *launch]
+        numel = [f"    numel = {result}.numel()", *bound]
+        return [*fused.signature(), *fused.preparation(), *fused.allocations(), *numel, *launch]
 
     @property
     def _needs_wide_offsets(self) -> bool:
-        return any(prod(output.step.form.shape) >= 2**31 - _LARGEST_BLOCK for output in self.fused.outputs)
+        steps = [*(output.step for output in self.fused.outputs), *self.fused.loaded]
+        return any(prod(step.form.shape) >= 2**31 - _LARGEST_BLOCK for step in steps)
+
+
+def _refuse_scattered_reads(fused: FusedKernel) -> None:
+    """Neighbors in the output should be neighbors in memory, unless the caches hold the tensor anyway."""
+    placer = fused.placer
+    row = placer.symbols.sizes[placer.trail.axes[-1]] if placer.trail.axes else 1
+    for value in placer.values:
+        if value.step.op != LEAF or row <= _SHORT_ROW or prod(value.step.form.shape) <= _CACHED:
+            continue
+        parts = [part for index in value.place.indices for part in index]
+        stride = placer.indices.stride_of(parts, placer.trail)
+        if stride is not None and abs(stride) > _NEAR:
+            raise Unmatched(f"reads {value.step.name} across its rows, {stride} elements apart")
 
 
 def _tuning(block: int, warps: int) -> Tuning:

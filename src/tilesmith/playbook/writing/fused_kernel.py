@@ -10,17 +10,25 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
 
+from tilesmith.playbook.graph.indices import grouped
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
-from tilesmith.playbook.graph.operators import find_working_nodes, list_working_operators
+from tilesmith.playbook.graph.operators import (
+    MOVED_VIEWS,
+    PARTED,
+    called,
+    find_working_nodes,
+    list_working_operators,
+    operator_name,
+)
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import LEAF, KernelStep
-from tilesmith.playbook.graph.symbols import Dim
+from tilesmith.playbook.graph.symbols import Axis, Dim
 from tilesmith.playbook.recipe import KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.formula import write_formula
 from tilesmith.playbook.writing.kernel_body import COMBINERS, StoredOutput
-from tilesmith.tasks.graph import Graph, Parameter
+from tilesmith.tasks.graph import GETITEM, Graph, Parameter, reference
 
 _MOST_NAMED, _MOST_TOLD, _LONGEST_LINE = 3, 8, 110
 
@@ -113,7 +121,15 @@ class FusedKernel:
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
         names = [step.name for step in self.leaves if step in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
-        return [f"    {', '.join(names)} = {made}"] if names else []
+        return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
+
+    def _checks(self) -> list[str]:
+        """Sizes that the kernel has as numbers."""
+        symbols, names = self.low.symbols, {step.name for step in self.leaves}
+        found = [(axis, f"== {symbols.sizes[axis]}") for axis in symbols.pinned() if axis[0] in names]
+        found += [(axis, f"% {by} == 0") for axis, by in symbols.divisors() if axis[0] in names]
+        written = [f"{self._size_of(axis)} {wanted}" for axis, wanted in found]
+        return [f'    assert {one}, "written for {one}"' for one in written]
 
     def allocations(self) -> list[str]:
         return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]
@@ -152,9 +168,19 @@ class FusedKernel:
 
     def product(self, dim: Dim) -> str:
         """A product of sizes, read off the tensors at hand."""
+        sizes = [self._size_of(axis) for axis in dim]
+        return " * ".join(grouped(size) for size in sizes) if len(sizes) > 1 else "".join(sizes) or "1"
+
+    def _size_of(self, axis: Axis) -> str:
+        symbols = self.low.symbols
         ranks = {step.name: step.form.rank for step in self.leaves}
-        axes = ((leaf, -1 if axis == ranks.get(leaf, 0) - 1 else axis) for leaf, axis in dim)
-        return " * ".join(f"{leaf}.shape[{axis}]" for leaf, axis in axes) or "1"
+        for leaf, place in symbols.equal_axes(axis):
+            if leaf in ranks:
+                return f"{leaf}.shape[{-1 if place == ranks[leaf] - 1 else place}]"
+        rule = symbols.rules.get(axis)
+        if rule is None or rule.template is None:
+            return str(symbols.sizes[axis])
+        return rule.template.format(grouped(self.product(rule.source)))
 
     def text(self, title: str, strategy: str, tuning: Tuning, kernel: KernelParts) -> RegionText:
         return RegionText(
@@ -209,6 +235,8 @@ def fuse(
     names = list_outputs(low.graph)
     if not names:
         raise Unmatched("returns its inputs as they are")
+    for name in names:
+        _refuse_view(low.graph, name)
     wanted = ["y"] if len(names) == 1 else [f"y{position}" for position in range(len(names))]
     steps = [low.step(name) for name in names]
     called = [f"{low.free_name(name)}_ptr" for name in wanted]
@@ -217,6 +245,18 @@ def fuse(
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
     return fused
+
+
+def _refuse_view(graph: Graph, name: str) -> None:
+    """A view of a result costs PyTorch nothing; a kernel would have to write it."""
+    nodes = {node.name: node for node in graph.nodes}
+    while name in nodes:
+        node = nodes[name]
+        name, kind = str(reference(node.args[0]) if node.args else None), operator_name(node)
+        if kind in MOVED_VIEWS or (node.op == GETITEM and name in nodes and operator_name(nodes[name]) in PARTED):
+            raise Unmatched(f"returns a view ({called(node)}), which costs nothing")
+        if kind not in ("view", "unsqueeze", "squeeze", "unflatten", "detach", "alias", "dropout"):
+            return
 
 
 def write_host_name(graph: Graph, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
-from tilesmith.playbook.graph.steps import LEAF, PRODUCT, REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.steps import INDEX, LEAF, PRODUCT, REDUCTIONS, KernelStep
 from tilesmith.playbook.writing.expressions import neutral_element, write_expression, write_masked
 from tilesmith.playbook.writing.operands import to_source
 
@@ -30,10 +30,12 @@ class Tile:
     """Lanes beyond the row must hold something known, because they are reduced."""
 
     def mask(self, value: PlacedValue) -> str | None:
-        if self.lead != "rows":
-            return "mask" if value.is_wide else None
-        both = value.is_wide and value.place.lead is not None
-        return "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
+        lanes = "mask" if value.is_wide else None
+        if self.lead == "rows":
+            both = value.is_wide and value.place.lead is not None
+            lanes = "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
+        names = [*([lanes] if lanes else []), *(guard.name for guard in value.place.guards)]
+        return " & ".join(names) or None
 
     @property
     def columns_mask(self) -> str:
@@ -78,19 +80,19 @@ def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput
     """Every value once, in order, then the stores."""
     filled = choose_paddings(placer.values) if tile.pads else {}
     computed = [value for value in placer.values if value.step.op != PRODUCT]
-    lines = [write_value(placer, tile, value, filled) for value in computed]
+    lines = [write_value(tile, value, filled) for value in computed]
     return _explained(lines + [write_store(placer, tile, output) for output in outputs], tile)
 
 
-def write_value(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
     if value.step.op == LEAF:
-        return _load(placer, tile, value, filled)
+        return _load(tile, value, filled)
     if value.step.op in REDUCTIONS:
         operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
         found = tile.reduced(value.step.op, _widened(operand, value))
         place = value.step.op in ("argmax", "argmin")  # 32 bits in Triton
         return f"{value.name} = {found}{'.to(tl.int64)' if place else ''}"
-    return f"{value.name} = {write_expression(value)}"
+    return f"{value.name} = {value.text if value.step.op == INDEX else write_expression(value)}"
 
 
 def _widened(operand: str, value: PlacedValue) -> str:
@@ -100,9 +102,9 @@ def _widened(operand: str, value: PlacedValue) -> str:
     return operand if same or not is_sum else f"{operand}.to({value.step.computed_in})"
 
 
-def _load(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
-    address, mask = placer.address(value), tile.mask(value)
-    source = f"{value.step.name}_ptr" + (f" + {address}" if address else "")
+def _load(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+    mask = tile.mask(value)
+    source = f"{value.step.name}_ptr" + (f" + {value.text}" if value.text != "0" else "")
     other = f", other={to_source(filled[value.name])}" if mask and value.name in filled else ""
     loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other})"
     narrow = value.step.dtype in ("float16", "bfloat16")
@@ -126,7 +128,7 @@ def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput])
     lines: list[str] = []
     for level in range(max((value.level for value in placer.values), default=0) + 1):
         ready = [one for one in narrow if one.level == level and one.step.op not in REDUCTIONS]
-        lines += [write_value(placer, tile, value, filled) for value in ready]
+        lines += [write_value(tile, value, filled) for value in ready]
         reductions = [one for one in narrow if one.step.op in REDUCTIONS and one.level == level + 1]
         if reductions:
             lines += write_accumulation(placer, tile, reductions, filled)
@@ -175,7 +177,7 @@ def write_pass(
         "    cols = start + tl.arange(0, BLOCK_N)",
         "    mask = cols < N",
     ]
-    return head + [f"    {write_value(placer, tile, value, filled)}" for value in inside]
+    return head + [f"    {write_value(tile, value, filled)}" for value in inside]
 
 
 def find_needed(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], bool]) -> set[PlacedValue]:

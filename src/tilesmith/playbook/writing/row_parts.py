@@ -111,7 +111,7 @@ def write_parts(placer: Placer, tile: Tile, statistics: Sequence[Statistic], loo
     needed_first = [value for value in placer.values if value in needed and not value.is_wide and value.level == 0]
     if loops:
         head = ["first = part * SPAN", "last = tl.minimum(first + SPAN, N)"]
-        head += [write_value(placer, tile, value, filled) for value in needed_first]
+        head += [write_value(tile, value, filled) for value in needed_first]
         found = write_accumulation(placer, tile, [one.value for one in statistics], filled, ("first", "last"))
         return [*head, *found, *stores]
     lines = ["first = part * BLOCK_N", "cols = first + tl.arange(0, BLOCK_N)", "mask = cols < N"]
@@ -131,7 +131,7 @@ def _in_part(
     centered = [one for one in statistics if value in (one.center, one.base)]
     if any(one.rule == SQUARES and one.center is value for one in centered):
         return [f"{value.name} = {value.operands[0].name} / count"]
-    lines = [write_value(placer, tile, value, filled)]
+    lines = [write_value(tile, value, filled)]
     if own is None:
         return lines
     if own.rule == PLACE:
@@ -193,7 +193,7 @@ def write_together(
         elif value in known and value.level == 0:
             continue
         elif value in (wide if value.is_wide else wanted):
-            lines.append(write_value(placer, tile, value, filled))
+            lines.append(write_value(tile, value, filled))
     once = ", mask=part == 0" if wide else ""
     stores = [(output, write_store(placer, tile, output)) for output in outputs]
     return lines + [line if output.value.is_wide else f"{line[:-1]}{once})" for output, line in stores]
