@@ -30,7 +30,7 @@ from tilesmith.tasks.graph import Graph, Node, reference, references
 
 HELPER_NAMES = {"split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref"}
 """What kernels define beside themselves."""
-_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "PART_N", "HELD_N", "NUM_WARPS")
+_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_M", "BLOCK_N", "PART_N", "HELD_N", "NUM_WARPS")
 _MOST_NAMED = 6
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20

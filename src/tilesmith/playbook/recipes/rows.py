@@ -50,11 +50,13 @@ class RowsRecipe:
 
     def match(self, region: Region) -> RowsMatch | Declined:
         try:
-            first = _first_reduction(Lowering(region.graph))
+            first = find_reduction(Lowering(region.graph))
             if first is None:
                 return Declined("the task reduces nothing")
-            shape, count = first.operands[0].form.shape, first.options["count"]
-            match = RowsMatch(region, first.options["length"], prod(shape[: len(shape) - count]))
+            if reduces_columns(first):
+                return Declined("the task reduces columns")
+            length = first.options["length"]
+            match = RowsMatch(region, length, prod(first.operands[0].form.shape) // length)
             if not match.tunings:
                 return Declined(f"the task needs rows of {match.length} as a whole, longer than fit on chip")
             match.write(match.tunings[0])
@@ -63,7 +65,8 @@ class RowsRecipe:
         return match
 
 
-def _first_reduction(low: Lowering) -> KernelStep | None:
+def find_reduction(low: Lowering) -> KernelStep | None:
+    """The first reduction: it says what a row is."""
     waiting = [step for value in low.values.values() for step in (value if isinstance(value, tuple) else (value,))]
     seen: set[KernelStep] = set()
     while waiting:
@@ -74,6 +77,23 @@ def _first_reduction(low: Lowering) -> KernelStep | None:
             seen.add(step)
             waiting += [one for one in step.operands if isinstance(one, KernelStep)]
     return None
+
+
+def reduces_columns(reduction: KernelStep) -> bool:
+    """Whether neighbors in memory have results of their own."""
+    form = reduction.operands[0].form
+    wide = [i for i, size in enumerate(form.shape) if size != 1]
+    return bool(wide) and wide[-1] not in reduction.options["axes"]
+
+
+def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
+    low = Lowering(region.graph)
+    step = find_reduction(low)
+    assert step is not None
+    dims, axes = step.operands[0].form.dims, step.options["axes"]
+    kept, reduced = [dim for i, dim in enumerate(dims) if i not in axes], [dims[i] for i in axes]
+    placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced)), kept, reduced)
+    return fuse(low, placer, region)
 
 
 @dataclass(frozen=True)
@@ -206,13 +226,7 @@ class RowsMatch:
         return replace(self._row_tile, lead="rows") if several else self._row_tile
 
     def _fused(self, tile: Tile) -> FusedKernel:
-        low = Lowering(self.region.graph)
-        step = _first_reduction(low)
-        assert step is not None
-        dims, count = step.operands[0].form.dims, step.options["count"]
-        cut = len(dims) - count
-        placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
-        return fuse(low, placer, self.region)
+        return fuse_reductions(self.region, tile)
 
     def _launcher(self, fused: FusedKernel, tuning: Tuning, prefix: str) -> list[str]:
         sizes = self._counts(fused)
@@ -228,10 +242,8 @@ class RowsMatch:
         return self._assembled(fused, sizes, f"(triton.cdiv(M, {rows}),)", ["M", "N"], [f"ROWS={rows}", *constants])
 
     def _counts(self, fused: FusedKernel) -> list[str]:
-        """N, and M where there is more than one row."""
-        leading, columns = fused.placer.rows, fused.placer.columns
-        sizes = [f"    N = {fused.product(_flat(columns))}"]
-        return [*sizes, f"    M = {_row_count(fused, leading, columns)}"] if self.rows > 1 else sizes
+        sizes = count_rows(fused)
+        return sizes if self.rows > 1 else sizes[:1]
 
     def _assembled(
         self, fused: FusedKernel, sizes: list[str], grid: str, given: list[str], constants: list[str]
@@ -273,12 +285,12 @@ def _row(tile: Tile) -> list[str]:
     return [ROW] if tile.lead else []
 
 
-def _row_count(fused: FusedKernel, rows: tuple[Dim, ...], columns: tuple[Dim, ...]) -> str:
-    symbols = fused.low.symbols
-    for leaf in fused.leaves:
-        if symbols.same(leaf.form.dims, (*rows, *columns)):
-            return f"{leaf.name}.numel() // N"
-    return fused.product(_flat(rows))
+def count_rows(fused: FusedKernel) -> list[str]:
+    """Lines of a launcher: N, the length of a row, and M, the number of rows."""
+    rows, columns, symbols = fused.placer.rows, fused.placer.columns, fused.low.symbols
+    whole = (leaf for leaf in fused.leaves if symbols.same(leaf.form.dims, (*rows, *columns)))
+    count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(_flat(rows)))
+    return [f"    N = {fused.product(_flat(columns))}", f"    M = {count}"]
 
 
 def _flat(dims: tuple[Dim, ...]) -> Dim:
