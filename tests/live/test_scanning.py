@@ -9,6 +9,7 @@ from torch import nn
 
 import tilesmith as ts
 from tilesmith.errors import UsageError
+from tilesmith.live import scanning
 
 IDS = torch.arange(6).reshape(2, 3)
 
@@ -53,3 +54,10 @@ def test_code_that_looks_at_values_runs_for_real() -> None:
 def test_an_unknown_gpu_is_told() -> None:
     with pytest.raises(UsageError, match="unknown GPU 'GT 710'"):
         ts.scan(TinyModel(ModelConfig(layers=1)), (IDS,), gpu="GT 710")
+
+
+def test_attention_with_fewer_keys_than_queries_is_counted_as_on_a_gpu() -> None:
+    """A GPU's operators for attention take the keys as they are; on a CPU they are repeated first."""
+    flash = torch.ops.aten._scaled_dot_product_flash_attention
+    query, key = torch.empty(2, 8, 5, 16), torch.empty(2, 4, 7, 16)
+    assert scanning._product_flops(flash, (query, key, key), {}, query) == 2 * 2 * 8 * 5 * 7 * (16 + 16)

@@ -268,7 +268,79 @@ ROWS = {
 }
 
 CUBE = "x = torch.randn(6, 10, 24)"
+_TABLES = "\ncos = torch.randn(10, 16)\nsin = torch.randn(10, 16)"
+_TURNED = "def turned(x):\n    a, b = x.chunk(2, -1)\n    return torch.cat((-b, a), -1)\n"
+_EMBEDDINGS = owner(
+    "self.words, self.places = nn.Embedding(50, size), nn.Embedding(64, size)", "self.norm = nn.LayerNorm(size)"
+)
+_WORDS = "i = torch.randint(0, 50, (6, 20))"
 MOVED = {
+    "rotary_halves": task(f"{_TURNED}return q * cos + turned(q) * sin", "q = torch.randn(2, 3, 10, 16)" + _TABLES),
+    "rotary_slices": task(
+        "d = q.shape[-1] // 2\na, b = q[..., :d], q[..., d:]\n"
+        "return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)",
+        "q = torch.randn(2, 3, 10, 32)" + _TABLES,
+    ),
+    "rotary_pairs": task(
+        "a, b = q[..., ::2], q[..., 1::2]\n"
+        "return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)",
+        "q = torch.randn(2, 3, 10, 32)" + _TABLES,
+    ),
+    "rotary_after_a_norm": task(
+        f"{_TURNED}q = self.norm(x)\nreturn q * cos + turned(q) * sin",
+        "x = torch.randn(2, 3, 10, 16)" + _TABLES,
+        owner("self.norm = nn.RMSNorm(size)"),
+        "16",
+    ),
+    "joined": task(
+        "return torch.cat((a, b * 2, c.unsqueeze(1)), 1) + 1",
+        "a = torch.randn(6, 20, 5)\nb = torch.randn(6, 7, 5)\nc = torch.randn(6, 5)",
+    ),
+    "padded": task("return F.pad(x, (1, 2, 0, 3), value=0.5) * 2 + F.pad(x, (2, 1, 3, 0), mode='replicate')", CUBE),
+    "padded_around": task("return F.pad(x, (2, 1), mode='reflect') - F.pad(x, (1, 2), mode='circular')", CUBE),
+    "triangles": task(
+        "return torch.tril(x, 1) + torch.triu(x, -2) * torch.eye(x.shape[-1])", "x = torch.randn(6, 20, 20)"
+    ),
+    "causal_mask": task(
+        "t = x.shape[-1]\nkept = torch.ones(t, t, dtype=torch.bool, device=x.device).tril()\n"
+        "return F.softmax((x * 0.5).masked_fill(~kept, float('-inf')), -1)",
+        "x = torch.randn(6, 20, 20)",
+    ),
+    "causal_infinities": task(
+        "t = x.shape[-1]\nreturn F.softmax(x * 0.5 + torch.full((t, t), float('-inf')).triu(1), -1)",
+        "x = torch.randn(6, 20, 20)",
+    ),
+    "lengths": task(
+        "t = torch.arange(x.shape[1], device=x.device)\nreturn x * (t[None, :] < n[:, None])",
+        "x = torch.randn(6, 20)\nn = torch.randint(0, 20, (6,))",
+    ),
+    "classes": task(
+        "return F.one_hot(i, 12).float() * w + torch.zeros_like(w)",
+        "i = torch.randint(0, 12, (6, 20))\nw = torch.randn(12)",
+    ),
+    "embeddings": task(
+        "t = torch.arange(i.shape[1], device=i.device)\nreturn self.words(i) * 2 + self.places(t)",
+        _WORDS,
+        _EMBEDDINGS,
+        "24",
+    ),
+    "embeddings_normalized": task(
+        "return self.norm(self.words(i) + self.places.weight[: i.shape[1]])", _WORDS, _EMBEDDINGS, "24"
+    ),
+    "places_from_the_end": task(
+        "return x[:, j] * 2 + x[:, j - 1]", "x = torch.randn(30, 40, 5)\nj = torch.randint(-30, 30, (7, 3))"
+    ),
+    "gathered": task(
+        "return x.gather(1, j) * 2 + torch.take_along_dim(x, j[:, :1], 1)",
+        "x = torch.randn(30, 40)\nj = torch.randint(0, 40, (30, 9))",
+    ),
+    "selected": task(
+        "return torch.index_select(x, 1, j) * 2", "x = torch.randn(30, 40, 5)\nj = torch.randint(0, 30, (9,))"
+    ),
+    "chosen_from_rows": task(
+        "return -F.log_softmax(x, -1).gather(1, t.unsqueeze(1)).squeeze(1)",
+        "x = torch.randn(30, 40)\nt = torch.randint(0, 30, (30,))",
+    ),
     "gated_halves": task("a, b = x.chunk(2, -1)\nreturn F.silu(a) * b", CUBE),
     "differences": task("return (x[:, 1:] - x[:, :-1]).abs() * 2", CUBE),
     "pairs": task("return x[..., ::2] * x[..., 1::2] - x[:, -1:, 2:3]", CUBE),

@@ -196,8 +196,7 @@ class _Counter(TorchDispatchMode):
             read[id(args[0])] = made
             for frame in self._frames:
                 frame.gathered[id(args[0])] = frame.gathered.get(id(args[0]), 0) + made
-        formula = flop_registry.get(packet)
-        products = int(formula(*args, **kwargs, out_val=result)) if formula is not None else 0
+        products = _product_flops(packet, args, kwargs, result)
         pointwise = 0 if products else max((one.numel() for one in tensors_in([args, result])), default=0)
         first = next(iter(tensors_in([args, result])), None)
         for counts in {id(one): one for one in (self.total, *(frame.group for frame in self._frames))}.values():
@@ -207,6 +206,15 @@ class _Counter(TorchDispatchMode):
             if products and first is not None:
                 counts.dtype = dtype_name(first.dtype)
         return result
+
+
+def _product_flops(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any], result: Any) -> int:
+    """Of a product, a convolution or attention, whose keys may have fewer heads than its queries."""
+    if "scaled_dot_product" in operator.__name__ and "backward" not in operator.__name__:
+        query, key, value = args[:3]
+        return int(2 * query.shape[:-1].numel() * key.shape[-2] * (query.shape[-1] + value.shape[-1]))
+    formula = flop_registry.get(operator)
+    return int(formula(*args, **kwargs, out_val=result)) if formula is not None else 0
 
 
 def _count(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake: bool) -> _Counter:

@@ -15,8 +15,21 @@ _LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write
 _EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
 
 
+_last: list[tuple[Survey, Match | Declined]] = []
+"""Every request of a run is about one survey."""
+
+
 def find_match(survey: Survey) -> Match | Declined:
     """How the task would be written, or what to do because nothing here would gain anything, and why."""
+    for known, found in _last:
+        if known is survey:
+            return found
+    found = _find_match(survey)
+    _last[:] = [(survey, found)]
+    return found
+
+
+def _find_match(survey: Survey) -> Match | Declined:
     if survey.graph is None:
         why = survey.environment.get("untraced", "its forward pass could not be traced")
         return Declined(f"no recipe for a task that cannot be traced; {_LLM}: {why}")

@@ -105,6 +105,15 @@ def plan_task(survey: Survey) -> TaskPlan:
     )
 
 
+def describe_plan(survey: Survey) -> str:
+    """The plan for an author who may do better; empty where no recipe fits."""
+    plan = plan_task(survey)
+    if not plan.recipe_fits or plan.analysis is None:
+        return ""
+    found = plan.analysis
+    return "\n".join([f"limited by {found.bottleneck}", f"so: {found.method}", *plan_lines(plan)])
+
+
 def _regions(plan: Plan) -> tuple[RegionPlan, ...]:
     """Kernels one by one; PyTorch's operators together from one kernel to the next."""
     shapes = {value.name: value.shape or () for value in (*plan.graph.leaves, *plan.graph.nodes)}

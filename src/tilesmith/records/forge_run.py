@@ -105,6 +105,8 @@ class Candidate:
     """Number of the request that produced it."""
     phase: Phase
     stage: str | None = None
+    author: str = field(default="", compare=False)
+    """The model that wrote it, or playbook; empty in runs of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,10 @@ class AuthorRequest:
     """Ids of lessons that must be taught whatever else fits."""
     complaint: str | None = None
     """Why the last reply to this same request was of no use."""
+    by_playbook: bool = False
+    """The playbook's own kernel is wanted, whoever the author is."""
+    plan: str = ""
+    """What the playbook would do, for whoever may do better."""
     max_output_tokens: int = MAX_OUTPUT_TOKENS
 
 
@@ -202,3 +208,5 @@ class Reply:
     seconds: float = 0.0
     retries: int = 0
     """Times the provider failed before it answered."""
+    note: str = ""
+    """What the author did before it answered, in a line."""

@@ -72,7 +72,7 @@ def plan_of(name: str, text: str) -> Plan:
     [
         ("block", BLOCK, ["linear", "linear_add", "fused_add"], "F.scaled_dot"),
         ("convolution", CONVOLUTION, ["relu_sigmoid_mul"], "torch.conv2d(x, self.conv.weight"),
-        ("rotary", ROTARY, ["fused_add", "fused_add"], "torch.outer"),
+        ("rotary", ROTARY, ["fused_sin", "fused_add", "fused_add"], ""),
         ("mlp", MLP, ["linear_gelu", "linear_mul_add"], ""),
         ("product", PRODUCT, ["matmul_relu"], ""),
         ("loss", LOSS, ["fused_clamp", "mean_mul"], ""),

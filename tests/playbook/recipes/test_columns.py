@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playbook_children import find_problems, interpreting
-from playbook_compiling import compile_exact
+from playbook_children import compile_exact, find_problems, interpreting
 from playbook_judging import assert_clean, judge_written
 from playbook_surveys import match_task
 from playbook_tasks import IMAGE, WEIGHT, task

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playbook_children import find_problems, interpreting
-from playbook_compiling import compile_exact
+from playbook_children import Twins, compile_exact, find_problems, interpreting
 from playbook_judging import judge_written, some_of
 from playbook_surveys import match_task
 from playbook_tasks import MOVED, task
@@ -16,9 +15,9 @@ from tilesmith.lint import lint, read_kernel
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.records import Verdict
 
-JUDGED = ("gated_halves",)
+JUDGED = ("rotary_halves", "embeddings_normalized")
 FIXED = (
-    "unbound", "odd_split", "split_heads", "reshaped_anew", "diagonal", "slice_of_rows",
+    "unbound", "odd_split", "split_heads", "reshaped_anew", "diagonal", "slice_of_rows", "rotary_slices",
 )  # fmt: skip
 """Numbers in the code say which elements are meant: the kernel is for those sizes alone."""
 
@@ -65,3 +64,14 @@ def test_a_tensor_larger_than_the_output_is_counted_too() -> None:
     )
     huge = match_task("picked", small.replace("70, 3, 40", "70000, 300, 400"))
     assert "tl.program_id(0).to(tl.int64)" in huge.write(huge.tunings[0])
+
+
+def take_outside(text: str, source: str) -> int:
+    """How many results there are where every place is beyond the end; the interpreter stops stray loads."""
+    import torch
+
+    return len(Twins(text, source).outputs(torch.randn(30, 40), torch.full((30, 9), 40)))
+
+
+def test_a_place_outside_of_the_tensor_is_not_read() -> None:
+    assert interpreting(take_outside, MOVED["gathered"], written("gathered")) == 1

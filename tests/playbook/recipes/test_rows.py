@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from golden_texts import golden
-from playbook_children import Twins, find_problems, interpreting
-from playbook_compiling import compile_exact
+from playbook_children import Twins, compile_exact, find_problems, interpreting
 from playbook_judging import assert_clean, judge_written, some_of
 from playbook_surveys import match_task, survey_task
 from playbook_tasks import ROWS

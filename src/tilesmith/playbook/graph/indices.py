@@ -122,12 +122,12 @@ class IndexArithmetic:
             return (Part(axes, term.source, scale * term.factor, (*shifted, *offset)),)
         return (Part(axes, self.computed(index), scale, offset),)
 
-    def computed(self, index: Index, form: str = "{0}", values: tuple[Any, ...] = ()) -> Computed:
-        """An index as one expression; `form` may do more with it."""
+    def computed(self, index: Index, form: str = "", size: str = "") -> Computed:
+        """An index as one expression; `form` says what is done with it."""
         variables = frozenset[str]().union(*(part.variables for part in index))
         held = tuple(value for part in index for value in part.values)
-        written = form.format(*(grouped(self.write(index)),) * max(form.count("{0}"), 1))
-        return Computed(written if form != "{0}" else self.write(index), variables, (*held, *values))
+        written = self.write(index)
+        return Computed(form.format(grouped(written), size) if form else written, variables, held)
 
     def regrouped(self, indices: Iterable[Index], dims: Sequence[Dim]) -> list[Index]:
         """The indices of a tensor with other dimensions, but the same elements in the same order."""

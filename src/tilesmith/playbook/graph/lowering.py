@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.playbook.graph import composites, moves, operators
+from tilesmith.playbook.graph import choices, composites, factors, gathers, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
-from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute
-from tilesmith.playbook.graph.steps import CAST, LEAF, PRODUCT, VIEW, KernelStep
-from tilesmith.playbook.graph.symbols import SymbolicShape, Symbols
+from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
+from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
 
@@ -25,24 +23,13 @@ _LONG_ROW = 16
 """A number this large that equals the length of a row is the length of the row."""
 
 
-@dataclass(frozen=True)
-class Product:
-    """A product of two matrices among the steps."""
-
-    step: KernelStep
-    left: KernelStep
-    right: KernelStep
-    transposed: bool
-    """Whether the rows of `right` are the columns of the result."""
-
-
 class Lowering:
     """Builds steps; `composites` calls back into it."""
 
     def __init__(self, graph: Graph, may_multiply: bool = False) -> None:
         """`may_multiply`: products are steps, too, whose operands are not."""
         self.graph = graph
-        self.products: list[Product] = []
+        self.products: list[factors.Product] = []
         numbers = {value for value in graph.scalars.values() if type(value) is int}
         self.symbols = Symbols(constants=numbers)
         self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
@@ -146,37 +133,14 @@ class Lowering:
             return self._alias(node)
         if kind in operators.VIEWS:
             return self.view(self.operand(node.args[0]), node)
-        if kind in moves.MOVES:
-            return moves.MOVES[kind](self, node)
+        for table in (moves.MOVES, choices.CHOICES, gathers.GATHERS):
+            if kind in table:
+                return table[kind](self, node)
         if kind in operators.PRODUCTS:
-            return self._product(node, kind)
+            return factors.lower_product(self, node, kind)
         if kind in composites.COMPOSITES:
             return composites.COMPOSITES[kind](self, node)
         return self._pointwise(node, operators.SYNONYMS.get(kind, kind))
-
-    def _product(self, node: Node, kind: str) -> KernelStep:
-        """`left` has rows over the summed dimension; `right` has them too, where it is `transposed`."""
-        operands = [self.operand(argument) for argument in node.args]
-        bias = None
-        if kind == "addmm":
-            if node.kwargs:
-                raise Unmatched("scales a product in addmm")
-            bias, *operands = operands
-        left, right = operands[:2]
-        if kind == "linear":
-            bias = self.operand(find_argument(node, 2, "bias"))
-        if left.op != LEAF or right.op != LEAF or left is right:
-            raise Unmatched("multiplies what it computes itself")
-        if left.form.rank < 2 or right.form.rank != 2:
-            raise Unmatched("multiplies vectors, or batches of matrices")
-        transposed = kind == "linear"
-        column = 0 if transposed else 1
-        form = SymbolicShape(
-            (*left.form.shape[:-1], right.form.shape[column]), (*left.form.dims[:-1], right.form.dims[column])
-        )
-        step = KernelStep(self.free_name(node.name), PRODUCT, (), form, str(node.dtype))
-        self.products.append(Product(step, left, right, transposed))
-        return step if bias is None else self.pointwise("add", (step, bias), f"{node.name}_biased", str(node.dtype))
 
     def _alias(self, node: Node) -> KernelStep:
         step: KernelStep = self.operand(node.args[0])

@@ -15,6 +15,8 @@ from tilesmith.tasks.graph import Node
 if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
 
+AROUND = "{0} % {1}"
+"""A place beyond the end is counted from the start again."""
 _SURELY_A_NUMBER = 8
 """A place below this that stands in the code is not computed from a size."""
 
@@ -50,7 +52,8 @@ def _without(form: SymbolicShape, dim: int) -> SymbolicShape:
 
 def _permuted(low: Lowering, step: KernelStep, order: Sequence[int], name: str) -> KernelStep:
     form = SymbolicShape(tuple(step.form.shape[i] for i in order), tuple(step.form.dims[i] for i in order))
-    return make_move(low, step, form, [DimMap(order.index(dim)) for dim in range(step.form.rank)], name)
+    moved = make_move(low, step, form, [DimMap(order.index(dim)) for dim in range(step.form.rank)], name)
+    return replace(moved, options=moved.options | {"order": list(order)})
 
 
 def _permute(low: Lowering, node: Node) -> KernelStep:
@@ -252,7 +255,7 @@ def _roll(low: Lowering, node: Node) -> KernelStep:
             if abs(shift) >= step.form.shape[dim]:
                 raise Unmatched("rolls a dimension more than once around")
             offset = ((1, symbol), (-shift, ())) if shift > 0 else ((-shift, ()),)
-            maps[dim] = DimMap(dim, offset=offset, wraps=True)
+            maps[dim] = DimMap(dim, offset=offset, form=AROUND)
     return make_move(low, step, step.form, maps, node.name)
 
 
@@ -266,7 +269,7 @@ def _repeat(low: Lowering, node: Node) -> KernelStep:
         rule = SizeRule(f"{count} * {{0}}", symbol) if symbol else SizeRule(None)
         dims.append(symbol if count == 1 else low.symbols.make((node.name, i), shape[i], rule))
         if i >= missing:
-            maps.append(DimMap(i, wraps=count > 1))
+            maps.append(DimMap(i, form=AROUND if count > 1 else ""))
     return make_move(low, step, SymbolicShape(shape, tuple(dims)), maps, node.name)
 
 
@@ -279,7 +282,7 @@ def _repeat_interleave(low: Lowering, node: Node) -> KernelStep:
     symbol, size = step.form.dims[dim], step.form.shape[dim] * count
     rule = SizeRule(f"{count} * {{0}}", symbol) if symbol else SizeRule(None, is_constant=True)
     maps = same_places(step)
-    maps[dim] = DimMap(dim, divisor=count)
+    maps[dim] = DimMap(dim, form=f"{{0}} // {count}")
     form = with_dim(step.form, dim, size, low.symbols.make((node.name, dim), size, rule))
     return make_move(low, step, form, maps, node.name)
 
@@ -290,6 +293,7 @@ MOVES: dict[str, Lower] = {
     "swapdims": _transpose,
     "t": _transpose,
     "mT": _transpose,
+    "adjoint": _transpose,
     "numpy_T": _reverse_all,
     "permute": _permute,
     "movedim": _movedim,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tilesmith.playbook.graph.choices import CHOICES
 from tilesmith.playbook.graph.composites import COMPOSITES, in_training_mode
+from tilesmith.playbook.graph.gathers import GATHERS
 from tilesmith.playbook.graph.moves import MOVES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
@@ -39,8 +41,8 @@ PARTED = {"chunk", "split", "split_with_sizes", "unbind"}
 REPEATED = {"expand", "expand_as", "broadcast_to"}
 """Views that broadcasting would make by itself."""
 MOVED_VIEWS = PARTED | REPEATED | {
-    "transpose", "permute", "t", "mT", "numpy_T", "swapaxes", "swapdims", "movedim", "slice", "select", "narrow",
-    "diagonal",
+    "transpose", "permute", "t", "mT", "adjoint", "numpy_T", "swapaxes", "swapdims", "movedim", "slice", "select",
+    "narrow", "diagonal",
 }  # fmt: skip
 """Views that show elements in other places, or several times, or not at all."""
 VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "_unsafe_view"}
@@ -69,8 +71,8 @@ def is_inplace(node: Node) -> bool:
     return len(parts) > 1 and parts[1].endswith("_") and not parts[1].endswith("__")
 
 
-PRODUCTS = {"linear", "matmul", "mm", "addmm"}
-"""Sums over the last dimension of one operand and a dimension of the other."""
+PRODUCTS = {"linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "einsum"}
+"""Sums over a dimension that two operands have."""
 
 
 def is_known(node: Node) -> bool:
@@ -79,7 +81,7 @@ def is_known(node: Node) -> bool:
         return False
     if known in RANDOM and len(node.args) > 2 and node.args[1] and node.args[2]:
         return False
-    tables = (ALIASES, VIEWS, MOVES, SYNONYMS, COMPOSITES, POINTWISE)
+    tables = (ALIASES, VIEWS, MOVES, CHOICES, GATHERS, SYNONYMS, COMPOSITES, POINTWISE)
     return node.op == GETITEM or any(known in table for table in tables)
 
 

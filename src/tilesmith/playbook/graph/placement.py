@@ -8,7 +8,7 @@ operator says which elements of its operands it needs: a pointwise operator the 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from tilesmith.playbook.graph.indices import Computed, Index, IndexArithmetic, Part, Variable
@@ -88,9 +88,15 @@ class Placer:
             kept, reduced = _parted(dims, columns)
             if not self.symbols.same(kept, self.rows):
                 continue
-            if self.symbols.same(reduced, self.columns) or (self._whole.trail != "offs" and not any(reduced)):
-                place = self._whole_place(dims, columns)
-                return PlacedOutput(self.place(step, place), self._flat(place.indices))
+            place = self._whole_place(dims, columns)
+            if not any(reduced) and any(self.columns) and self._whole.trail != "offs":
+                place = replace(place, trail=None)
+            elif not self.symbols.same(reduced, self.columns):
+                continue
+            address = self._flat(place.indices)
+            if place.lead and place.trail and self.symbols.same(dims, (*self.rows, *self.columns)):
+                address = f"{place.lead} * N + {place.trail}"  # even where a tile has a single row or column
+            return PlacedOutput(self.place(step, place), address)
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: KernelStep, place: Place) -> PlacedValue:
@@ -103,7 +109,8 @@ class Placer:
         """The value, or an earlier one that is computed alike: people write `x - mean` twice."""
         if step.op == VIEW:
             (operand,) = step.operands
-            return self.place(operand, self._made(self._before_view(operand, place), place.guards))
+            indices = self.indices.regrouped(place.indices, operand.form.dims)  # the order of the elements stays
+            return self.place(operand, replace(place, indices=tuple(indices)))
         if step.op == MOVE:
             return self._before_move(step, place)
         if step.op == PRODUCT and (place.guards or self._flat(place.indices) != self._whole_text):
@@ -116,7 +123,7 @@ class Placer:
                 *(value for index in place.indices for part in index for value in part.values),
             )
         elif step.op == INDEX:
-            text = self.indices.write(place.indices[step.options["dim"]])
+            text = self._index(step, operands, place)
         given = tuple(one if isinstance(one, PlacedValue) else repr(one) for one in operands)
         recipe = (step if step.op in (LEAF, PRODUCT) else step.op, given, repr(step.options), step.dtype, text)
         if recipe not in self._alike:
@@ -168,7 +175,8 @@ class Placer:
         """The whole tile, for a value whose dimensions are columns at these positions and rows elsewhere."""
         kept, reduced = _parted(dims, columns)
         lead, trail = iter(self.indices.digits(self._lead, kept)), iter(self.indices.digits(self.trail, reduced))
-        return self._made([next(trail if i in columns else lead) for i in range(len(dims))], ())
+        indices = tuple(next(trail if i in columns else lead) for i in range(len(dims)))
+        return Place(indices, (), self._whole.lead, self._whole.trail)
 
     def _made(self, indices: Sequence[Index], guards: tuple[PlacedValue, ...]) -> Place:
         parts: list[Part] = [part for index in indices for part in index]
@@ -176,6 +184,12 @@ class Placer:
         used |= {name for guard in guards for name in (guard.place.lead, guard.place.trail) if name}
         lead, trail = self._lead.name, self.trail.name
         return Place(tuple(indices), guards, lead if lead in used else None, trail if trail in used else None)
+
+    def index(self, name: str, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
+        """The element of an operand with dimensions `own` that belongs to element `name` of the whole."""
+        indices = self.indices.digits(Variable(name, self._axes(whole)), whole)
+        kept = [index if dim else () for index, dim in zip(indices, own, strict=True)]
+        return self._flat(kept) if any(own) else None
 
     def _name(self, step: KernelStep) -> str:
         name, number = step.name, 1
@@ -201,10 +215,6 @@ class Placer:
             raise Unmatched("needs the result of one row in others")
         return self.place(operand, self._whole_place(operand.form.dims, axes))
 
-    def _before_view(self, operand: KernelStep, place: Place) -> list[Index]:
-        """A reshape keeps the order of the elements."""
-        return self.indices.regrouped(place.indices, operand.form.dims)
-
     def _before_move(self, step: KernelStep, place: Place) -> PlacedValue:
         source, maps, guard = step.operands[0], step.options["maps"], step.options.get("guard")
         guards = place.guards
@@ -218,19 +228,30 @@ class Placer:
         axes = self.symbols.canonical(dim)
         if not axes:
             return ()
+        index = () if how.dim is None else place.indices[how.dim]
         if how.taken is not None:
             value = self.place(how.taken, self._broadcast(how.taken, place))
             used = frozenset(name for name in (value.place.lead, value.place.trail) if name)
-            form = f"tl.where({value.name} < 0, {value.name} + {self.size([axes])}, {value.name})"
-            text = form if how.wraps else value.name
-            return (Part(axes, Computed(text, used, (value,))),)
-        index = () if how.dim is None else place.indices[how.dim]
-        if how.divisor != 1:
-            index = (Part(axes, self.indices.computed(index, f"{{0}} // {how.divisor}")),)
+            index = (Part(axes, Computed(value.name, used, (value,))),)
         index = self.indices.moved(index, axes, how.scale, how.offset)
-        if not how.wraps:
-            return index
-        return (Part(axes, self.indices.computed(index, f"{{0}} % {self.size([axes])}")),)
+        return (Part(axes, self.indices.computed(index, how.form, self.size([axes]))),) if how.form else index
+
+    def _index(self, step: KernelStep, operands: tuple[Any, ...], place: Place) -> str:
+        """A place along a dimension, or whether it, or the operand, is within bounds."""
+        options = step.options
+        base = operands[0].name if operands else self._counted(step, place)
+        least, most = (options.get(name) for name in ("least", "most"))
+        if least is None and most is None:
+            return base
+        bounds = [(sign, end) for sign, end in ((">=", least), ("<", most)) if end is not None]
+        tests = [f"{base} {sign} {self.indices.write([Part((), None, 1, end)])}" for sign, end in bounds]
+        return tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
+
+    def _counted(self, step: KernelStep, place: Place) -> str:
+        dim, scale, offset = step.options["dim"], step.options.get("scale", 1), step.options.get("offset", ())
+        index = self.indices.moved(place.indices[dim], step.form.dims[dim], scale, offset)
+        written = self.indices.write(index)
+        return written if index else f"tl.full([], {self.indices.write([Part((), None, 1, offset)])}, tl.int32)"
 
     def _broadcast(self, operand: KernelStep, place: Place) -> Place:
         """The same elements, where the operand has them; those of a dimension of size one are all the same."""

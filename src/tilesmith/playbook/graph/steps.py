@@ -11,7 +11,8 @@ from tilesmith.playbook.unmatched import Unmatched
 
 LEAF, VIEW, CAST, PRODUCT = "leaf", "view", "cast", "product"
 MOVE, INDEX, CONSTANT = "move", "index", "constant"
-"""Elements of the operand in other places; the place itself as a number; a tensor whose elements are all alike."""
+"""Elements of the operand in other places; the place itself, or whether it (or an operand) lies within bounds; a
+tensor whose elements are all alike."""
 REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")
 """`max`, the one inside a softmax, may ignore NaN, because the sum brings it back; `amax` and `amin` may not."""
 
@@ -32,19 +33,17 @@ _RANK = ("tl.int1", "tl.uint8", "tl.int8", "tl.int16", "tl.int32", "tl.int64", "
 
 @dataclass(frozen=True, eq=False)
 class DimMap:
-    """Where to look along one dimension of the operand of a move: at `scale * (i // divisor) + offset`."""
+    """Where to look along one dimension of the operand of a move: at `scale * i + offset`."""
 
     dim: int | None = None
     """The dimension of the result that `i` counts; None for a fixed place."""
     scale: int = 1
     offset: tuple[tuple[int, Dim], ...] = ()
     """A sum of numbers, each times a product of axes."""
-    divisor: int = 1
-    wraps: bool = False
-    """Whether places beyond the end are counted from the start again; of a taken place: those below zero from the
-    end."""
+    form: str = ""
+    """What is done with that place: `{0} % {1}`, where {1} is the size of the dimension."""
     taken: KernelStep | None = None
-    """A tensor that holds the places, shaped to be broadcast to the result."""
+    """A tensor that holds `i`, shaped to be broadcast to the result."""
 
 
 @dataclass(frozen=True, eq=False)

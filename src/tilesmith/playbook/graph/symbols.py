@@ -36,6 +36,8 @@ class SizeRule:
     """`{0} // 2` of another dimension; None for a number that stood in the code."""
     source: Dim = ()
     """The dimension it was made from."""
+    others: tuple[Dim, ...] = ()
+    """More of them: {1} and so on."""
     is_constant: bool = False
     """Whether a number is surely the same for all sizes of the inputs."""
 

@@ -12,24 +12,33 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tilesmith.playbook.graph.algebra import simplify
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import called, refuse_autocast
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, bytes_of
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import order
 from tilesmith.playbook.plan.pytorch_calls import write_call
-from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
-from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe, RegionText, Tuning
+from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut, structure
+from tilesmith.playbook.recipe import (
+    Declined,
+    Region,
+    RegionMatch,
+    RegionRecipe,
+    RegionText,
+    TunedPart,
+    Tuning,
+    part_key,
+)
+from tilesmith.playbook.recipes.products.sources import NAMES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_host_name
 from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
 from tilesmith.playbook.writing.operands import to_source
 from tilesmith.playbook.writing.task_code import TaskCode, read_task_code
-from tilesmith.records import Analysis, Survey
+from tilesmith.records import STAGES, Analysis, Survey
 from tilesmith.tasks.graph import Graph, Node, reference, references
 
-HELPER_NAMES = {"split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref"}
-"""What kernels define beside themselves."""
 _CONSTANTS = ("BLOCK", "ROWS", "BLOCK_M", "BLOCK_N", "PART_N", "HELD_N", "NUM_WARPS")
 _MOST_NAMED = 6
 _LONGEST = 108
@@ -47,6 +56,8 @@ class Plan:
     """Without in-place operators that can be plain ones."""
     code: TaskCode
     steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+    """Work that algebra removed, in sentences."""
 
     @cached_property
     def regions(self) -> tuple[PlannedRegion, ...]:
@@ -90,14 +101,31 @@ class Plan:
                 found.append(Tuning(tuple(values.items())))
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def parts(self) -> tuple[TunedPart, ...]:
+        graphs = {id(region.match): region.graph for region in self.regions}
+        return tuple(self._part(match, graphs[id(match)]) for match in self.kernels)
+
+    def _part(self, match: RegionMatch, graph: Graph) -> TunedPart:
+        prefix = self.prefix(match)
+
+        def neighbors(choice: Tuning) -> tuple[Tuning, ...]:
+            own = self._own(choice, match)
+            return tuple(one.prefixed(prefix) for stage in STAGES for one in match.variations(own, stage))
+
+        choices = tuple(one.prefixed(prefix) for one in match.tunings)
+        key = part_key(structure(graph), match.tunings, match.write(match.tunings[0]))
+        return TunedPart(match.name, key, prefix, choices, neighbors)
+
     def strategy(self, tuning: Tuning) -> str:
         texts = self._texts(tuning)
         if len(texts) == 1 and self._is_simple:
-            return texts[0].strategy
+            return " ".join([texts[0].strategy, *self.notes])
         kept = list(dict.fromkeys(called(node) for node in self._kept(tuning)))
         parts = [text.title.removesuffix(".") for text in texts]
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
-        return f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
+        told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
+        return " ".join([told, *self.notes])
 
     def analysis(self) -> Analysis:
         if self._is_simple:
@@ -109,6 +137,7 @@ class Plan:
         texts = self._texts(tuning)
         simple = self._is_simple and bool(texts)
         summary = _summary_of_one(texts[0]) if simple else self._summary(tuning, texts)
+        summary += ("", *wrap(" ".join(self.notes))) if self.notes else ()
         return render_file(KernelFile(summary, texts, self.code, tuple(self._forward(tuning))))
 
     def _chosen(self, tuning: Tuning) -> list[RegionMatch]:
@@ -273,11 +302,13 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
         refuse_autocast(graph)
         code = read_task_code(survey)
         ordered = order(decompose(graph))
+        simple = simplify(ordered.graph)
+        ordered = order(simple.graph) if simple.notes else ordered
         arguments = {given.argument for given in graph.inputs}
         taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
         whole = Region(ordered.graph, survey, frozenset(taken))
-        plan = Plan(survey, ordered.graph, code, _worth_it(cut(ordered, whole, recipes)))
-        if hidden := code.names & HELPER_NAMES:
+        plan = Plan(survey, ordered.graph, code, _worth_it(cut(ordered, whole, recipes)), simple.notes)
+        if hidden := code.names & NAMES:
             return Declined(f"the task has a name of its own that a kernel needs: {min(hidden)}")
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))

@@ -72,7 +72,7 @@ class _Cutter:
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
         for one in self._planned:
-            if _structure(one.graph) == _structure(region.graph):
+            if structure(one.graph) == structure(region.graph):
                 names = dict(zip(one.names, region.names.values(), strict=True))
                 return replace(region, graph=one.graph, names=names, match=one.match)
         return region
@@ -122,8 +122,11 @@ class _Cutter:
         return names | {user for name in several for user in self._users[name] if self._nodes[user].op == GETITEM}
 
     def _extras(self, added: set[str], inside: set[str]) -> list[set[str]]:
-        """What else a region could compute for nodes that are added: all that it can, casts and views, nothing."""
-        found = [self._unassigned_producers(added, inside, is_wanted) for is_wanted in (lambda _: True, is_free)]
+        """What else a region could compute for itself and nodes that are added: all that it can, all that these
+        need, casts and views of that, nothing."""
+        everything = self._unassigned_producers(added | inside, set(), lambda _: True)
+        needed = self._unassigned_producers(added, inside, lambda _: True)
+        found = [everything, needed, self._unassigned_producers(added, inside, is_free)]
         return [extra for place, extra in enumerate(found) if extra and extra not in found[:place]] + [set()]
 
     def _unassigned_producers(
@@ -250,7 +253,7 @@ def renamed(graph: Graph) -> tuple[Graph, dict[str, str]]:
     return result, {name: old for old, name in new.items()}
 
 
-def _structure(graph: Graph) -> object:
+def structure(graph: Graph) -> object:
     """What a region does, whatever its values are called."""
     places = {one.name: str(place) for place, one in enumerate((*graph.leaves, *graph.nodes))}
     inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]

@@ -21,6 +21,8 @@ from tilesmith.tasks.graph import GETITEM, Node, reference
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "=="}
 _LONGEST = 240
+_UNTOLD = {"device", "layout", "pin_memory", "dtype"}
+"""Arguments that say where a tensor is made, not what is in it."""
 _OPEN = 2**62
 """A slice that ends beyond this ends with the tensor."""
 
@@ -84,7 +86,7 @@ class _FormulaWriter:
             text = f"({self.of(node.args[0])} {symbol} {self.of(node.args[1])})"
         else:
             written = [self.of(argument, top=True) for argument in node.args if argument is not None]
-            given = node.kwargs.items()
+            given = [(key, value) for key, value in node.kwargs.items() if key not in _UNTOLD]
             written += [f"{key}={self.of(value, top=True)}" for key, value in given if value is not None]
             text = f"{kind.strip('_')}({', '.join(written)})"
         return text if len(text) <= 2 * _LONGEST else "(" + "." * 2 * _LONGEST + ")"

@@ -115,11 +115,11 @@ class FusedKernel:
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
     def preparation(self) -> list[str]:
-        """Inputs may come with any strides; parameters are as the constructor made them."""
+        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them."""
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [step.name for step in self.leaves if step in taken]
+        names = [step.name for step in self.loaded if step in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
 
@@ -180,7 +180,7 @@ class FusedKernel:
         rule = symbols.rules.get(axis)
         if rule is None or rule.template is None:
             return str(symbols.sizes[axis])
-        return rule.template.format(grouped(self.product(rule.source)))
+        return rule.template.format(*(grouped(self.product(one)) for one in (rule.source, *rule.others)))
 
     def text(self, title: str, strategy: str, tuning: Tuning, kernel: KernelParts) -> RegionText:
         return RegionText(

@@ -98,7 +98,7 @@ def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput
     filled = choose_paddings(placer.values) if tile.pads else {}
     computed = [value for value in placer.values if value.step.op != PRODUCT]
     lines = [write_value(tile, value, filled) for value in computed]
-    return _explained(lines + [write_store(placer, tile, output) for output in outputs], tile)
+    return _explained(lines + [write_store(tile, output) for output in outputs], tile)
 
 
 def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
@@ -128,7 +128,7 @@ def _load(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
     return f"{value.name} = {loaded}{'.to(tl.float32)' if narrow else ''}"
 
 
-def write_store(placer: Placer, tile: Tile, output: StoredOutput) -> str:
+def write_store(tile: Tile, output: StoredOutput) -> str:
     value, mask = output.value, tile.mask(output.value)
     target = f"{output.pointer} + {output.address}" if output.address != "0" else output.pointer
     narrow = value.step.dtype in ("float16", "bfloat16")
@@ -150,8 +150,8 @@ def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput])
     wide = [output for output in outputs if output.value.is_wide]
     if wide:
         lines += write_pass(placer, tile, [output.value for output in wide], filled)
-        lines += [f"    {write_store(placer, tile, output)}" for output in wide]
-    lines += [write_store(placer, tile, output) for output in outputs if not output.value.is_wide]
+        lines += [f"    {write_store(tile, output)}" for output in wide]
+    lines += [write_store(tile, output) for output in outputs if not output.value.is_wide]
     return _explained(lines, tile)
 
 

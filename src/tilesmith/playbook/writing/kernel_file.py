@@ -62,13 +62,12 @@ def render_kernel(kernel: KernelParts) -> str:
     for title, names in (*groups, ("meta-parameters", kernel.meta)):
         if names:
             lines += [f"    # {title}", *(f"    {name}," for name in names)]
-    body = (part for line in kernel.body for part in _broken(f"    {line}"))
-    return "\n".join([*lines, "):", *body])
+    return "\n".join([*lines, "):", *(part for line in kernel.body for part in _broken(f"    {line}"))])
 
 
 def _broken(line: str) -> list[str]:
     """A load whose address is long, on several lines."""
-    if len(line) <= _WIDTH or "tl.load(" not in line:
+    if len(line) <= _WIDTH or "tl.load(" not in line or "//" not in line:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)

@@ -195,7 +195,7 @@ def write_together(
         elif value in (wide if value.is_wide else wanted):
             lines.append(write_value(tile, value, filled))
     once = ", mask=part == 0" if wide else ""
-    stores = [(output, write_store(placer, tile, output)) for output in outputs]
+    stores = [(output, write_store(tile, output)) for output in outputs]
     return lines + [line if output.value.is_wide else f"{line[:-1]}{once})" for output, line in stores]
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from playbook_compiling import compile_exact
+from playbook_children import compile_exact
 from playbook_judging import some_of
 from playbook_surveys import match_recurrent, survey_task
 from recurrent_tasks import cell_task

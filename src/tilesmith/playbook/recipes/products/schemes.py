@@ -1,0 +1,136 @@
+"""How the numbers of a product are multiplied: as halves made beforehand, or as they are.
+
+A scheme is text: what a kernel takes, the lines in which it multiplies a tile, the lines in which its launcher
+prepares that, and a kernel for one chunk of the summed dimension where that is cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilesmith.playbook.graph.factors import Product
+from tilesmith.playbook.recipes.products import sources
+
+BLOCKS = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP")
+_POSITIONS = {"b": 0, "m": -2, "n": -2, "k": -1}
+Size = tuple[int, int, int, int, int, int]
+"""BLOCK_M, BLOCK_N, BLOCK_K, GROUP, warps, stages."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a scheme must know of a product beside its operands."""
+
+    left_batch: str | None
+    """The batch of the left factor that belongs to `batch`; None where it has one only."""
+    right_batch: str | None
+    is_batched: bool
+    keeps_right: bool
+    """Whether the right factor is a weight, which stays what it is from call to call."""
+    prefix: str
+    is_split: bool
+    """Whether the summed dimension is cut into `SPLITS` chunks."""
+
+
+@dataclass(frozen=True)
+class Scheme:
+    pointers: tuple[str, ...]
+    sizes: tuple[str, ...]
+    """Beside M and N."""
+    multiply: tuple[str, ...]
+    """Lines that set RESULT, which has another name in the kernel, to the tile at `rows` and `cols`."""
+    helpers: tuple[str, ...]
+    host: tuple[str, ...]
+    """Lines that prepare `factors`."""
+    factors: tuple[str, ...]
+    given_sizes: tuple[str, ...]
+    """What the launcher passes for `sizes`."""
+    parts_kernel: str
+    """The kernel for one chunk."""
+
+
+def multiply_as_halves(product: Product, where: Situation) -> Scheme:
+    parts = tuple(f"{side}_{part}" for side in ("left", "right") for part in ("high", "low", "scale"))
+    chunks = f", {where.prefix}SPLITS" if where.is_split else ""
+    rows = "left.reshape(M, K)" if where.is_split and product.left.form.rank > 2 else "left"
+    made = f"kept_halves({product.right.leaf.name}, " if where.keeps_right else "split_rows("
+    return Scheme(
+        pointers=tuple(f"{part}_ptr" for part in parts),
+        sizes=("PADDED",),
+        multiply=(
+            "tl.assume(PADDED % BLOCK_K == 0)  # rows end in zeros",
+            f"left, right = {_line(where.left_batch, 'rows', 'M')}, {_line(where.right_batch, 'cols', 'N')}"
+            "  # beyond the last row, any row will do",
+            "RESULT = multiply_halves(",
+            f"    {', '.join(f'{part}_ptr' for part in parts)},",
+            "    left, right, PADDED, BLOCK_M, BLOCK_N, BLOCK_K,",
+            ")",
+        ),
+        helpers=(
+            sources.SPLIT_ROWS,
+            *((sources.KEPT_HALVES,) if where.keeps_right else ()),
+            sources.FIND_TILE,
+            sources.MULTIPLY_HALVES,
+            *((sources.HALVES_PARTS,) if where.is_split else ()),
+        ),
+        host=(
+            f"left_high, left_low, left_scale = split_rows({rows}{chunks})",
+            f"right_high, right_low, right_scale = {made}right{chunks})",
+        ),
+        factors=parts,
+        given_sizes=("left_high.shape[-1]",),
+        parts_kernel="halves_parts_kernel",
+    )
+
+
+def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
+    dot = sources.DOT_FLOAT32 if product.left.dtype == "float32" else sources.DOT_HALF
+    shapes = {"left": "-1, M, K", "right": "-1, N, K"} if where.is_batched else {"left": "M, K"}
+    factors = {"left": product.left, "right": product.right}
+    flat = {side: shape for side, shape in shapes.items() if factors[side].form.rank > 2 + where.is_batched}
+    strides = tuple(f"{side}_stride_{axis}" for side, axis in _axes(where))
+    return Scheme(
+        pointers=("left_ptr", "right_ptr"),
+        sizes=("K", *(("CHUNK",) if where.is_split else ()), *strides),
+        multiply=(
+            f"left_ptrs = left_ptr + {_place(where.left_batch, 'left', 'rows % M', 'm')}"
+            "  # beyond the last row, any row will do",
+            f"right_ptrs = right_ptr + {_place(where.right_batch, 'right', 'cols % N', 'n')}",
+            "RESULT = multiply_tiles(",
+            "    left_ptrs, right_ptrs, 0, K, K, left_stride_k, right_stride_k, BLOCK_M, BLOCK_N, BLOCK_K",
+            ")",
+        ),
+        helpers=(
+            sources.FIND_TILE,
+            sources.MULTIPLY_TILES.replace("DOT", dot),
+            *((sources.TILES_PARTS,) if where.is_split else ()),
+        ),
+        host=(
+            *(f"{side} = {side}.reshape({shape})" for side, shape in flat.items()),
+            *((f"CHUNK = triton.cdiv(triton.cdiv(K, {where.prefix}SPLITS), 128) * 128",) if where.is_split else ()),
+        ),
+        factors=("left", "right"),
+        given_sizes=(
+            "K",
+            *(("CHUNK",) if where.is_split else ()),
+            *(f"{side}.stride({_POSITIONS[axis]})" for side, axis in _axes(where)),
+        ),
+        parts_kernel="tiles_parts_kernel",
+    )
+
+
+def _line(batch: str | None, index: str, size: str) -> str:
+    return f"({batch}) * {size} + {index} % {size}" if batch else f"{index} % {size}"
+
+
+def _place(batch: str | None, side: str, index: str, axis: str) -> str:
+    inside = f"{index} * {side}_stride_{axis}"
+    return f"({batch}) * {side}_stride_b + {inside}" if batch else inside
+
+
+def _axes(where: Situation) -> Sequence[tuple[str, str]]:
+    """The strides that a kernel takes."""
+    left = ["b"] * (where.left_batch is not None) + ["m", "k"]
+    right = ["b"] * (where.right_batch is not None) + ["n", "k"]
+    return [*(("left", axis) for axis in left), *(("right", axis) for axis in right)]
