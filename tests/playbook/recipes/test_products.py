@@ -11,7 +11,8 @@ from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
 from tilesmith.lint import lint, read_kernel
-from tilesmith.playbook.plan.plan import Plan, make_plan
+from tilesmith.playbook.plan.making import make_plan
+from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.recipes import REGION_RECIPES
 from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.tuning import find_tuning
@@ -73,6 +74,36 @@ PRODUCTS = {
         owner("self.up = nn.Linear(size, 90, dtype=torch.bfloat16)"),
         "40",
     ),
+}
+COMPUTED = {
+    "int8_weight": task(
+        "return F.linear(x, self.weight.to(x.dtype)) * self.scale",
+        "x = torch.randn(5, 40, dtype=torch.bfloat16)",
+        owner(
+            'self.register_buffer("weight", torch.randint(-127, 128, (90, size), dtype=torch.int8))',
+            'self.register_buffer("scale", (0.1 * torch.rand(90)).to(torch.bfloat16))',
+        ),
+        "40",
+    ),
+    "int8_rows": task(
+        "return torch.relu(F.linear(x, self.weight.float() * self.scale[:, None]) + self.scale)",
+        "x = torch.randn(5, 40)",
+        owner(
+            'self.register_buffer("weight", torch.randint(-127, 128, (90, size), dtype=torch.int8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90))',
+        ),
+        "40",
+    ),
+    "int8_columns": task(
+        "return x @ (self.weight.to(x.dtype) * self.scale)",
+        "x = torch.randn(5, 40).half()",
+        owner(
+            'self.register_buffer("weight", torch.randint(-127, 128, (size, 90), dtype=torch.int8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90).half())',
+        ),
+        "40",
+    ),
+    "active_rows": task("return self.up(torch.relu(x) * 2) + 1", "x = torch.randn(5, 40)", LINEAR, "40"),
 }
 
 
@@ -140,6 +171,15 @@ LARGE = {
     ),
     "long_sum": task("return a @ b", pair("256, 131072", "131072, 256")),
     "heads": task("return a @ b.transpose(-1, -2) * 0.125", pair("8, 16, 1024, 64", "8, 16, 1024, 64")),
+    "int8": task(
+        "return F.linear(x, self.weight.to(x.dtype)) * self.scale",
+        "x = torch.randn(16, 8192, dtype=torch.bfloat16)",
+        owner(
+            'self.register_buffer("weight", torch.ones((8192, size), dtype=torch.int8))',
+            'self.register_buffer("scale", torch.ones(8192, dtype=torch.bfloat16))',
+        ),
+        "8192",
+    ),
     "half": task(
         "return F.gelu(a @ b) + c",
         pair("4096, 4096", "4096, 4096", ".half()") + "\nc = torch.randn(4096, 4096).half()",
@@ -160,3 +200,12 @@ def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkey
     kernels = compile_exact(LARGE[name], plan.write(plan.tunings[0]), target, str(tmp_path))
     assert {one.kernel: one.spills for one in kernels if one.spills} == {}
     assert all(one.shared_bytes <= gpu.shared_bytes_per_block for one in kernels)
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_factors_are_computed_on_the_way(name: str) -> None:
+    plan = plan_of(name, COMPUTED[name])
+    assert len(plan.steps) == 1, plan.steps
+    source = plan.write(plan.tunings[0])
+    assert lint(read_kernel(source)).findings == ()
+    assert interpreting(find_problems, COMPUTED[name], source, launches=1) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,8 @@ _ADDED = {"addmm", "baddbmm"}
 class Factor:
     """An operand of a product, as rows over the summed dimension."""
 
-    leaf: KernelStep
+    step: KernelStep
+    """A tensor, or what is computed of some."""
     view: str
     """What makes the rows of the tensor, at no cost: `.mT`."""
     form: SymbolicShape
@@ -30,11 +32,20 @@ class Factor:
 
     @property
     def source(self) -> str:
-        return f"{self.leaf.name}{self.view}"
+        return f"{self.step.name}{self.view}"
+
+    @property
+    def is_computed(self) -> bool:
+        return self.step.op != LEAF
+
+    @property
+    def leaves(self) -> tuple[KernelStep, ...]:
+        """The tensors that it is made of."""
+        return tuple(dict.fromkeys(_leaves(self.step)))
 
     @property
     def dtype(self) -> str:
-        return self.leaf.dtype
+        return self.step.dtype
 
     @property
     def batch(self) -> SymbolicShape:
@@ -44,7 +55,7 @@ class Factor:
         if order == list(range(self.form.rank)):
             return self
         view = ".mT" if order == _last_swapped(self.form.rank) else f".permute({', '.join(map(str, order))})"
-        return Factor(self.leaf, self.view + view, _permuted(self.form, order))
+        return Factor(self.step, self.view + view, _permuted(self.form, order))
 
 
 @dataclass(frozen=True)
@@ -116,7 +127,7 @@ def _turned(low: Lowering, matrix: Factor, vector: Factor, name: str, dtype: str
     shape, dims = matrix.form.shape[:-1], matrix.form.dims
     view = f"{matrix.view}.flatten(0, -2)" if len(shape) > 1 else matrix.view
     rows = tuple(axis for dim in dims[:-1] for axis in dim)
-    flat = Factor(matrix.leaf, view, SymbolicShape((prod(shape), matrix.form.shape[-1]), (rows, dims[-1])))
+    flat = Factor(matrix.step, view, SymbolicShape((prod(shape), matrix.form.shape[-1]), (rows, dims[-1])))
     step = _multiplied(low, vector, flat, name, dtype)
     form = low.symbols.view(step.form, (*shape, 1))
     return KernelStep(low.free_name(f"{name}_turned"), VIEW, (step,), form, dtype)
@@ -154,7 +165,7 @@ def _with_ones(factor: Factor, place: int, count: int) -> Factor:
     form = SymbolicShape(
         (*shape[:place], *(1,) * count, *shape[place:]), (*dims[:place], *((),) * count, *dims[place:])
     )
-    return Factor(factor.leaf, f"{factor.view}[{', '.join([':'] * place + ['None'] * count)}]", form)
+    return Factor(factor.step, f"{factor.view}[{', '.join([':'] * place + ['None'] * count)}]", form)
 
 
 def _factor(step: Any) -> Factor:
@@ -162,7 +173,17 @@ def _factor(step: Any) -> Factor:
         return Factor(step, "", step.form)
     if isinstance(step, KernelStep) and step.op == MOVE and "order" in step.options:
         return _factor(step.operands[0]).permuted(step.options["order"])
+    if isinstance(step, KernelStep) and step.form.rank == 2:
+        return Factor(step, "", step.form)
     raise Unmatched("multiplies what it computes itself")
+
+
+def _leaves(step: KernelStep) -> Iterator[KernelStep]:
+    if step.op == LEAF:
+        yield step
+    for operand in step.operands:
+        if isinstance(operand, KernelStep):
+            yield from _leaves(operand)
 
 
 def _with_row(factor: Factor) -> Factor:

@@ -162,7 +162,7 @@ class _Cutter:
         if self._trials > _MOST_TRIALS:
             return None
         nodes = tuple(self._nodes[name] for name in sorted(names, key=self._place.__getitem__))
-        if len(nodes) == len(self._nodes):
+        if len(nodes) == len(self._nodes) and not self._ordered.graph.assigned:
             graph = self._ordered.graph
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
@@ -203,7 +203,7 @@ def extract(graph: Graph, nodes: Sequence[Node]) -> Graph:
     """Some nodes as a graph of their own: it takes what others made, and gives what others need."""
     names = {node.name for node in nodes}
     used = set(references([[node.args, node.kwargs] for node in nodes]))
-    elsewhere = set(references(graph.outputs))
+    elsewhere = {*references(graph.outputs), *graph.assigned.values()}
     elsewhere |= set(references([[one.args, one.kwargs] for one in graph.nodes if one.name not in names]))
     made = [node for node in graph.nodes if node.name in used - names]
     numbers = tuple(one for one in graph.inputs if one.shape is None and type(one.value) is float)

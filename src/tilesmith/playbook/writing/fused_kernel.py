@@ -114,12 +114,15 @@ class FusedKernel:
             return [line]
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
-    def preparation(self) -> list[str]:
-        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them."""
+    def preparation(self, others: Sequence[KernelStep] = ()) -> list[str]:
+        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them.
+
+        `others` must lie in one piece, too.
+        """
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [step.name for step in self.loaded if step in taken]
+        names = [one.name for one in dict.fromkeys((*self.loaded, *others)) if one in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
 
@@ -267,9 +270,7 @@ def write_host_name(graph: Graph, name: str) -> str:
         if given.name == name:
             return given.expression
     attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
-    if not attribute:
-        raise Unmatched("makes a constant tensor in forward")
-    return _write_attribute_access(attribute)
+    return write_attribute_access(attribute)
 
 
 def _is_contiguous(owned: Parameter) -> bool:
@@ -287,7 +288,7 @@ def _numbers(value: PlacedValue) -> Iterator[NamedNumber]:
             yield one
 
 
-def _write_attribute_access(dotted: str) -> str:
+def write_attribute_access(dotted: str) -> str:
     """`self.norm.weight`; what a list of modules holds is an attribute as well (`layers[2]` may be another one)."""
     found = "self"
     for part in dotted.split("."):

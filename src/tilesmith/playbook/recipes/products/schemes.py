@@ -7,15 +7,13 @@ prepares that, and a kernel for one chunk of the summed dimension where that is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.factors import Product
 from tilesmith.playbook.recipes.products import sources
+from tilesmith.playbook.recipes.products.operands import ComputedOperand
 
-BLOCKS = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP")
 _POSITIONS = {"b": 0, "m": -2, "n": -2, "k": -1}
-Size = tuple[int, int, int, int, int, int]
-"""BLOCK_M, BLOCK_N, BLOCK_K, GROUP, warps, stages."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +29,8 @@ class Situation:
     prefix: str
     is_split: bool
     """Whether the summed dimension is cut into `SPLITS` chunks."""
+    computed: dict[str, ComputedOperand]
+    """Factors that are computed on the way: `left`, `right`."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
     parts = tuple(f"{side}_{part}" for side in ("left", "right") for part in ("high", "low", "scale"))
     chunks = f", {where.prefix}SPLITS" if where.is_split else ""
     rows = "left.reshape(M, K)" if where.is_split and product.left.form.rank > 2 else "left"
-    made = f"kept_halves({product.right.leaf.name}, " if where.keeps_right else "split_rows("
+    made = f"kept_halves({product.right.step.name}, " if where.keeps_right else "split_rows("
     return Scheme(
         pointers=tuple(f"{part}_ptr" for part in parts),
         sizes=("PADDED",),
@@ -84,8 +84,41 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
     )
 
 
+def multiply_on_the_way(product: Product, where: Situation) -> Scheme:
+    """With factors that are computed tile by tile; the others are read as they are."""
+    plain = multiply_as_they_are(product, replace(where, computed={}))
+    loads = {side: line for side, line in sources.LOADS.items() if side not in where.computed}
+    loads |= {side: f"{side} = {one.call}" for side, one in where.computed.items()}
+    kept = [side for side in ("left", "right") if side not in where.computed]
+    leaves = dict.fromkeys(leaf.name for one in where.computed.values() for leaf in one.leaves)
+    strides = [(side, axis) for side, axis in _axes(where) if side in kept]
+    return Scheme(
+        pointers=(*(f"{side}_ptr" for side in kept), *(f"{leaf}_ptr" for leaf in leaves)),
+        sizes=("K", *(f"{side}_stride_{axis}" for side, axis in strides)),
+        multiply=(
+            *(line for line in plain.multiply if line.startswith(tuple(f"{side}_ptrs" for side in kept) or "-")),
+            "depth = tl.arange(0, BLOCK_K).to(tl.int64)",
+            "RESULT = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
+            "for start in range(0, K, BLOCK_K):",
+            "    k = start + depth",
+            f"    {loads['left']}",
+            f"    {loads['right']}",
+            f"    {_dot(product).replace('total', 'RESULT')}",
+        ),
+        helpers=(sources.FIND_TILE, *(one.helper for one in where.computed.values())),
+        host=tuple(line for line in plain.host if line.startswith(tuple(kept) or "-")),
+        factors=(*kept, *leaves),
+        given_sizes=("K", *(f"{side}.stride({_POSITIONS[axis]})" for side, axis in strides)),
+        parts_kernel="",
+    )
+
+
+def _dot(product: Product) -> str:
+    return sources.DOT_FLOAT32 if product.left.dtype == "float32" else sources.DOT_HALF
+
+
 def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
-    dot = sources.DOT_FLOAT32 if product.left.dtype == "float32" else sources.DOT_HALF
+    dot = _dot(product)
     shapes = {"left": "-1, M, K", "right": "-1, N, K"} if where.is_batched else {"left": "M, K"}
     factors = {"left": product.left, "right": product.right}
     flat = {side: shape for side, shape in shapes.items() if factors[side].form.rank > 2 + where.is_batched}

@@ -193,6 +193,10 @@ def halves_parts_kernel(
     mask = (rows < M)[:, None] & (cols < N)[None, :]
     tl.store(parts_ptr + (chunk * M + rows[:, None]) * N + cols[None, :], part, mask=mask)'''
 
+LOADS = {
+    "left": "left = tl.load(left_ptrs[:, None] + k[None, :] * left_stride_k, mask=k[None, :] < K, other=0.0)",
+    "right": "right = tl.load(right_ptrs[None, :] + k[:, None] * right_stride_k, mask=k[:, None] < K, other=0.0)",
+}
 MULTIPLY_TILES = '''@triton.jit
 def multiply_tiles(
     # pointers of the rows of both
@@ -214,10 +218,10 @@ def multiply_tiles(
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start in range(first, first + CHUNK, BLOCK_K):
         k = start + depth
-        left = tl.load(left_ptrs[:, None] + k[None, :] * left_stride_k, mask=k[None, :] < K, other=0.0)
-        right = tl.load(right_ptrs[None, :] + k[:, None] * right_stride_k, mask=k[:, None] < K, other=0.0)
+        LEFT
+        RIGHT
         DOT
-    return total'''
+    return total'''.replace("LEFT", LOADS["left"]).replace("RIGHT", LOADS["right"])
 DOT_FLOAT32 = 'total += tl.dot(left, right, input_precision="bf16x6")  # exact to float32, and short sums'
 DOT_HALF = 'total = tl.dot(left, right, total, input_precision="ieee")  # of halves: nothing is rounded'
 
