@@ -17,7 +17,7 @@ from tilesmith.playbook.writing.task_code import TaskCode
 from tilesmith.records import STAGES, Analysis, Survey
 from tilesmith.tasks.graph import Graph
 
-_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_N", "PART_N", "NUM_WARPS")
+_CONSTANTS = ("BLOCK", "ROWS", "BLOCK_M", "BLOCK_N", "PART_N", "HELD_N", "NUM_WARPS")
 _MOST_NAMED = 6
 
 
