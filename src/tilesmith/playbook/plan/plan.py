@@ -14,7 +14,7 @@ from typing import Any
 
 from tilesmith.playbook.graph.algebra import simplify
 from tilesmith.playbook.graph.names import make_identifier
-from tilesmith.playbook.graph.operators import called, refuse_autocast
+from tilesmith.playbook.graph.operators import called, is_view, refuse_autocast
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions, bytes_of
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import order
@@ -247,6 +247,9 @@ class _ForwardWriter:
         self._lines.append((target, call))
         self._waiting -= {node.name for node in nodes}
         needed = set(references([[self._nodes[name].args, self._nodes[name].kwargs] for name in self._waiting]))
+        for node in reversed(self._graph.nodes):  # a view that a kernel makes itself needs what it looks at
+            if node.name in needed and is_view(node):
+                needed |= set(references([node.args]))
         over = [name for name in self._variables if name not in needed | self._returned | self._ended]
         self._ended |= set(over)
         large = [self._variables[name] for name in over if self._sizes[name] >= _LARGE_BYTES]
