@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from tilesmith.playbook.graph.names import make_identifier
+from tilesmith.playbook.graph.operators import is_view
 from tilesmith.playbook.plan.analysis import bytes_of
 from tilesmith.playbook.plan.effects import ENTER, EXIT
 from tilesmith.playbook.plan.pytorch_calls import write_block, write_call, write_constant
@@ -165,6 +166,9 @@ class _ForwardWriter:
         self._lines.append((f"{self._indent}{target}", call))
         self._waiting -= {node.name for node in nodes}
         needed = set(references([[self._nodes[name].args, self._nodes[name].kwargs] for name in self._waiting]))
+        for node in reversed(self._graph.nodes):  # a view that a kernel makes itself needs what it looks at
+            if node.name in needed and is_view(node):
+                needed |= set(references([node.args]))
         over = [name for name in self._variables if name not in needed | self._returned | self._ended]
         self._ended |= set(over)
         large = [self._variables[name] for name in over if self._sizes[name] >= _LARGE_BYTES]
