@@ -131,7 +131,9 @@ class Lowering:
     def _lowered(self, node: Node) -> KernelStep | tuple[KernelStep, ...]:
         kind = operators.operator_name(node)
         if node.op == GETITEM:
-            several = self.values[str(reference(node.args[0]))]
+            several = self.values.get(str(reference(node.args[0])))
+            if several is None:
+                raise Unmatched("takes one of several results that others made")
             return several[node.args[1]] if isinstance(several, tuple) else several
         if kind in operators.ALIASES:
             return self._alias(node)

@@ -92,6 +92,11 @@ def is_free(node: Node) -> bool:
     return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS | MOVED_VIEWS
 
 
+def is_view(node: Node) -> bool:
+    """Whether a node shows elements of its operand, or one of several views of it."""
+    return (node.op == GETITEM and node.shape is not None) or operator_name(node) in VIEWS | MOVED_VIEWS
+
+
 def find_working_nodes(graph: Graph) -> list[Node]:
     """The nodes that read and write memory, casts to another type included."""
     types = {one.name: one.dtype for one in (*graph.leaves, *graph.nodes)}
