@@ -26,7 +26,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from tilesmith.playbook.plan.plan import Plan, make_plan  # noqa: E402
+from tilesmith.playbook.plan.making import make_plan  # noqa: E402
+from tilesmith.playbook.plan.plan import Plan  # noqa: E402
 from tilesmith.playbook.recipes import REGION_RECIPES  # noqa: E402
 from tilesmith.records import GpuPeaks, Survey, from_json  # noqa: E402
 from tilesmith.tasks.gpus import REPRESENTATIVES  # noqa: E402

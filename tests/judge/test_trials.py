@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from tilesmith.judge import Judge
@@ -56,3 +57,16 @@ def test_many_are_tried_at_once_and_the_judge_goes_on(judge: Judge) -> None:
     assert [(one.problem, one.refused, bool(one.spills)) for one in found] == [(None, (), True)] * 3
     assert len(late) == 1
     assert judge.check(TASK, KERNEL).passed
+
+
+def test_what_one_child_compiled_the_next_takes_from_it(judge: Judge) -> None:
+    """Told by a note of ours among its binaries: the compiler itself would not say that nothing fits."""
+    with judge.trials(TASK) as trials:
+        (first,) = trials.compile([KERNEL.read_text()], 60.0)
+        notes = [path for path in trials._binaries.glob("*/*.json") if not path.name.startswith("__grp__")]
+        assert notes
+        for path in notes:
+            path.write_text(json.dumps(json.loads(path.read_text()) | {"shared": 1 << 30}))
+        (second,) = trials.compile([KERNEL.read_text()], 60.0)
+    assert (first.refused, first.problem) == ((), None)
+    assert second.refused

@@ -189,6 +189,9 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ts.Config(grad="both")
     with pytest.raises(UsageError, match="use all or eager"):
         ts.Config(beat="graph")
+    with pytest.raises(UsageError, match=r"name another with Config\(model="):
+        ts.Config(playbook=False)
+    assert not ts.Config(playbook=False, model="m", base_url="http://localhost:9/v1", where="*").settings().playbook
     with pytest.raises(UsageError, match="no setting seeds"):
         ts.forge(__file__, seeds=3)
     with pytest.raises(TaskError, match=r"nothing.py: no such file"):

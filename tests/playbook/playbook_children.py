@@ -182,3 +182,34 @@ def difference(got: list[Any], expected: list[Any]) -> float:
         float((a.float() - b.float()).abs().nan_to_num(inf).max()) for a, b in zip(got, expected, strict=True)
     ]
     return max(furthest)
+
+
+def find_differences(task: str, kernel: str, training: bool) -> list[str]:
+    """How a written module differs from the task's own in two calls: in what it returns, and in what becomes of its
+    state and of its inputs."""
+    import torch
+
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.forward_arguments import call
+    from tilesmith.worker.task.loading import seed_everything
+    from tilesmith.worker.tensors.exchange import flatten
+
+    twins = Twins(task, kernel)
+    found = [] if list(twins.written.state_dict()) == list(twins.reference.state_dict()) else ["other state"]
+    for seed in range(2):
+        seen = []
+        for model in (twins.reference.train(training), twins.written.train(training)):
+            inputs = twins.loaded.make_inputs(seed)
+            seed_everything(seed)
+            with pretend_cuda(), torch.no_grad():
+                returned = call(model, inputs)
+            seen.append((type(returned).__name__, flatten([returned, *inputs, model.state_dict()])))
+        (kind, expected), (other_kind, got) = seen
+        if kind != other_kind or expected.layout != got.layout:
+            found.append(f"returns {other_kind} {got.layout} instead of {kind} {expected.layout}")
+        for place, (one, other) in enumerate(zip(expected.tensors, got.tensors, strict=False)):
+            same = one.dtype == other.dtype and one.shape == other.shape
+            rounding = {"rtol": 1e-2, "atol": 1e-2} if one.dtype == torch.bfloat16 else {"rtol": 1e-4, "atol": 1e-5}
+            if not same or not torch.allclose(one, other, **rounding, equal_nan=True):
+                found.append(f"tensor {place} of call {seed} is another one")
+    return found

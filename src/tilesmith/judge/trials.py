@@ -1,12 +1,13 @@
 """Rival texts for one task, compiled for the GPU and timed on it. None of this is a verdict.
 
 Texts are compiled several at a time, each in a child of its own, which needs no GPU. One more child then times them
-one after the other, with what the others have compiled.
+one after the other, with what the others have compiled. The texts are our own, so that children may share that.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -65,7 +66,8 @@ class KernelTrials:
         self.is_timed = is_timed
         """Whether there is a GPU with room for it: else nothing but the compiler can be asked."""
         self._binaries = folder / "triton"
-        """What the compilers' children leave for the one that times."""
+        """What the compilers' children leave for one another and for the one that times."""
+        self._copying = threading.Lock()
         self._lock = GpuLock()
         self._child: Child | None = None
         """The one that times."""
@@ -91,6 +93,7 @@ class KernelTrials:
     def _compile_one(self, text: str, blueprint: str) -> CompiledTrial:
         child = self._spawn("native", "compiler")
         compiler = CandidateSession(lambda: child, self._timeout_s)
+        self._hand_binaries(child)
         try:
             compiler.ask(self._load(text))
             compiler.ask(RecordExactLaunches(blueprint))
@@ -99,12 +102,19 @@ class KernelTrials:
             return CompiledTrial({}, problem=str(failed))
         finally:
             child.end()
-            folders.copy_plain_files(child.folder / "triton", self._binaries)
+            with self._copying:
+                folders.copy_plain_files(child.folder / "triton", self._binaries)
             child.close()
         spills: dict[str, int] = {}
         for one in compiled.resources:
             spills[one.kernel] = max(one.spills or 0, spills.get(one.kernel, 0))
         return CompiledTrial(spills, compiled.refused)
+
+    def _hand_binaries(self, child: Child) -> None:
+        """Whatever was compiled so far."""
+        with self._copying:
+            if self._binaries.exists():
+                folders.copy_triton_cache(self._binaries, child.folder / "triton")
 
     def time_ms(self, text: str, calls: int) -> float | None:
         """The median time on the GPU; none where the text does not run."""
@@ -144,7 +154,7 @@ class KernelTrials:
         candidate.ask(construct)
         if text not in self._prepared:
             assert self._child is not None
-            folders.copy_plain_files(self._binaries, self._child.folder / "triton")
+            self._hand_binaries(self._child)
             with self._reference.on_gpu(self._lock.shared):
                 inputs = self._reference.inputs("exact", "own")
             candidate.ask(CompileAhead("exact", inputs))  # without the lock, because it may take long

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from tilesmith.playbook.graph.operators import PRODUCTS, list_unknown_operators, operator_name, trains_batch_norm
-from tilesmith.playbook.plan.plan import make_plan
+from tilesmith.playbook.plan.making import make_plan
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
 from tilesmith.playbook.unmatched import Unmatched

@@ -119,7 +119,7 @@ def _regions(plan: Plan) -> tuple[RegionPlan, ...]:
     shapes = {value.name: value.shape or () for value in (*plan.graph.leaves, *plan.graph.nodes)}
     found: list[RegionPlan] = []
     waiting: list[Node] = []
-    for step in (*plan.steps, None):
+    for step in (*plan.forward.steps, None):
         if isinstance(step, Node):
             waiting.append(step)
             continue

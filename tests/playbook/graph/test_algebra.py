@@ -8,7 +8,8 @@ from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
 from tilesmith.playbook.graph.algebra import simplify
-from tilesmith.playbook.plan.plan import Plan, make_plan
+from tilesmith.playbook.plan.making import make_plan
+from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.recipes import REGION_RECIPES
 from tilesmith.playbook.recipes.products import ProductsRecipe
 

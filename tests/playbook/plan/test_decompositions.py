@@ -58,7 +58,7 @@ def test_what_is_written_out_computes_the_same(name: str) -> None:
     text = task(f"return {formula}", inputs, *((NORM, "6") if "self.norm" in formula else ()))
     plan = find_match(survey_task(name, text))
     assert isinstance(plan, Plan), plan
-    assert [getattr(step, "recipe", None) or step.op for step in plan.steps] == steps
+    assert [getattr(step, "recipe", None) or step.op for step in plan.forward.steps] == steps
     assert interpreting(find_problems, text, plan.write(plan.tunings[0])) == []
 
 

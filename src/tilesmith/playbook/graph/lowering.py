@@ -108,7 +108,11 @@ class Lowering:
 
     def _given(self, value: float) -> NamedNumber | None:
         """The argument of `forward` that is this number."""
-        found = [one for one in self._plain_inputs() if type(one.value) is float and one.value == value]
+        found = [
+            one
+            for one in self._plain_inputs()
+            if type(one.value) is float and one.value == value and not one.decides
+        ]
         sole = len(found) == 1 and value not in PLAIN
         return NamedNumber(value, found[0].name, found[0].expression) if sole else None
 

@@ -132,11 +132,8 @@ def refuse_autocast(graph: Graph) -> None:
 
 def refuse_unknown(graph: Graph, may_multiply: bool = False) -> None:
     """Says in one line which operators stand in the way; products do, unless they may be there."""
-    refuse_autocast(graph)
-    nodes = find_needed_nodes(graph)
     if unknown := list_unknown_operators(graph, PRODUCTS if may_multiply else ()):
         raise Unmatched(f"uses {unknown}, which no recipe knows")
-    _refuse_shared_writes(graph, nodes)
 
 
 def list_unknown_operators(graph: Graph, also_known: Collection[str] = ()) -> str:
@@ -155,26 +152,3 @@ def called(node: Node) -> str:
 
 def trains_batch_norm(graph: Graph) -> bool:
     return any(operator_name(node) == "batch_norm" and in_training_mode(node) for node in graph.nodes)
-
-
-def _refuse_shared_writes(graph: Graph, nodes: list[Node]) -> None:
-    """A tensor may be written in place only if nobody looks at its memory under another name afterwards."""
-    leaves = {leaf.name for leaf in graph.leaves}
-    types = {one.name: one.dtype for one in (*graph.leaves, *nodes)}
-    memory = {name: name for name in leaves}
-    for position, node in enumerate(nodes):
-        source = str(reference(node.args[0])) if node.args else ""
-        if is_inplace(node):
-            shared = {name for name, owner in memory.items() if owner == memory[source]} - {source}
-            rest = [[one.args, one.kwargs] for one in nodes[position + 1 :]]
-            if memory[source] in leaves or shared & set(references([rest, graph.outputs])):
-                raise Unmatched(f"writes into a tensor that others may see ({node.op})")
-        same = len({types.get(source), node.dtype} - {None}) == 1  # several results have no type of their own
-        shares = _may_share_memory(node) and same
-        memory[node.name] = memory[source] if shares else node.name
-
-
-def _may_share_memory(node: Node) -> bool:
-    kind = operator_name(node)
-    viewed = node.op == GETITEM or kind in VIEWS | MOVED_VIEWS or is_inplace(node)
-    return viewed or (kind in ALIASES and kind not in COPIES)

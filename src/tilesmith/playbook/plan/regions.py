@@ -163,7 +163,7 @@ class _Cutter:
         if self._trials > _MOST_TRIALS:
             return None
         nodes = tuple(self._nodes[name] for name in sorted(names, key=self._place.__getitem__))
-        if len(nodes) == len(self._nodes):
+        if len(nodes) == len(self._nodes) and not self._ordered.graph.assigned:
             graph = self._ordered.graph
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
@@ -176,7 +176,7 @@ class _Cutter:
 
     def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
         step_of: dict[str, Step] = {}
-        wanted = set(references(self._ordered.graph.outputs))
+        wanted = {*references(self._ordered.graph.outputs), *self._ordered.graph.assigned.values()}
         for region in regions:
             own = {node.name for node in region.nodes} - find_views_of_inputs(region.nodes)
             step_of |= dict.fromkeys(own, region)
@@ -222,7 +222,7 @@ def extract(graph: Graph, nodes: Sequence[Node]) -> Graph:
     names = {node.name for node in nodes}
     views = find_views_of_inputs(nodes)
     used = set(references([[node.args, node.kwargs] for node in nodes]))
-    elsewhere = set(references(graph.outputs))
+    elsewhere = {*references(graph.outputs), *graph.assigned.values()}
     elsewhere |= set(references([[one.args, one.kwargs] for one in graph.nodes if one.name not in names]))
     made = [node for node in graph.nodes if node.name in used - names]
     numbers = tuple(one for one in graph.inputs if one.shape is None and type(one.value) is float)

@@ -268,9 +268,7 @@ def write_host_name(graph: Graph, name: str) -> str:
         if given.name == name:
             return given.expression
     attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
-    if not attribute:
-        raise Unmatched("makes a constant tensor in forward")
-    return _write_attribute_access(attribute)
+    return write_attribute_access(attribute)
 
 
 def _is_contiguous(owned: Parameter) -> bool:
@@ -288,7 +286,7 @@ def _numbers(value: PlacedValue) -> Iterator[NamedNumber]:
             yield one
 
 
-def _write_attribute_access(dotted: str) -> str:
+def write_attribute_access(dotted: str) -> str:
     """`self.norm.weight`; what a list of modules holds is an attribute as well (`layers[2]` may be another one)."""
     found = "self"
     for part in dotted.split("."):
