@@ -73,7 +73,7 @@ def test_what_no_recipe_fits_is_told(optimized: Optimized) -> None:
     reports = {names[0]: rest for names, *rest in optimized.facts["kernels"]}
     verdict, reason, swapped, _ = reports["head"]
     assert (verdict, swapped) == ("none", False)
-    assert reason.startswith("no recipe")
+    assert "no recipe" in reason
 
 
 def test_the_outermost_modules_are_taken_and_what_is_inside_them_left_alone(optimized: Optimized) -> None:
