@@ -392,7 +392,10 @@ DECLINED = {
         "PyTorch is kept",
     ),
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
-    "column_sum": (task("return x.sum(0)", FLAT), "reduces dimension 0 of 2, not the last"),
+    "place_in_long_columns": (
+        task("return x.argmax(0)", "x = torch.randn(3000, 40)"),
+        "picks places in columns of 3000",
+    ),
     "transposed": (
         task("return x.t() * 2", "x = torch.randn(3000, 517)"),
         "reads x across its rows, 517 elements apart",

@@ -53,6 +53,17 @@ PRODUCTS = {
     "baddbmm": task(
         "return torch.baddbmm(c, a, b, beta=0)", pair("2, 65, 17", "2, 17, 18") + "\nc = torch.randn(18)"
     ),
+    "upper_triangle": task("return torch.triu(a, 3) @ b", pair("150, 150", "150, 70")),
+    "lower_triangles": task("return torch.relu(torch.tril(a) @ torch.tril(b, -2))", pair("150, 150", "150, 150")),
+    "turned_triangle": task("return a @ torch.triu(b).t()", pair("90, 150", "140, 150")),
+    "triangle_of_a_product": task("return torch.tril(a @ b, 1) * 2", pair("150, 40", "40, 170")),
+    "triangular_weight": task(
+        "return x @ self.weight.triu()",
+        "x = torch.randn(70, 150)",
+        owner("self.weight = nn.Parameter(torch.randn(size, 90))"),
+        "150",
+    ),
+    "few_rows_of_a_triangle": task("return x @ torch.tril(b)", "x = torch.randn(5, 150)\nb = torch.randn(150, 90)"),
     "itself": task("return x @ x.t() / 4", "x = torch.randn(66, 40)"),
     "few_rows": task("return F.silu(self.up(x))", "x = torch.randn(5, 40)", LINEAR, "40"),
     "vector": task("return torch.relu(self.weight @ x)", "x = torch.randn(90)", WEIGHT, "40"),
@@ -102,6 +113,18 @@ COMPUTED = {
             'self.register_buffer("scale", 0.1 * torch.rand(90).half())',
         ),
         "40",
+    ),
+    "int4_groups": task(
+        "low, high = self.packed & 15, self.packed >> 4\n"
+        "numbers = torch.stack((low, high), dim=-1).view(self.packed.shape[0], -1, 8)\n"
+        "weight = (numbers.to(x.dtype) - 8) * self.scale[:, :, None]\n"
+        "return F.linear(x, weight.view(self.packed.shape[0], -1))",
+        "x = torch.randn(5, 48).half()",
+        owner(
+            'self.register_buffer("packed", torch.randint(0, 256, (90, size // 2), dtype=torch.uint8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90, size // 8).half())',
+        ),
+        "48",
     ),
     "active_rows": task("return self.up(torch.relu(x) * 2) + 1", "x = torch.randn(5, 40)", LINEAR, "40"),
 }
@@ -200,6 +223,21 @@ def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkey
     kernels = compile_exact(LARGE[name], plan.write(plan.tunings[0]), target, str(tmp_path))
     assert {one.kernel: one.spills for one in kernels if one.spills} == {}
     assert all(one.shared_bytes <= gpu.shared_bytes_per_block for one in kernels)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("upper_triangle", "first = tl.maximum(first, tl.min(rows, axis=0).to(tl.int32) + 3)"),
+        ("lower_triangles", "last = tl.maximum(tl.minimum(last, tl.max(rows, axis=0).to(tl.int32) + 1), 0)"),
+        ("turned_triangle", "first = tl.maximum(first, tl.min(cols, axis=0).to(tl.int32) + 0)"),
+        ("triangle_of_a_product", "last = tl.where(tl.min(cols, axis=0) - tl.max(rows, axis=0) > 1, 0, last)"),
+    ],
+)
+def test_zeros_are_skipped(name: str, line: str) -> None:
+    plan = plan_of(name, PRODUCTS[name])
+    assert len(plan.steps) == 1
+    assert line in plan.write(plan.tunings[0])
 
 
 @pytest.mark.parametrize("name", COMPUTED)

@@ -12,8 +12,8 @@ RESERVED = {
     "PADDED", "SPLITS", "CHUNK", "left", "right", "parts", "batch", "tiles", "chunk", "left_ptrs", "right_ptrs",
     "left_scale", "right_high", "right_low", "right_scale", "tile_m", "tile_n", "tiles_m", "tiles_n", "split_rows",
     "kept_halves", "range", "float", "max", "min", "sum", "tuple", "num_warps", "num_stages", "num_ctas", "grid",
-    "warmup", "program", "PARTS", "PART_N", "SPAN", "BLOCK_PARTS", "in_row",
-    "first", "last", "count", "count_part",
+    "warmup", "program", "PARTS", "PART_N", "HELD_N", "arrived", "most",
+    "SPAN", "BLOCK_PARTS", "in_row", "places", "first", "last", "count", "count_part",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
 _OURS = re.compile(r"(_ptr|_acc|_part|_peak|_shift|_kernel|(^|_)D\d+)$")

@@ -7,9 +7,9 @@ operator says which elements of its operands it needs: a pointwise operator the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilesmith.playbook.graph.indices import Computed, Index, IndexArithmetic, Part, Variable
 from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, REDUCTIONS, VIEW, DimMap, KernelStep
@@ -38,6 +38,12 @@ class Place:
     lead: str | None
     """The variable along the rows; None where the value is the same for all of them."""
     trail: str | None
+
+
+class PlacedOutput(NamedTuple):
+    value: PlacedValue
+    address: str
+    """Where its elements go, counted from the pointer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,17 +80,23 @@ class Placer:
         self._alike: dict[tuple[Any, ...], PlacedValue] = {}
         self._names: set[str] = set()
 
-    def output(self, step: KernelStep) -> PlacedValue:
+    def output(self, step: KernelStep) -> PlacedOutput:
         """A result: a whole tile, or one number per row."""
-        dims = step.form.dims
-        for columns in range(len(dims) + 1):
-            split = len(dims) - columns
-            if not self.symbols.same(dims[:split], self.rows):
+        dims, rank = step.form.dims, step.form.rank
+        among = {i for i, dim in enumerate(dims) if dim and set(self._axes([dim])) <= set(self.trail.axes)}
+        for columns in (among, *(set(range(split, rank)) for split in range(rank, -1, -1))):
+            kept, reduced = _parted(dims, columns)
+            if not self.symbols.same(kept, self.rows):
                 continue
-            if self.symbols.same(dims[split:], self.columns):
-                return self.place(step, self._whole_place(dims[:split], dims[split:]))
-            if self._whole.trail == "cols" and not any(dims[split:]):
-                return self.place(step, replace(self._whole_place(dims[:split], ((),) * columns), trail=None))
+            place = self._whole_place(dims, columns)
+            if not any(reduced) and any(self.columns) and self._whole.trail != "offs":
+                place = replace(place, trail=None)
+            elif not self.symbols.same(reduced, self.columns):
+                continue
+            address = self._flat(place.indices)
+            if place.lead and place.trail and self.symbols.same(dims, (*self.rows, *self.columns)):
+                address = f"{place.lead} * N + {place.trail}"  # even where a tile has a single row or column
+            return PlacedOutput(self.place(step, place), address)
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: KernelStep, place: Place) -> PlacedValue:
@@ -123,7 +135,7 @@ class Placer:
 
     def size(self, dims: Sequence[Dim]) -> str:
         """A product of dimensions as the kernel knows it: a number, or the name of a size."""
-        if self._whole.trail == "cols" and self.symbols.same(dims, self.columns):
+        if self._whole.trail != "offs" and self.symbols.same(dims, self.columns):
             return "N"
         number, flat = self.symbols.normal(1, tuple(axis for dim in dims for axis in dim))
         if not flat:
@@ -153,14 +165,18 @@ class Placer:
 
     @property
     def _whole_text(self) -> str:
-        return self._flat(self._whole_place(self.rows, self.columns).indices)
+        columns = range(len(self.rows), len(self.rows) + len(self.columns))
+        return self._flat(self._whole_place((*self.rows, *self.columns), columns).indices)
 
     def _flat(self, indices: Sequence[Index]) -> str:
         return self.indices.write(part for index in indices for part in index)
 
-    def _whole_place(self, rows: Sequence[Dim], columns: Sequence[Dim]) -> Place:
-        lead, trail = self.indices.digits(self._lead, rows), self.indices.digits(self.trail, columns)
-        return Place((*lead, *trail), (), self._whole.lead, self._whole.trail)
+    def _whole_place(self, dims: Sequence[Dim], columns: Collection[int]) -> Place:
+        """The whole tile, for a value whose dimensions are columns at these positions and rows elsewhere."""
+        kept, reduced = _parted(dims, columns)
+        lead, trail = iter(self.indices.digits(self._lead, kept)), iter(self.indices.digits(self.trail, reduced))
+        indices = tuple(next(trail if i in columns else lead) for i in range(len(dims)))
+        return Place(indices, (), self._whole.lead, self._whole.trail)
 
     def _made(self, indices: Sequence[Index], guards: tuple[PlacedValue, ...]) -> Place:
         parts: list[Part] = [part for index in indices for part in index]
@@ -190,14 +206,14 @@ class Placer:
         return self.place(operand, self._broadcast(operand, place))
 
     def _reduced(self, step: KernelStep, operand: KernelStep, place: Place) -> PlacedValue:
-        dims, count = operand.form.dims, step.options["count"]
-        split = len(dims) - count
-        fits = self.symbols.same(dims[split:], self.columns) and self.symbols.same(dims[:split], self.rows)
+        axes = step.options["axes"]
+        kept, reduced = _parted(operand.form.dims, axes)
+        fits = self.symbols.same(reduced, self.columns) and self.symbols.same(kept, self.rows)
         if not fits:
             raise Unmatched("reduces over rows of different lengths")
         if self._flat(place.indices) != (self._whole.lead or "0"):
             raise Unmatched("needs the result of one row in others")
-        return self.place(operand, self._whole_place(dims[:split], dims[split:]))
+        return self.place(operand, self._whole_place(operand.form.dims, axes))
 
     def _before_move(self, step: KernelStep, place: Place) -> PlacedValue:
         source, maps, guard = step.operands[0], step.options["maps"], step.options.get("guard")
@@ -242,3 +258,8 @@ class Placer:
         missing = len(place.indices) - operand.form.rank
         pairs = zip(operand.form.dims, place.indices[missing:], strict=True)
         return self._made([index if dim else () for dim, index in pairs], place.guards)
+
+
+def _parted(dims: Sequence[Dim], columns: Collection[int]) -> tuple[list[Dim], list[Dim]]:
+    """Dimensions that are rows, and those that are columns."""
+    return [dim for i, dim in enumerate(dims) if i not in columns], [dims[i] for i in sorted(columns)]

@@ -185,13 +185,15 @@ def _triplet(
 
 
 def _cosine_similarity(a: _Value, b: _Value, dim: int = 1, epsilon: float = 1e-8) -> _Value:
+    both = (a * b).over("sum.dim_IntList", dim)
     sizes = [one.over("linalg_vector_norm.default", dim, 2).apply("clamp_min.default", epsilon) for one in (a, b)]
-    return (a * b).over("sum.dim_IntList", dim) / (sizes[0] * sizes[1])
+    return both / (sizes[0] * sizes[1])
 
 
 def _cosine_embedding(a: _Value, b: _Value, t: _Value, margin: float = 0.0) -> _Value:
+    both = (a * b).over("sum.dim_IntList", -1)
     sizes = [(one * one).over("sum.dim_IntList", -1) + _SPREAD_EPSILON for one in (a, b)]
-    cosine = (a * b).over("sum.dim_IntList", -1) / (sizes[0] * sizes[1]).apply("sqrt.default")
+    cosine = both / (sizes[0] * sizes[1]).apply("sqrt.default")
     apart = t.compared("eq", -1).where((cosine - margin).apply("clamp_min.default", 0), 0.0)
     return t.compared("eq", 1).where(1 - cosine, apart)
 

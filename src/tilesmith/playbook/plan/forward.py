@@ -20,7 +20,7 @@ from tilesmith.playbook.recipe import RegionText
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_attribute_access, write_host_name
 from tilesmith.playbook.writing.operands import to_source
-from tilesmith.tasks.graph import Graph, Node, reference, references
+from tilesmith.tasks.graph import Graph, ModulePart, Node, reference, references
 
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20
@@ -39,6 +39,8 @@ class PlannedForward:
     steps: tuple[Step, ...]
     signature: str
     """`self, x: torch.Tensor`"""
+    part: ModulePart | None = None
+    """The module that it is the pass of, where that is not the task's own."""
 
     @cached_property
     def regions(self) -> tuple[PlannedRegion, ...]:

@@ -31,6 +31,8 @@ _BLOCKS = ((4096, 8), (8192, 16), (2048, 8), (16384, 16))
 """Elements and warps per program for rows that do not fit."""
 _PARTS = ((8192, 16), (16384, 16), (4096, 4))
 """Elements and warps per program for rows that programs share."""
+_HELD = ((8192, 16), (16384, 16), (4096, 8), (32768, 32))
+"""The same where the programs of a row hold it on chip."""
 _LOOPS = ((4096, 8), (2048, 4), (8192, 8), (8192, 16))
 """The same where all that is wanted are sums."""
 _TILE_ELEMENTS = 2048
@@ -48,11 +50,13 @@ class RowsRecipe:
 
     def match(self, region: Region) -> RowsMatch | Declined:
         try:
-            first = _first_reduction(Lowering(region.graph))
+            first = find_reduction(Lowering(region.graph))
             if first is None:
                 return Declined("the task reduces nothing")
-            shape, count = first.operands[0].form.shape, first.options["count"]
-            match = RowsMatch(region, first.options["length"], prod(shape[: len(shape) - count]))
+            if reduces_columns(first):
+                return Declined("the task reduces columns")
+            length = first.options["length"]
+            match = RowsMatch(region, length, prod(first.operands[0].form.shape) // length)
             if not match.tunings:
                 return Declined(f"the task needs rows of {match.length} as a whole, longer than fit on chip")
             match.write(match.tunings[0])
@@ -61,7 +65,8 @@ class RowsRecipe:
         return match
 
 
-def _first_reduction(low: Lowering) -> KernelStep | None:
+def find_reduction(low: Lowering) -> KernelStep | None:
+    """The first reduction: it says what a row is."""
     waiting = [step for value in low.values.values() for step in (value if isinstance(value, tuple) else (value,))]
     seen: set[KernelStep] = set()
     while waiting:
@@ -72,6 +77,23 @@ def _first_reduction(low: Lowering) -> KernelStep | None:
             seen.add(step)
             waiting += [one for one in step.operands if isinstance(one, KernelStep)]
     return None
+
+
+def reduces_columns(reduction: KernelStep) -> bool:
+    """Whether neighbors in memory have results of their own."""
+    form = reduction.operands[0].form
+    wide = [i for i, size in enumerate(form.shape) if size != 1]
+    return bool(wide) and wide[-1] not in reduction.options["axes"]
+
+
+def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
+    low = Lowering(region.graph)
+    step = find_reduction(low)
+    assert step is not None
+    dims, axes = step.operands[0].form.dims, step.options["axes"]
+    kept, reduced = [dim for i, dim in enumerate(dims) if i not in axes], [dims[i] for i in axes]
+    placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced)), kept, reduced)
+    return fuse(low, placer, region)
 
 
 @dataclass(frozen=True)
@@ -110,11 +132,15 @@ class RowsMatch:
             loops = may_loop(find_statistics(self._fused(self._row_tile).placer.values))
         except Unmatched:
             return ()
-        return tuple(
+        parts = [
             Tuning((("PART_N", size), ("NUM_WARPS", warps)))
             for size, warps in (_LOOPS if loops else _PARTS)
             if loops or self.length <= size * MOST_PARTS
-        )
+        ]
+        gpu = self.region.survey.gpu
+        most = gpu.multiprocessors if gpu and self.kernel_type == "normalization" else 0
+        held = [(size, warps) for size, warps in _HELD if self.length <= size * most]
+        return (*(Tuning((("HELD_N", size), ("NUM_WARPS", warps))) for size, warps in held), *parts)
 
     @cached_property
     def _may_block(self) -> bool:
@@ -123,7 +149,7 @@ class RowsMatch:
         return not any(value.step.op in ("argmax", "argmin") for value in values)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        block = "PART_N" if "PART_N" in tuning else "BLOCK_N"
+        block = next((name for name in ("PART_N", "HELD_N") if name in tuning), "BLOCK_N")
         knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": (block, _LARGEST_BLOCK)}.get(
             stage, ("ROWS", _MOST_ROWS)
         )
@@ -137,6 +163,11 @@ class RowsMatch:
             return (
                 f"Rows in parts of {tuning['PART_N']} or more, one program of {tuning['NUM_WARPS']} warps each: "
                 "one kernel reduces every part by itself, the next one puts the parts of a row together."
+            )
+        if "HELD_N" in tuning:
+            return (
+                f"Rows in parts of {tuning['HELD_N']}, one program of {tuning['NUM_WARPS']} warps each, which has "
+                "its part on chip until all programs of its row have met: every input is read once."
             )
         if "BLOCK_N" in tuning:
             return (
@@ -163,8 +194,9 @@ class RowsMatch:
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
         fused = self._fused(self._tile(tuning))
-        if "PART_N" in tuning:
-            kernel = SharedRows(fused, self._row_tile, self._counts(fused), self.length, prefix).kernels()
+        if "PART_N" in tuning or "HELD_N" in tuning:
+            held = "HELD_N" in tuning
+            kernel = SharedRows(fused, self._row_tile, self._counts(fused), self.length, prefix, held).kernels()
         else:
             kernel = self._alone(fused, tuning, prefix)
         where = "" if self.rows == 1 else " over rows"
@@ -194,13 +226,7 @@ class RowsMatch:
         return replace(self._row_tile, lead="rows") if several else self._row_tile
 
     def _fused(self, tile: Tile) -> FusedKernel:
-        low = Lowering(self.region.graph)
-        step = _first_reduction(low)
-        assert step is not None
-        dims, count = step.operands[0].form.dims, step.options["count"]
-        cut = len(dims) - count
-        placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
-        return fuse(low, placer, self.region)
+        return fuse_reductions(self.region, tile)
 
     def _launcher(self, fused: FusedKernel, tuning: Tuning, prefix: str) -> list[str]:
         sizes = self._counts(fused)
@@ -216,10 +242,8 @@ class RowsMatch:
         return self._assembled(fused, sizes, f"(triton.cdiv(M, {rows}),)", ["M", "N"], [f"ROWS={rows}", *constants])
 
     def _counts(self, fused: FusedKernel) -> list[str]:
-        """N, and M where there is more than one row."""
-        leading, columns = fused.placer.rows, fused.placer.columns
-        sizes = [f"    N = {fused.product(_flat(columns))}"]
-        return [*sizes, f"    M = {_row_count(fused, leading, columns)}"] if self.rows > 1 else sizes
+        sizes = count_rows(fused)
+        return sizes if self.rows > 1 else sizes[:1]
 
     def _assembled(
         self, fused: FusedKernel, sizes: list[str], grid: str, given: list[str], constants: list[str]
@@ -261,12 +285,12 @@ def _row(tile: Tile) -> list[str]:
     return [ROW] if tile.lead else []
 
 
-def _row_count(fused: FusedKernel, rows: tuple[Dim, ...], columns: tuple[Dim, ...]) -> str:
-    symbols = fused.low.symbols
-    for leaf in fused.leaves:
-        if symbols.same(leaf.form.dims, (*rows, *columns)):
-            return f"{leaf.name}.numel() // N"
-    return fused.product(_flat(rows))
+def count_rows(fused: FusedKernel) -> list[str]:
+    """Lines of a launcher: N, the length of a row, and M, the number of rows."""
+    rows, columns, symbols = fused.placer.rows, fused.placer.columns, fused.low.symbols
+    whole = (leaf for leaf in fused.leaves if symbols.same(leaf.form.dims, (*rows, *columns)))
+    count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(_flat(rows)))
+    return [f"    N = {fused.product(_flat(columns))}", f"    M = {count}"]
 
 
 def _flat(dims: tuple[Dim, ...]) -> Dim:

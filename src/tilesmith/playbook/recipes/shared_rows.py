@@ -1,4 +1,8 @@
-"""Rows that programs share: a kernel that says what every part of a row says, and one that puts that together."""
+"""Rows that programs share: a kernel that says what every part of a row says, and one that puts that together.
+
+Where the programs of a row fit on a GPU at once, one kernel does both: every program holds its part on chip and
+waits for the others, so that a row is read once.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,14 @@ from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, names_in
 from tilesmith.playbook.writing.kernel_body import Tile, find_needed
 from tilesmith.playbook.writing.kernel_file import render_kernel
-from tilesmith.playbook.writing.row_parts import Statistic, find_statistics, may_loop, write_parts, write_together
+from tilesmith.playbook.writing.row_parts import (
+    Statistic,
+    find_statistics,
+    may_loop,
+    write_meeting,
+    write_parts,
+    write_together,
+)
 
 ROW = "row = tl.program_id(0).to(tl.int64)  # M * N may pass 2**31"
 MOST_PARTS = 8192
@@ -19,6 +30,7 @@ MOST_PARTS = 8192
 _MOST_PROGRAMS = 4096
 """That sum up: more would only leave more sums."""
 _LARGEST_OFFSET = 2**31 - 2**15
+_BLOCK_PARTS = "BLOCK_PARTS=triton.next_power_of_2(PARTS)"
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,8 @@ class SharedRows:
     length: int
     """Of a row in the task."""
     prefix: str
+    held: bool
+    """Whether every program holds its part until all have met."""
 
     @cached_property
     def _statistics(self) -> tuple[Statistic, ...]:
@@ -50,7 +64,9 @@ class SharedRows:
         return [pair for one in self._statistics for pair in one.stored]
 
     def kernels(self) -> KernelParts:
-        """The second of the two, with the first among its helpers."""
+        """The second of the two, with the first among its helpers; or one that does both."""
+        if self.held:
+            return self._one_kernel()
         fused, writes = self.fused, self._writes_rows
         first = (*self._part(), *write_parts(fused.placer, self.tile, self._statistics, self._loops))
         kept = tuple(f"{name}_part_ptr" for name, _ in self._held)
@@ -82,6 +98,64 @@ class SharedRows:
             helpers=(*fused.helpers, render_kernel(parts)),
             launcher=tuple(self._launcher(first, second)),
         )
+
+    def _one_kernel(self) -> KernelParts:
+        fused, values = self.fused, self.fused.placer.values
+        number = "tl.atomic_add(arrived_ptr, 1)"
+        why = "  # in order of arrival: nobody waits for a program that has not begun"
+        place = [f"part = {number}{why}"]
+        if self.tile.lead:
+            place = [f"program = {number}{why}", *self._part()[1:]]
+        body = (
+            *place,
+            *write_parts(fused.placer, self.tile, self._statistics, loops=False),
+            *write_meeting(self.tile),
+            *write_together(fused.placer, self.tile, self._statistics, fused.outputs, held=True),
+        )
+        held = [f"{name}_part" for name, _ in self._held]
+        block, near = f"{self.prefix}HELD_N", fused.leaves[0].name
+        every, rows = ("(M * PARTS,)", "M + 1") if self.tile.lead else ("(PARTS,)", "2")
+        results = [output.name for output in fused.outputs]
+        loaded = [step.name for step in fused.loaded if any(value.step is step for value in values)]
+        launcher = [
+            *fused.signature(),
+            *fused.preparation(),
+            *self.counts,
+            f"    PARTS = triton.cdiv(N, {block})",
+            f"    most = torch.cuda.get_device_properties({near}.device).multi_processor_count",
+            '    assert PARTS <= most, "programs that wait for one another must run at the same time"',
+            *self._empty_parts(near),
+            f"    arrived = torch.zeros(({rows},), dtype=torch.int32, device={near}.device)",
+            *fused.allocations(),
+            *fused.call(
+                f"{fused.name}_kernel[{every}]",
+                [*loaded, *held, "arrived"],
+                results,
+                ["N", "PARTS"],
+                [f"BLOCK_N={block}", _BLOCK_PARTS, f"num_warps={self.prefix}NUM_WARPS"],
+            ),
+            f"    return {', '.join(results)}",
+        ]
+        return KernelParts(
+            name=fused.name,
+            pointers=(
+                *(f"{name}_ptr" for name in (*loaded, *held, "arrived")),
+                *(one.pointer for one in fused.outputs),
+            ),
+            sizes=("N", "PARTS", *fused.index_sizes),
+            scalars=tuple(number.name for number in fused.scalars),
+            meta=("BLOCK_N: tl.constexpr", "BLOCK_PARTS: tl.constexpr"),
+            body=body,
+            helpers=fused.helpers,
+            launcher=tuple(launcher),
+        )
+
+    def _empty_parts(self, near: str) -> list[str]:
+        shape = "(M, PARTS)" if self.tile.lead else "(PARTS,)"
+        return [
+            f"    {name}_part = torch.empty({shape}, dtype={kind.replace('tl.', 'torch.')}, device={near}.device)"
+            for name, kind in self._held
+        ]
 
     def _loaded(self, first: bool = False) -> list[str]:
         """The tensors that a kernel reads: the first one for its parts, the second one for its outputs."""
@@ -126,10 +200,7 @@ class SharedRows:
                 f"    PARTS = triton.cdiv(N, {block})",
                 f'    assert PARTS <= {2 * MOST_PARTS}, "a program must hold what all parts of a row say"',
             ]
-        shape, near = "(M, PARTS)" if rows else "(PARTS,)", fused.leaves[0].name
-        for name, kind in self._held:
-            dtype = kind.replace("tl.", "torch.")
-            lines.append(f"    {name}_part = torch.empty({shape}, dtype={dtype}, device={near}.device)")
+        lines += self._empty_parts(fused.leaves[0].name)
         return [*lines, *fused.allocations(), *self._launches(block, first, second)]
 
     def _launches(self, block: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
@@ -137,7 +208,6 @@ class SharedRows:
         every, each = ("(M * PARTS,)", "(M,)") if self.tile.lead else ("(PARTS,)", "(1,)")
         results = [output.name for output in fused.outputs]
         warps = f"num_warps={self.prefix}NUM_WARPS"
-        parts = "BLOCK_PARTS=triton.next_power_of_2(PARTS)"
         return [
             *fused.call(
                 f"{fused.name}_parts_kernel[{every}]",
@@ -152,7 +222,7 @@ class SharedRows:
                 [*self._loaded(), *kept],
                 results,
                 [*_among(["N"], second), "PARTS"],
-                [f"BLOCK_N={block}", parts, warps],
+                [f"BLOCK_N={block}", _BLOCK_PARTS, warps],
                 second,
             ),
             f"    return {', '.join(results)}",

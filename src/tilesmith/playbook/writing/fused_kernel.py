@@ -243,7 +243,9 @@ def fuse(
     wanted = ["y"] if len(names) == 1 else [f"y{position}" for position in range(len(names))]
     steps = [low.step(name) for name in names]
     called = [f"{low.free_name(name)}_ptr" for name in wanted]
-    stored = [StoredOutput(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
+    placed = [placer.output(step) for step in steps]
+    named = zip(placed, called, steps, strict=True)
+    stored = [StoredOutput(one.value, pointer, step, one.address) for one, pointer, step in named]
     fused = FusedKernel(low, placer, tuple(stored), region.taken, ending, operands)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")

@@ -24,14 +24,29 @@ class Tile:
     """How a program addresses what it computes."""
 
     lead: str | None
-    """The variable that counts rows: `row` for one per program, `rows` for several, None on a flat tile."""
+    """The variable that counts rows: `row` for one per program, `rows` for several, None on a flat tile. Where
+    columns are reduced, `cols`: then they are what is called rows elsewhere."""
     trail: str
     pads: bool
     """Lanes beyond the row must hold something known, because they are reduced."""
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether it has one dimension."""
+        return self.lead not in ("rows", "cols")
+
+    @property
+    def head(self) -> list[str]:
+        """Where a block of the row that begins at `start` is, and what of it is there."""
+        if self.is_flat:
+            return [f"{self.trail} = start + tl.arange(0, BLOCK_N)", f"mask = {self.trail} < N"]
+        lanes = "[:, None]" if self.lead == "cols" else "[None, :]"
+        block = f"{self.trail} = start + tl.arange(0, BLOCK_N){lanes}"
+        return [block, f"mask_n = {self.trail} < N", "mask = mask_m & mask_n"]
+
     def mask(self, value: PlacedValue) -> str | None:
         lanes = "mask" if value.is_wide else None
-        if self.lead == "rows":
+        if not self.is_flat:
             both = value.is_wide and value.place.lead is not None
             lanes = "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
         names = [*([lanes] if lanes else []), *(guard.name for guard in value.place.guards)]
@@ -39,11 +54,11 @@ class Tile:
 
     @property
     def columns_mask(self) -> str:
-        return "mask_n" if self.lead == "rows" else "mask"
+        return "mask" if self.is_flat else "mask_n"
 
     def reduced(self, kind: str, operand: str) -> str:
         axis = "1" if self.lead == "rows" else "0"
-        keep = ", keep_dims=True" if self.lead == "rows" else ""
+        keep = "" if self.is_flat else ", keep_dims=True"
         if kind in COMBINERS:
             return f"tl.reduce({operand}, {axis}, {COMBINERS[kind][0]}{keep})"
         return f"tl.{kind}({operand}, axis={axis}{keep})"
@@ -56,6 +71,8 @@ class StoredOutput:
     value: PlacedValue
     pointer: str
     step: KernelStep
+    address: str
+    """Where its elements go, counted from the pointer."""
 
     @property
     def name(self) -> str:
@@ -113,9 +130,7 @@ def _load(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
 
 def write_store(tile: Tile, output: StoredOutput) -> str:
     value, mask = output.value, tile.mask(output.value)
-    trail = tile.trail if value.is_wide else None
-    address = f"{tile.lead} * N + {trail}" if tile.lead and trail else tile.lead or trail
-    target = f"{output.pointer} + {address}" if address else output.pointer
+    target = f"{output.pointer} + {output.address}" if output.address != "0" else output.pointer
     narrow = value.step.dtype in ("float16", "bfloat16")
     held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
     return f"tl.store({target}, {held}{f', mask={mask}' if mask else ''})"
@@ -155,7 +170,7 @@ def write_accumulation(
     span: tuple[str, str] = ("0", "N"),
 ) -> list[str]:
     """Reductions of a row that is read in blocks: lane by lane, then over the lanes."""
-    lines = [_accumulator(value) for value in reductions]
+    lines = [_accumulator(tile, value) for value in reductions]
     lines += write_pass(placer, tile, [one.operands[0] for one in reductions], filled, span)
     lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
     return lines + [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
@@ -172,11 +187,7 @@ def write_pass(
     needed = find_needed(wanted, lambda value: value.is_wide)
     inside = [value for value in placer.values if value in needed]
     first, last = span
-    head = [
-        f"for start in range({first}, {last}, BLOCK_N):",
-        "    cols = start + tl.arange(0, BLOCK_N)",
-        "    mask = cols < N",
-    ]
+    head = [f"for start in range({first}, {last}, BLOCK_N):", *(f"    {line}" for line in tile.head)]
     return head + [f"    {write_value(tile, value, filled)}" for value in inside]
 
 
@@ -192,9 +203,10 @@ def find_needed(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], 
     return found
 
 
-def _accumulator(value: PlacedValue) -> str:
+def _accumulator(tile: Tile, value: PlacedValue) -> str:
     lane = neutral_element(value.step.op, value.step.computed_in)
-    return f"{value.name}_acc = tl.full([BLOCK_N], {to_source(lane)}, dtype={value.step.computed_in})"
+    shape = "[BLOCK_N]" if tile.is_flat else "[BLOCK_N, BLOCK_M]"
+    return f"{value.name}_acc = tl.full({shape}, {to_source(lane)}, dtype={value.step.computed_in})"
 
 
 def _accumulated(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:

@@ -156,23 +156,42 @@ def _row_of_parts(tile: Tile) -> str:
     return f"{tile.lead} * PARTS + " if tile.lead else ""
 
 
+def write_meeting(tile: Tile) -> list[str]:
+    """Programs of a row wait for one another: nobody goes on before all parts have said what they say."""
+    place = f"{tile.lead} + 1" if tile.lead else "1"
+    return [
+        "tl.debug_barrier()  # all threads have stored before one of them says so",
+        f'tl.atomic_add(arrived_ptr + {place}, 1, sem="release")',
+        f'while tl.atomic_add(arrived_ptr + {place}, 0, sem="acquire") < PARTS:',
+        "    pass",
+    ]
+
+
 def write_together(
-    placer: Placer, tile: Tile, statistics: Sequence[Statistic], outputs: Sequence[StoredOutput]
+    placer: Placer,
+    tile: Tile,
+    statistics: Sequence[Statistic],
+    outputs: Sequence[StoredOutput],
+    held: bool = False,
 ) -> list[str]:
-    """Every reduction from its parts, and then the outputs: a part of a row by each program."""
+    """Every reduction from its parts, and then the outputs: a part of a row by each program.
+
+    Where a part is `held`, what `write_parts` computed of it is still there.
+    """
     filled = choose_paddings(placer.values)
     wanted = find_needed([output.value for output in outputs], lambda _: True)
     wide = find_needed([output.value for output in outputs], lambda value: value.is_wide)
     lines = ["parts = tl.arange(0, BLOCK_PARTS)", "in_row = parts < PARTS"]
-    loaded: set[str] = set()
-    for statistic in statistics:
-        if statistic.rule == SQUARES and "count_part" not in loaded:
-            lines.append("count_part = tl.minimum(N - parts * BLOCK_N, BLOCK_N)")
-            loaded.add("count_part")
+    lines += [f"places = {tile.lead} * PARTS + parts"] if tile.lead else []
+    if any(statistic.rule == SQUARES for statistic in statistics):
+        lines.append("count_part = tl.minimum(N - parts * BLOCK_N, BLOCK_N)")
+    known = find_needed([one.value for one in statistics], lambda _: True) if held else set()
     for value in placer.values:
         own = next((one for one in statistics if one.value is value), None)
         if own is not None and value in wanted:
-            lines += _combined(tile, own)
+            lines += _combined(tile, own, ', cache_modifier=".cg"' if held else "")
+        elif value in known and value.level == 0:
+            continue
         elif value in (wide if value.is_wide else wanted):
             lines.append(write_value(tile, value, filled))
     once = ", mask=part == 0" if wide else ""
@@ -180,13 +199,13 @@ def write_together(
     return lines + [line if output.value.is_wide else f"{line[:-1]}{once})" for output, line in stores]
 
 
-def _combined(tile: Tile, statistic: Statistic) -> list[str]:
+def _combined(tile: Tile, statistic: Statistic, cached: str) -> list[str]:
     name, kind = statistic.name, statistic.value.step.op
     lines = []
     for held, held_type in statistic.stored:
         lane = to_source(neutral_element(kind, held_type))
-        address = f"{held}_part_ptr + {_row_of_parts(tile)}parts"
-        lines.append(f"{held}_part = tl.load({address}, mask=in_row, other={lane})")
+        address = f"{held}_part_ptr + {'places' if tile.lead else 'parts'}"
+        lines.append(f"{held}_part = tl.load({address}, mask=in_row, other={lane}{cached})")
     if statistic.rule == PLAIN:
         return [*lines, f"{name} = {tile.reduced(kind, f'{name}_part')}"]
     if statistic.rule == PLACE:
