@@ -77,6 +77,12 @@ PRODUCTS = {
     ),
     "matrix_vector": task("return torch.mv(a, b)", pair("70, 40", "40")),
     "few_rows_long_sum": task("return F.silu(self.up(x))", "x = torch.randn(5, 1500)", LINEAR, "1500"),
+    "few_half_rows_long_sum": task(
+        "return F.silu(self.up(x))",
+        "x = torch.randn(5, 1500).half()",
+        owner("self.up = nn.Linear(size, 90).half()"),
+        "1500",
+    ),
     "long_sum": task("return torch.relu(a @ b) + 1", pair("65, 1100", "1100, 70")),
     "half": task("return F.gelu(a @ b) + c", pair("70, 33", "33, 20", ".half()") + "\nc = torch.randn(20).half()"),
     "bfloat": task(
@@ -148,7 +154,7 @@ def test_values_are_right(name: str) -> None:
     assert interpreting(find_problems, PRODUCTS[name], source) == []
 
 
-@pytest.mark.parametrize("name", ["rows", "long_sum", "few_rows_long_sum", "half"])
+@pytest.mark.parametrize("name", ["rows", "long_sum", "few_rows_long_sum", "few_half_rows_long_sum", "half"])
 def test_every_tuning_is_right(name: str) -> None:
     plan = plan_of(name, PRODUCTS[name])
     near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
@@ -236,14 +242,14 @@ def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkey
 )
 def test_zeros_are_skipped(name: str, line: str) -> None:
     plan = plan_of(name, PRODUCTS[name])
-    assert len(plan.steps) == 1
+    assert len(plan.forward.steps) == 1
     assert line in plan.write(plan.tunings[0])
 
 
 @pytest.mark.parametrize("name", COMPUTED)
 def test_factors_are_computed_on_the_way(name: str) -> None:
     plan = plan_of(name, COMPUTED[name])
-    assert len(plan.steps) == 1, plan.steps
+    assert len(plan.forward.steps) == 1, plan.forward.steps
     source = plan.write(plan.tunings[0])
     assert lint(read_kernel(source)).findings == ()
     assert interpreting(find_problems, COMPUTED[name], source, launches=1) == []

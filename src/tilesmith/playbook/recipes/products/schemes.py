@@ -147,7 +147,7 @@ def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
         ),
         host=(
             *(f"{side} = {side}.reshape({shape})" for side, shape in flat.items()),
-            *((f"CHUNK = triton.cdiv(triton.cdiv(K, {where.prefix}SPLITS), 128) * 128",) if where.is_split else ()),
+            *((f"CHUNK = triton.cdiv(triton.cdiv(K, {where.prefix}SPLITS), 256) * 256",) if where.is_split else ()),
         ),
         factors=("left", "right"),
         given_sizes=(

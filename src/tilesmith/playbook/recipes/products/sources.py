@@ -89,8 +89,8 @@ def split_rows(
     """
     x = x[(None,) * (4 - x.dim())] if x.dim() <= 4 else x.flatten(0, -4)
     OUTER, INNER, M, K = x.shape
-    CHUNK = triton.cdiv(triton.cdiv(K, chunks), 128) * 128 if chunks > 1 else K
-    PADDED = triton.cdiv(CHUNK, 128) * 128
+    CHUNK = triton.cdiv(triton.cdiv(K, chunks), 64) * 64 if chunks > 1 else K
+    PADDED = triton.cdiv(CHUNK, 64) * 64
     high = torch.empty((OUTER * INNER * chunks, M, PADDED), dtype=torch.float16, device=x.device)
     low = torch.empty_like(high)
     scale = torch.empty((OUTER * INNER * chunks, M), dtype=torch.float32, device=x.device)
