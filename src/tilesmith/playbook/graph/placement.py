@@ -94,10 +94,9 @@ class Placer:
             elif not self.symbols.same(reduced, self.columns):
                 continue
             address = self._flat(place.indices)
-            if address == "0" and place.trail:
-                address = place.trail  # a single number, which the first lane alone stores
-            if place.lead and place.trail and self.symbols.same(dims, (*self.rows, *self.columns)):
-                address = f"{place.lead} * N + {place.trail}"  # even where a tile has a single row or column
+            if place.trail and self.symbols.same(dims, (*self.rows, *self.columns)):
+                # even where a tile has a single row or column
+                address = f"{place.lead} * N + {place.trail}" if place.lead else place.trail
             return PlacedOutput(self.place(step, place), address)
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
