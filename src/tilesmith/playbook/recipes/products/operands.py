@@ -37,7 +37,7 @@ class ComputedOperand:
 def compute_operand(low: Lowering, factor: Factor, kernel: str, side: str) -> ComputedOperand:
     dims = factor.step.form.dims
     placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])
-    value = placer.output(factor.step)
+    value = placer.output(factor.step).value
     if any(one.step.op in (*REDUCTIONS, PRODUCT) for one in placer.values):
         raise Unmatched("multiplies what it reduces")
     numbers = [given for one in placer.values for given in (*one.operands, *one.step.options.values())]
