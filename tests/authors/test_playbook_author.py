@@ -183,11 +183,12 @@ class OtherWayRound:
 
     is_timed: bool = True
     asked: int = 0
+    keeps_pytorch: str = ""
 
     def rank(self, survey: Survey, match: Match, tell: Callable[[str], None]) -> RankedTunings:
         self.asked += 1
         tell("compiling")
-        return RankedTunings(match.tunings[::-1], self.is_timed, "5 tunings measured", 2.5)
+        return RankedTunings(match.tunings[::-1], self.is_timed, "5 tunings measured", 2.5, self.keeps_pytorch)
 
 
 def test_with_a_tuner_the_first_seed_is_the_fastest_and_the_only_one(survey: Survey) -> None:
@@ -228,3 +229,12 @@ def test_what_was_measured_is_not_varied_but_repaired_by_the_next_best(survey: S
     assert extract_kernel(answer(Phase.REPAIR, attempt(best, evaluation=failed)).text) == match.write(
         match.tunings[-2]
     )
+
+
+def test_where_pytorch_was_measured_to_be_faster_no_kernel_is_written(survey: Survey) -> None:
+    author = PlaybookAuthor(OtherWayRound(keeps_pytorch="its own operators take 1 ms here"))
+    reply = author.answer(AuthorRequest(1, Phase.SEED, survey), Prompt("", ""), lambda *_: None)
+    assert (reply.stop, reply.note) == (StopReason.KEEPS_PYTORCH, "5 tunings measured")
+    first, *plan = reply.text.splitlines()
+    assert first == "its own operators take 1 ms here"
+    assert any(line.startswith("roofline: at least") for line in plan)

@@ -74,7 +74,7 @@ def test_the_winner_is_not_slower_than_the_first_guess(
         print(f"{name}: {time.monotonic() - began:.1f} s, {first.note}: {first.tunings[0]}")
         assert first.is_timed, first.note
         assert time.monotonic() - began < 60
-        assert any("tunings measured" in line for line in told)
+        assert any("tunings measured: " in line for line in told)
         began = time.monotonic()
         second = tuner.rank(survey, match, told.append)
         assert (second.note, second.tunings[0]) == ("tuning from cache", first.tunings[0])
@@ -124,5 +124,5 @@ def test_a_whole_run_judges_the_winner_once_and_is_quick_the_second_time(
         assert len(judged) == 1
         assert seconds < 120
         notes.append(note)
-    assert re.match(r"\d+ tunings measured", notes[0])
+    assert re.match(r"\d+ tunings? measured", notes[0])
     assert notes[1] == "tuning from cache"

@@ -87,6 +87,12 @@ ELEMENTWISE = {
     "broadcast_middle": task("return a * b", "a = torch.randn(5, 40, 33)\nb = torch.randn(5, 1, 33)"),
     "outer_sum": task("return a + b", "a = torch.randn(70, 1)\nb = torch.randn(1, 90)"),
     "gate_per_row": task("return x * torch.sigmoid(g)", "x = torch.randn(12, 7, 50)\ng = torch.randn(12, 7, 1)"),
+    "scaled_long_rows": task(
+        "return torch.diag(v) @ x + b", "v = torch.randn(30)\nx = torch.randn(30, 1541)\nb = torch.randn(1541)"
+    ),
+    "gated_long_images": task(
+        "return x * torch.sigmoid(g)", "x = torch.randn(3, 5, 20, 90)\ng = torch.randn(3, 5, 1, 1)"
+    ),
     "expanded": task(
         "return x + g.unsqueeze(1).expand(-1, 7, -1)", "x = torch.randn(9, 7, 50)\ng = torch.randn(9, 50)"
     ),

@@ -36,6 +36,7 @@ def test_every_choice_of_every_part_is_written_and_read_back(name: str) -> None:
     part, *others = match.parts
     rest = [one.choices[0] for one in others]
     tried = [*part.choices, *(near for choice in part.choices[:1] for near in part.neighbors(choice))]
+    compile(match.write(Tuning(())), "pytorch.py", "exec")
     for choice in [*tried, *([Tuning(())] if others else [])]:
         tuning = join_tunings([choice, *rest])
         assert find_tuning(match, match.write(tuning)) == tuning

@@ -60,6 +60,10 @@ class PlaybookAuthor:
         was_ranked = self._ranked is not None
         if self._tuner is not None and not was_ranked and request.phase is not Phase.ANALYZE:
             self._ranked = self._tuner.rank(request.survey, match, lambda line: on_progress(0, line))
+        if self._ranked is not None and self._ranked.keeps_pytorch:
+            lines = [self._ranked.keeps_pytorch, *plan_lines(plan_task(request.survey))]
+            kept = Reply("\n".join(lines), NAME, StopReason.KEEPS_PYTORCH)
+            return replace(kept, note=self._ranked.note, seconds=self._ranked.seconds)
         found = _ANSWERS[request.phase](request, match, self._ranked)
         reply = Reply(found.reason, NAME, StopReason.DECLINED) if isinstance(found, Declined) else found
         if self._ranked is not None and not was_ranked:

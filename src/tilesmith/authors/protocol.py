@@ -27,6 +27,8 @@ class RankedTunings:
     note: str
     """How that was found out, in a line."""
     seconds: float = 0.0
+    keeps_pytorch: str = ""
+    """Why none of them is worth it, with numbers, where PyTorch was faster."""
 
 
 class Tuner(Protocol):

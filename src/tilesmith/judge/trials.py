@@ -71,6 +71,8 @@ class KernelTrials:
         self._lock = GpuLock()
         self._child: Child | None = None
         """The one that times."""
+        self._has_binaries = False
+        """Whether it has all that the others compiled."""
         self._prepared: set[str] = set()
         """Texts that it has compiled."""
 
@@ -82,6 +84,7 @@ class KernelTrials:
             unknown = CompiledTrial({}, problem="the task's shapes cannot be had without its data")
             return [unknown for _ in texts]
         at_once = max(1, min(_MOST_AT_ONCE, (os.cpu_count() or 2) // 2, len(texts)))
+        self._has_binaries = False
         with ThreadPoolExecutor(at_once) as pool:
             begun = [pool.submit(self._compile_in_time, text, blueprint, until) for text in texts[1:]]
             found = [self._compile_one(texts[0], blueprint), *(one.result() for one in begun)]
@@ -153,8 +156,9 @@ class KernelTrials:
         construct = ConstructModel("exact", self._reference.construction("exact"))
         candidate.ask(construct)
         if text not in self._prepared:
-            assert self._child is not None
-            self._hand_binaries(self._child)
+            if self._child is not None and not self._has_binaries:
+                self._hand_binaries(self._child)
+                self._has_binaries = True
             with self._reference.on_gpu(self._lock.shared):
                 inputs = self._reference.inputs("exact", "own")
             candidate.ask(CompileAhead("exact", inputs))  # without the lock, because it may take long
@@ -167,3 +171,4 @@ class KernelTrials:
             self._child.close()
             self._child = None
         self._prepared.clear()
+        self._has_binaries = False

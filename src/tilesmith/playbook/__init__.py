@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from tilesmith.playbook.graph.operators import PRODUCTS, list_unknown_operators, operator_name, trains_batch_norm
-from tilesmith.playbook.plan.making import make_plan
+from tilesmith.playbook.plan.making import make_plan, plan_parts
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
 from tilesmith.playbook.unmatched import Unmatched
@@ -31,6 +31,9 @@ def find_match(survey: Survey) -> Match | Declined:
 
 def _find_match(survey: Survey) -> Match | Declined:
     if survey.graph is None:
+        plan = plan_parts(survey, REGION_RECIPES)
+        if not isinstance(plan, Declined):
+            return plan
         why = survey.environment.get("untraced", "its forward pass could not be traced")
         return Declined(f"no recipe for a task that cannot be traced; {_LLM}: {why}")
     reasons: list[str] = []

@@ -68,6 +68,8 @@ class TunedPart:
     """Under their names in the file, best guess first."""
     neighbors: Callable[[Tuning], tuple[Tuning, ...]]
     """What the stages would try from a choice: grid, block, then memory."""
+    may_be_left: bool = True
+    """Whether the file can be written without it, PyTorch in its place: its constants are left out then."""
 
 
 def part_key(*depends_on: object) -> str:
@@ -178,8 +180,7 @@ class Match(Protocol):
 
     @property
     def parts(self) -> tuple[TunedPart, ...]:
-        """Its kernels, in the order in which their constants stand in a tuning. One whose constants are left out is
-        PyTorch's, where there are several."""
+        """Its kernels, in the order in which their constants stand in a tuning."""
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         """Neighbors of a tuning that a stage (grid, block, memory) may try, most promising first."""

@@ -116,32 +116,28 @@ def describe_plan(survey: Survey) -> str:
 
 def _regions(plan: Plan) -> tuple[RegionPlan, ...]:
     """Kernels one by one; PyTorch's operators together from one kernel to the next."""
-    shapes = {value.name: value.shape or () for value in (*plan.graph.leaves, *plan.graph.nodes)}
     found: list[RegionPlan] = []
-    waiting: list[Node] = []
-    for step in (*plan.forward.steps, None):
-        if isinstance(step, Node):
-            waiting.append(step)
-            continue
-        if any(not is_free(node) for node in waiting):
-            found.append(_region(plan, tuple(waiting), None, shapes))
-        waiting = []
-        if step is not None:
-            found.append(_region(plan, step.nodes, step, shapes))
+    for forward in plan.forwards:
+        waiting: list[Node] = []
+        for step in (*forward.steps, None):
+            if isinstance(step, Node):
+                waiting.append(step)
+                continue
+            if any(not is_free(node) for node in waiting):
+                found.append(_region(plan.survey, forward.graph, tuple(waiting), None))
+            waiting = []
+            if step is not None:
+                found.append(_region(plan.survey, forward.graph, step.nodes, step))
     return tuple(found)
 
 
-def _region(
-    plan: Plan,
-    nodes: tuple[Node, ...],
-    region: PlannedRegion | None,
-    shapes: dict[str, tuple[int, ...]],
-) -> RegionPlan:
-    graph = extract(plan.graph, nodes)
+def _region(survey: Survey, whole: Graph, nodes: tuple[Node, ...], region: PlannedRegion | None) -> RegionPlan:
+    shapes = {value.name: value.shape or () for value in (*whole.leaves, *whole.nodes)}
+    graph = extract(whole, nodes)
     working = [node for node in nodes if not is_free(node)]
     flops = [_flops(node, shapes) for node in working]
     total = None if None in flops else sum(one for one in flops if one is not None)
-    least, gpu = least_bytes(graph), plan.survey.gpu
+    least, gpu = least_bytes(graph), survey.gpu
     floor = None
     if gpu is not None and total is not None:
         floor = max(least / (gpu.memory_gb_per_s * 1e9), total / (gpu.fp16_tflops * 1e12)) * 1e3

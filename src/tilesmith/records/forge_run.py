@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from tilesmith.records.evaluation import Evaluation
-from tilesmith.records.graph import Graph
+from tilesmith.records.graph import Graph, ModulePart
 from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
 COMPLEXITIES = ("low", "medium", "high", "persistent")
@@ -71,6 +71,8 @@ class Survey:
     """The operators in order with shapes and dtypes; null where the task could not be traced."""
     environment: dict[str, Any] = field(default_factory=dict)
     """Versions, the device, `precision`, and why the task is `untraced`: facts for the record."""
+    parts: tuple[ModulePart, ...] = ()
+    """Modules inside that could be traced, where the task could not."""
     model: str = ""
     """The class, or the function that makes the model; empty where the task's file says it by itself."""
     is_function: bool = False

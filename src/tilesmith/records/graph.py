@@ -95,3 +95,17 @@ class Graph:
     def leaves(self) -> tuple[Input | Parameter, ...]:
         """Everything the nodes can refer to that is not a node."""
         return (*self.inputs, *self.parameters)
+
+
+@dataclass(frozen=True)
+class ModulePart:
+    """A module inside a model that could not be traced as a whole."""
+
+    paths: tuple[str, ...]
+    """Where it is, and all that do the same."""
+    module: str
+    """Its class as the task's file calls it: `nn.Sequential`, `Block`."""
+    signature: str
+    """Of its forward: `self, x, mask=None`"""
+    graph: Graph
+    """With names of parameters as the module itself has them."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 from written_parts import KnownTimes, WrittenParts, part, tuning
 
-from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, TuningSearch
+from tilesmith.forge.tuning.search import PYTORCHS, SearchLimits, SearchOutcome, TuningSearch
 from tilesmith.judge.trials import CompiledTrial
 from tilesmith.playbook.recipe import Tuning
 
@@ -158,3 +159,12 @@ def test_what_there_was_no_time_to_compile_is_not_timed() -> None:
     found = search(WrittenParts((part("a", *BLOCKS),)), trials)
     assert found.tunings[0] == tuning(A_BLOCK=64)
     assert found.unfinished == {"key of a"}
+
+
+def test_the_file_without_kernels_is_timed_too() -> None:
+    match = WrittenParts((part("a", 16, 32),))
+    found = search(match, KnownTimes(lambda _: 3.0, pytorch_ms=2.0))
+    assert (found.best_ms, found.pytorch_ms) == (3.0, 2.0)
+    assert PYTORCHS not in found.tunings
+    fixed = WrittenParts((replace(match.parts[0], may_be_left=False),))
+    assert search(fixed, KnownTimes(lambda _: 3.0, pytorch_ms=2.0)).pytorch_ms is None

@@ -27,7 +27,7 @@ JUDGED = (
         "ExponentialAverage",
         "DataclassOutput",
         "ConstantsInForward",
-        "AutocastRegion",
+        *("AutocastRegion", "RoutedExperts"),
     ),
 )
 JUDGED_ALWAYS = ("PreNormBlock", "InPlaceOnView")
@@ -48,8 +48,17 @@ def test_every_module_is_planned_as_it_was(name: str) -> None:
 def test_what_is_written_does_the_same(name: str) -> None:
     plan = plan_of(name)
     written = plan.write(plan.tunings[0])
-    assert interpreting(find_differences, MODULES[name], written, plan.survey.graph.training) == []
+    assert interpreting(find_differences, MODULES[name], written, plan.graph.training) == []
     assert [one for one in lint(read_kernel(written)).findings if one.severity is Severity.ERROR] == []
+
+
+def test_a_module_that_cannot_be_traced_keeps_its_own_forward() -> None:
+    plan = plan_of("RoutedExperts")
+    written = plan.write(plan.tunings[0])
+    assert "class RoutedExperts(nn.Module):" in written
+    assert "if self.training is not True or not is_like(x, (None, 16), torch.float32):" in written
+    assert "self.get_submodule('experts.1').__class__ = PlannedSwiGLU" in written
+    assert "calls += 1" in (counting := plan_of("CallCounter")).write(counting.tunings[0])
 
 
 @pytest.mark.parametrize("name", some_of(JUDGED, JUDGED_ALWAYS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playbook_children import find_differences, interpreting
+from playbook_children import find_differences, find_problems, interpreting
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
@@ -176,3 +176,18 @@ def test_memory_is_let_go_as_soon_as_nobody_needs_it() -> None:
     )
     written = plan_of("sorted", text).write(plan_of("sorted", text).tunings[0])
     assert "        del relu" in written
+
+
+def test_every_kernel_makes_its_own_views_of_what_others_made() -> None:
+    text = task(
+        "h = torch.sort(x)[0]\na, b, c = h.chunk(3, -1)\n"
+        "return torch.relu(a * b) + 1, F.softmax(c.transpose(1, 2) * 2, -1), torch.sort(c)[0]",
+        "x = torch.randn(16, 20, 1536)",
+    )
+    plan = plan_of("chunks", text)
+    written = plan.write(plan.tunings[0])
+    assert [region.recipe for region in plan.regions] == ["elementwise", "rows"]
+    forward = written.split("def forward")[1]
+    assert forward.count(".chunk(3") == 1
+    assert forward.index("softmax(getitem)") < forward.index("del getitem")
+    assert interpreting(find_problems, text.replace("16, 20, 1536", "4, 20, 60"), written, ragged=False) == []

@@ -53,6 +53,17 @@ PRODUCTS = {
     "baddbmm": task(
         "return torch.baddbmm(c, a, b, beta=0)", pair("2, 65, 17", "2, 17, 18") + "\nc = torch.randn(18)"
     ),
+    "upper_triangle": task("return torch.triu(a, 3) @ b", pair("150, 150", "150, 70")),
+    "lower_triangles": task("return torch.relu(torch.tril(a) @ torch.tril(b, -2))", pair("150, 150", "150, 150")),
+    "turned_triangle": task("return a @ torch.triu(b).t()", pair("90, 150", "140, 150")),
+    "triangle_of_a_product": task("return torch.tril(a @ b, 1) * 2", pair("150, 40", "40, 170")),
+    "triangular_weight": task(
+        "return x @ self.weight.triu()",
+        "x = torch.randn(70, 150)",
+        owner("self.weight = nn.Parameter(torch.randn(size, 90))"),
+        "150",
+    ),
+    "few_rows_of_a_triangle": task("return x @ torch.tril(b)", "x = torch.randn(5, 150)\nb = torch.randn(150, 90)"),
     "itself": task("return x @ x.t() / 4", "x = torch.randn(66, 40)"),
     "few_rows": task("return F.silu(self.up(x))", "x = torch.randn(5, 40)", LINEAR, "40"),
     "vector": task("return torch.relu(self.weight @ x)", "x = torch.randn(90)", WEIGHT, "40"),
@@ -66,6 +77,12 @@ PRODUCTS = {
     ),
     "matrix_vector": task("return torch.mv(a, b)", pair("70, 40", "40")),
     "few_rows_long_sum": task("return F.silu(self.up(x))", "x = torch.randn(5, 1500)", LINEAR, "1500"),
+    "few_half_rows_long_sum": task(
+        "return F.silu(self.up(x))",
+        "x = torch.randn(5, 1500).half()",
+        owner("self.up = nn.Linear(size, 90).half()"),
+        "1500",
+    ),
     "long_sum": task("return torch.relu(a @ b) + 1", pair("65, 1100", "1100, 70")),
     "half": task("return F.gelu(a @ b) + c", pair("70, 33", "33, 20", ".half()") + "\nc = torch.randn(20).half()"),
     "bfloat": task(
@@ -103,6 +120,18 @@ COMPUTED = {
         ),
         "40",
     ),
+    "int4_groups": task(
+        "low, high = self.packed & 15, self.packed >> 4\n"
+        "numbers = torch.stack((low, high), dim=-1).view(self.packed.shape[0], -1, 8)\n"
+        "weight = (numbers.to(x.dtype) - 8) * self.scale[:, :, None]\n"
+        "return F.linear(x, weight.view(self.packed.shape[0], -1))",
+        "x = torch.randn(5, 48).half()",
+        owner(
+            'self.register_buffer("packed", torch.randint(0, 256, (90, size // 2), dtype=torch.uint8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90, size // 8).half())',
+        ),
+        "48",
+    ),
     "active_rows": task("return self.up(torch.relu(x) * 2) + 1", "x = torch.randn(5, 40)", LINEAR, "40"),
 }
 
@@ -125,7 +154,7 @@ def test_values_are_right(name: str) -> None:
     assert interpreting(find_problems, PRODUCTS[name], source) == []
 
 
-@pytest.mark.parametrize("name", ["rows", "long_sum", "few_rows_long_sum", "half"])
+@pytest.mark.parametrize("name", ["rows", "long_sum", "few_rows_long_sum", "few_half_rows_long_sum", "half"])
 def test_every_tuning_is_right(name: str) -> None:
     plan = plan_of(name, PRODUCTS[name])
     near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
@@ -202,10 +231,25 @@ def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkey
     assert all(one.shared_bytes <= gpu.shared_bytes_per_block for one in kernels)
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("upper_triangle", "first = tl.maximum(first, tl.min(rows, axis=0).to(tl.int32) + 3)"),
+        ("lower_triangles", "last = tl.maximum(tl.minimum(last, tl.max(rows, axis=0).to(tl.int32) + 1), 0)"),
+        ("turned_triangle", "first = tl.maximum(first, tl.min(cols, axis=0).to(tl.int32) + 0)"),
+        ("triangle_of_a_product", "last = tl.where(tl.min(cols, axis=0) - tl.max(rows, axis=0) > 1, 0, last)"),
+    ],
+)
+def test_zeros_are_skipped(name: str, line: str) -> None:
+    plan = plan_of(name, PRODUCTS[name])
+    assert len(plan.forward.steps) == 1
+    assert line in plan.write(plan.tunings[0])
+
+
 @pytest.mark.parametrize("name", COMPUTED)
 def test_factors_are_computed_on_the_way(name: str) -> None:
     plan = plan_of(name, COMPUTED[name])
-    assert len(plan.steps) == 1, plan.steps
+    assert len(plan.forward.steps) == 1, plan.forward.steps
     source = plan.write(plan.tunings[0])
     assert lint(read_kernel(source)).findings == ()
     assert interpreting(find_problems, COMPUTED[name], source, launches=1) == []

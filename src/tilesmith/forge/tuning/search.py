@@ -65,6 +65,8 @@ class SearchOutcome:
     best_ms: float | None
     first_ms: float | None
     """Of the first guess."""
+    pytorch_ms: float | None
+    """Of the file without any kernel, where that was compared."""
 
 
 class _PartTime(NamedTuple):
@@ -85,6 +87,7 @@ class TuningSearch:
     _current: dict[str, Tuning] = field(default_factory=dict)
     _unfinished: set[str] = field(default_factory=set)
     _dropped: int = 0
+    _pytorch_ms: float | None = None
 
     def run(self, known: Choices) -> SearchOutcome:
         """`known`: parts that need no search."""
@@ -104,6 +107,7 @@ class TuningSearch:
             dropped=self._dropped,
             best_ms=self._best_ms,
             first_ms=self._times.get(first),
+            pytorch_ms=self._pytorch_ms,
         )
 
     def _measure(self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]]) -> None:
@@ -124,6 +128,8 @@ class TuningSearch:
             if found:
                 ranked[part.key] = tuple(found)
                 self._current[part.key] = found[0]
+        if self._times and not self._is_at_floor and all(part.may_be_left for part in self.match.parts):
+            self._pytorch_ms = self.trials.time_ms(self.match.write(PYTORCHS), CALLS[1])
 
     def _halved(self, at: _PartTime, rivals: Sequence[Tuning]) -> list[Tuning]:
         """Those that ran, fastest first."""
@@ -136,7 +142,6 @@ class TuningSearch:
                     break
                 spent = self._timed(self._whole_with(at.part, choice), calls)
                 times |= {choice: spent} if spent is not None else {}
-                self.tell(f"{len(self._times)} tunings measured, fastest {self._best_ms or 0:.4g} ms")
             if not order and self.limits.clock() >= at.until:
                 self._unfinished.add(at.part.key)
             fresh = sorted(times, key=times.__getitem__)
@@ -150,6 +155,7 @@ class TuningSearch:
         spent = self.trials.time_ms(self.match.write(whole), calls)
         if spent is not None:
             self._times[whole] = spent
+            self.tell(f"tunings measured: {len(self._times)}, fastest {self._best_ms:.4g} ms")
         return spent
 
     def _take_first_clean(self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]]) -> None:
@@ -211,7 +217,8 @@ class TuningSearch:
 
     def _may_be_left(self, part: TunedPart) -> bool:
         """Whether a kernel remains without it: a file of PyTorch's operators alone is no answer."""
-        return any(self._current[one.key] != PYTORCHS for one in self.match.parts if one.key != part.key)
+        others = [one for one in self.match.parts if one.key != part.key]
+        return part.may_be_left and any(self._current[one.key] != PYTORCHS for one in others)
 
     def _is_over(self, until: float) -> bool:
         return self.limits.clock() >= until or self._is_at_floor

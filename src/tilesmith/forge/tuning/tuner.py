@@ -13,6 +13,9 @@ from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, Trials, T
 from tilesmith.playbook.recipe import Match
 from tilesmith.records import Survey
 
+_WORTH_IT = 0.97
+"""Where PyTorch takes less than this share of the fastest tuning's time, no kernel is written."""
+
 OpenTrials = Callable[[], AbstractContextManager[Trials]]
 
 
@@ -36,16 +39,23 @@ class MeasuringTuner:
         except MachineError as error:
             return RankedTunings(match.tunings, False, f"not tuned: {error}")
         seconds = round(time.monotonic() - began, 3)
+        if outcome.best_ms and outcome.pytorch_ms and outcome.pytorch_ms < _WORTH_IT * outcome.best_ms:
+            kept = (
+                f"its own operators take {outcome.pytorch_ms:.4g} ms here, the fastest of {outcome.measured} "
+                f"tunings {outcome.best_ms:.4g} ms"
+            )
+            return RankedTunings(outcome.tunings, True, _told(outcome), seconds, kept)
         if outcome.measured:
             for part in match.parts:
                 if part.key not in {*known, *outcome.unfinished}:
                     cache.write(part, outcome.ranked[part.key])
-        return RankedTunings(outcome.tunings, bool(outcome.measured), _told(outcome, seconds), seconds)
+        return RankedTunings(outcome.tunings, bool(outcome.measured), _told(outcome), seconds)
 
 
-def _told(outcome: SearchOutcome, seconds: float) -> str:
+def _told(outcome: SearchOutcome) -> str:
     dropped = f", {outcome.dropped} dropped by the compiler" if outcome.dropped else ""
     if not outcome.measured:
         return f"tuned by the compiler alone{dropped}"
     first = f", first guess {outcome.first_ms:.4g} ms" if outcome.first_ms is not None else ""
-    return f"{outcome.measured} tunings measured{dropped}: fastest {outcome.best_ms:.4g} ms{first}"
+    count = "1 tuning" if outcome.measured == 1 else f"{outcome.measured} tunings"
+    return f"{count} measured{dropped}: fastest {outcome.best_ms:.4g} ms{first}"

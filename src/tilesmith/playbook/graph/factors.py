@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.graph.steps import LEAF, MOVE, PRODUCT, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
 
 _ADDED = {"addmm", "baddbmm"}
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """Which numbers of a matrix are not zero: `column - row` is at least, or at most, the diagonal."""
+
+    is_upper: bool
+    diagonal: int
+
+    @property
+    def turned(self) -> Triangle:
+        return Triangle(not self.is_upper, -self.diagonal)
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,9 @@ class Factor:
     """What makes the rows of the tensor, at no cost: `.mT`."""
     form: SymbolicShape
     """Batches, rows, and the summed dimension last."""
+    triangle: Triangle | None = None
+    plain: Factor | None = None
+    """The tensor whose triangle this is, where that is all that is computed."""
 
     @property
     def source(self) -> str:
@@ -55,7 +70,11 @@ class Factor:
         if order == list(range(self.form.rank)):
             return self
         view = ".mT" if order == _last_swapped(self.form.rank) else f".permute({', '.join(map(str, order))})"
-        return Factor(self.step, self.view + view, _permuted(self.form, order))
+        plain, triangle = self.plain, self.triangle
+        plain = plain.permuted(order) if plain is not None else None
+        if triangle is not None and order[-2:] == [self.form.rank - 1, self.form.rank - 2]:
+            triangle = triangle.turned
+        return Factor(self.step, self.view + view, _permuted(self.form, order), triangle, plain)
 
 
 @dataclass(frozen=True)
@@ -78,6 +97,28 @@ class Product:
     @property
     def depth(self) -> int:
         return self.left.form.shape[-1]
+
+    @property
+    def of_triangles(self) -> Product:
+        """The same with triangles of tensors read where they lie."""
+        return Product(self.step, self.left.plain or self.left, self.right.plain or self.right)
+
+
+def find_triangle(step: KernelStep) -> tuple[KernelStep, Triangle] | None:
+    """What a step is the triangle of."""
+    if step.op != "where" or step.operands[2] != 0:
+        return None
+    kept, source = step.operands[:2]
+    if not isinstance(kept, KernelStep) or kept.op not in ("le", "ge") or not isinstance(source, KernelStep):
+        return None
+    column, row = kept.operands
+    last = step.form.rank - 1
+    if any(not isinstance(one, KernelStep) or one.op != INDEX for one in (column, row)):
+        return None
+    if column.options != {"dim": last} or row.options.keys() != {"dim", "offset"} or row.options["dim"] != last - 1:
+        return None
+    ((diagonal, _),) = row.options["offset"]
+    return source, Triangle(kept.op == "ge", diagonal)
 
 
 def lower_product(low: Lowering, node: Node, kind: str) -> KernelStep:
@@ -174,7 +215,12 @@ def _factor(step: Any) -> Factor:
     if isinstance(step, KernelStep) and step.op == MOVE and "order" in step.options:
         return _factor(step.operands[0]).permuted(step.options["order"])
     if isinstance(step, KernelStep) and step.form.rank == 2:
-        return Factor(step, "", step.form)
+        found = find_triangle(step)
+        if found is None or found[0].op not in (LEAF, MOVE):
+            return Factor(step, "", step.form)
+        source = _factor(found[0])
+        plain = None if source.is_computed else replace(source, triangle=found[1])
+        return Factor(step, "", step.form, found[1], plain)
     raise Unmatched("multiplies what it computes itself")
 
 

@@ -131,7 +131,9 @@ class Lowering:
     def _lowered(self, node: Node) -> KernelStep | tuple[KernelStep, ...]:
         kind = operators.operator_name(node)
         if node.op == GETITEM:
-            several = self.values[str(reference(node.args[0]))]
+            several = self.values.get(str(reference(node.args[0])))
+            if several is None:
+                raise Unmatched("takes one of several results that others made")
             return several[node.args[1]] if isinstance(several, tuple) else several
         if kind in operators.ALIASES:
             return self._alias(node)
@@ -158,8 +160,10 @@ class Lowering:
         if not steps or node.dtype is None:
             raise Unmatched(f"makes a tensor out of nothing ({node.op})")
         options = {key: self.operand(value) for key, value in node.kwargs.items()}
-        if op in LOGICAL and any(step.dtype != "bool" for step in steps):
-            raise Unmatched(f"does bit operations on {steps[0].dtype}")
+        if op.startswith("logical") and any(step.dtype != "bool" for step in steps):
+            raise Unmatched(f"takes {steps[0].dtype} for booleans")
+        if "shift" in op and operands[1] not in range(8):
+            raise Unmatched("shifts bits by a number that may be too large")
         if node.dtype == "bool" and op not in _OF_BOOLEANS:
             raise Unmatched(f"does arithmetic on booleans ({node.op})")
         if op not in COMPARISONS:

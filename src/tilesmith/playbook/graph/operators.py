@@ -17,6 +17,7 @@ LOGICAL = {
     "bitwise_not",
 }  # fmt: skip
 ARITHMETIC = {
+    "bitwise_right_shift", "bitwise_left_shift",
     "add", "sub", "rsub", "mul", "div", "true_divide", "neg", "abs", "square", "reciprocal", "pow", "sqrt",
     "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "fast_exp", "fast_log", "erf", "erfc",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
@@ -49,7 +50,8 @@ VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "vie
 SYNONYMS = {
     "multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs", "fix": "trunc",
     "clip": "clamp", "arctan": "atan", "arcsin": "asin", "arccos": "acos", "greater": "gt", "less": "lt",
-    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__rshift__": "bitwise_right_shift",
+    "__lshift__": "bitwise_left_shift",
 }  # fmt: skip
 EXTREMES = {"max": "maximum", "min": "minimum"}
 """With two tensors these compare; with one they reduce."""
@@ -88,6 +90,11 @@ def is_known(node: Node) -> bool:
 def is_free(node: Node) -> bool:
     """Whether a node only names what is there already."""
     return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS | MOVED_VIEWS
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node shows elements of its operand, or one of several views of it."""
+    return (node.op == GETITEM and node.shape is not None) or operator_name(node) in VIEWS | MOVED_VIEWS
 
 
 def find_working_nodes(graph: Graph) -> list[Node]:

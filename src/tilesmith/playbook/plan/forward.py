@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from tilesmith.playbook.graph.names import make_identifier
+from tilesmith.playbook.graph.operators import is_view
 from tilesmith.playbook.plan.analysis import bytes_of
 from tilesmith.playbook.plan.effects import ENTER, EXIT
 from tilesmith.playbook.plan.pytorch_calls import write_block, write_call, write_constant
@@ -19,7 +20,7 @@ from tilesmith.playbook.recipe import RegionText
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_attribute_access, write_host_name
 from tilesmith.playbook.writing.operands import to_source
-from tilesmith.tasks.graph import Graph, Node, reference, references
+from tilesmith.tasks.graph import Graph, ModulePart, Node, reference, references
 
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20
@@ -38,6 +39,8 @@ class PlannedForward:
     steps: tuple[Step, ...]
     signature: str
     """`self, x: torch.Tensor`"""
+    part: ModulePart | None = None
+    """The module that it is the pass of, where that is not the task's own."""
 
     @cached_property
     def regions(self) -> tuple[PlannedRegion, ...]:
@@ -163,6 +166,9 @@ class _ForwardWriter:
         self._lines.append((f"{self._indent}{target}", call))
         self._waiting -= {node.name for node in nodes}
         needed = set(references([[self._nodes[name].args, self._nodes[name].kwargs] for name in self._waiting]))
+        for node in reversed(self._graph.nodes):  # a view that a kernel makes itself needs what it looks at
+            if node.name in needed and is_view(node):
+                needed |= set(references([node.args]))
         over = [name for name in self._variables if name not in needed | self._returned | self._ended]
         self._ended |= set(over)
         large = [self._variables[name] for name in over if self._sizes[name] >= _LARGE_BYTES]

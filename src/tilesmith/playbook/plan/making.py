@@ -10,12 +10,13 @@ from tilesmith.playbook.graph.algebra import simplify
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
 from tilesmith.playbook.plan.forward import PlannedForward, record_names
+from tilesmith.playbook.plan.part_classes import IS_LIKE, can_be_written
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
 from tilesmith.playbook.recipe import Declined, Region, RegionRecipe
 from tilesmith.playbook.recipes.products.sources import NAMES
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.playbook.writing.task_code import read_task_code
+from tilesmith.playbook.writing.task_code import TaskCode, read_outer_code, read_task_code
 from tilesmith.records import Survey
 from tilesmith.tasks.graph import Graph
 
@@ -25,11 +26,10 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
     try:
         code = read_task_code(survey, record_names(graph.outputs), NAMES)
         ordered, notes = _simplified(graph)
-        arguments = {given.argument for given in graph.inputs}
-        taken = code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
-        whole = Region(ordered.graph, survey, frozenset(taken))
-        steps = _worth_it(cut(ordered, whole, recipes))
-        plan = Plan(survey, code, PlannedForward(ordered.graph, steps, code.signature), notes)
+        whole = Region(ordered.graph, survey, _taken(code, graph))
+        steps = cut(ordered, whole, recipes)
+        steps = steps if len(steps) == 1 else _worth_it(steps)
+        plan = Plan(survey, code, (PlannedForward(ordered.graph, steps, code.signature),), notes)
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))
         plan.write(plan.tunings[0])
@@ -48,10 +48,42 @@ def _simplified(graph: Graph) -> tuple[OrderedGraph, tuple[str, ...]]:
     return (order(simple.graph), simple.notes) if is_better else (ordered, ())
 
 
+def plan_parts(survey: Survey, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
+    """For a task that cannot be traced: the modules inside it that can be, each with kernels of its own."""
+    try:
+        code = read_outer_code(survey, NAMES)
+        forwards: list[PlannedForward] = []
+        notes: list[str] = []
+        launchers: set[str] = {IS_LIKE}
+        for part in survey.parts:
+            if not can_be_written(part, code):
+                continue
+            ordered, removed = _simplified(part.graph)
+            taken = _taken(code, part.graph) | launchers
+            steps = _worth_it(cut(ordered, Region(ordered.graph, survey, taken), recipes))
+            forward = PlannedForward(ordered.graph, steps, part.signature, part)
+            if forward.regions:
+                forwards.append(forward)
+                notes += removed
+                names = {region.match.name for region in forward.regions}
+                launchers |= names | {f"{name}_kernel" for name in names}
+        if not forwards:
+            return Declined("the task cannot be traced, and no module inside it has a recipe")
+        plan = Plan(survey, code, tuple(forwards), tuple(dict.fromkeys(notes)))
+        plan.write(plan.tunings[0])
+    except Unmatched as reason:
+        return Declined(f"the task {reason}")
+    return plan
+
+
+def _taken(code: TaskCode, graph: Graph) -> frozenset[str]:
+    """Names that a kernel must leave alone."""
+    arguments = {given.argument for given in graph.inputs}
+    return code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
+
+
 def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:
     """Where PyTorch takes part, a kernel for a single operator would only be its equal."""
-    if len(steps) == 1:
-        return steps
     kept: list[Step] = []
     for step in steps:
         kept += step.nodes if isinstance(step, PlannedRegion) and not step.match.is_worth_it else [step]

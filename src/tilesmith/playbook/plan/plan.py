@@ -9,9 +9,10 @@ from functools import cached_property
 from tilesmith.playbook.graph.operators import called
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions
 from tilesmith.playbook.plan.forward import PlannedForward, Texts
+from tilesmith.playbook.plan.part_classes import write_parts
 from tilesmith.playbook.plan.regions import PlannedRegion, structure
 from tilesmith.playbook.recipe import RegionMatch, RegionText, TunedPart, Tuning, part_key
-from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap
+from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap, write_model
 from tilesmith.playbook.writing.task_code import TaskCode
 from tilesmith.records import STAGES, Analysis, Survey
 from tilesmith.tasks.graph import Graph
@@ -27,22 +28,29 @@ class Plan:
 
     survey: Survey
     code: TaskCode
-    forward: PlannedForward
+    forwards: tuple[PlannedForward, ...]
+    """The task's own, or those of modules inside it where that cannot be traced."""
     notes: tuple[str, ...] = ()
     """Work that algebra removed, in sentences."""
+
+    @property
+    def forward(self) -> PlannedForward:
+        """The task's own; the first one where there are several."""
+        return self.forwards[0]
 
     @property
     def graph(self) -> Graph:
         return self.forward.graph
 
-    @property
+    @cached_property
     def regions(self) -> tuple[PlannedRegion, ...]:
-        return self.forward.regions
+        return tuple(region for forward in self.forwards for region in forward.regions)
 
     @cached_property
     def _is_simple(self) -> bool:
         """One kernel is the whole pass: its constants have short names, unless the task has those."""
-        return len(self.forward.steps) == 1 and not self.code.names & set(_CONSTANTS)
+        is_one = self.forward.part is None and len(self.forward.steps) == 1
+        return is_one and not self.code.names & set(_CONSTANTS)
 
     @cached_property
     def kernels(self) -> tuple[RegionMatch, ...]:
@@ -97,7 +105,7 @@ class Plan:
         texts = self._texts(tuning)
         if len(texts) == 1 and self._is_simple:
             return " ".join([next(iter(texts.values())).strategy, *self.notes])
-        kept = list(dict.fromkeys(called(node) for node in self.forward.kept(texts)))
+        kept = self._kept(texts)
         parts = [text.title.removesuffix(".") for text in texts.values()]
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
         told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
@@ -115,13 +123,17 @@ class Plan:
         shown = tuple(texts.values())
         summary = _summary_of_one(shown[0]) if simple else self._summary(texts)
         summary += ("", *wrap(" ".join(self.notes))) if self.notes else ()
+        return render_file(KernelFile(summary, shown, self.code, self._classes(texts, simple)))
+
+    def _classes(self, texts: Texts, simple: bool) -> tuple[str, ...]:
+        if self.forward.part is not None:
+            return write_parts(self.code, self.forwards, texts)
         checks = [
             line
             for differs, planned in self.forward.conditions(texts).items()
             for line in (f"if {differs}:", f"    raise ValueError({_quoted(f'written for {planned}')})")
         ]
-        body = (*checks, *self.forward.lines(texts, self.code.names, simple))
-        return render_file(KernelFile(summary, shown, self.code, body))
+        return (write_model(self.code, [*checks, *self.forward.lines(texts, self.code.names, simple)]),)
 
     def _texts(self, tuning: Tuning) -> dict[str, RegionText]:
         """Of the kernels whose constants the tuning has."""
@@ -133,12 +145,17 @@ class Plan:
         names = {name for one in match.tunings for name in one.names}
         return tuning.within(self.prefix(match), names)
 
+    def _kept(self, texts: Texts) -> list[str]:
+        """What PyTorch computes, each operator once."""
+        kept = (node for forward in self.forwards for node in forward.kept(texts))
+        return list(dict.fromkeys(map(called, kept)))
+
     def _summary(self, texts: Texts) -> tuple[str, ...]:
         count = "1 kernel" if len(texts) == 1 else f"{len(texts)} kernels"
         lines = [f"{self.survey.model or 'Model'} in {count}.", ""]
         for text in texts.values():
             lines += [f"{text.kernel.name}: {text.title}", *text.formulas, *wrap(text.strategy), ""]
-        kept = dict.fromkeys(called(node) for node in self.forward.kept(texts))
+        kept = self._kept(texts)
         return (*lines, *wrap(f"PyTorch computes {', '.join(kept)}.")) if kept else tuple(lines[:-1])
 
 

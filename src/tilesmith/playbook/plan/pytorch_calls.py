@@ -24,7 +24,7 @@ _IN_TORCH = {
 """Functions of `torch` that take what the operator takes, in its order."""
 _IN_FUNCTIONAL = {"linear", "gelu", "silu", "scaled_dot_product_attention", "pad"}
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_SIZED = {"view": 1, "reshape": 1, "expand": 1, "_unsafe_view": 1}
+SIZED = {"view": 1, "reshape": 1, "expand": 1, "_unsafe_view": 1}
 """Where an operator takes the sizes of its result."""
 _DEVICE = re.compile(r"(cpu|cuda|hip|meta)(:\d+)?")
 
@@ -79,7 +79,7 @@ class _CallWriter:
 
     def _with_sizes(self, name: str, node: Node) -> Sequence[Any]:
         """Sizes that the operand has in the same place are read off it, so that other batches pass."""
-        place = _SIZED.get(name)
+        place = SIZED.get(name)
         source = reference(node.args[0]) if node.args else None
         if place is None or source is None or not isinstance(node.args[place], list):
             return node.args

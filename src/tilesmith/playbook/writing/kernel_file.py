@@ -18,8 +18,8 @@ class KernelFile:
     """Lines of the module's docstring."""
     regions: tuple[RegionText, ...]
     code: TaskCode
-    forward: tuple[str, ...]
-    """Body of `forward`."""
+    classes: tuple[str, ...]
+    """ModelNew, and what it needs before it."""
 
 
 def render_file(page: KernelFile) -> str:
@@ -31,7 +31,7 @@ def render_file(page: KernelFile) -> str:
         *page.code.definitions,
         *helpers,
         *(text for region in page.regions for text in _region(region.kernel)),
-        "\n".join(_model(page)),
+        *page.classes,
     ]
     head, rest = blocks[:3], blocks[3:]
     return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(rest) + "\n"
@@ -73,10 +73,11 @@ def _broken(line: str) -> list[str]:
     return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def _model(page: KernelFile) -> list[str]:
-    body = [page.code.body, ""] if page.code.body else []
-    head = f"    def forward({page.code.signature}){page.code.returns}:"
-    return [f"class {NEW_NAME}({page.code.bases}):", *body, head, *(f"        {line}" for line in page.forward)]
+def write_model(code: TaskCode, forward: Sequence[str]) -> str:
+    """ModelNew, with the lines of its `forward`."""
+    body = [code.body, ""] if code.body else []
+    head = f"    def forward({code.signature}){code.returns}:"
+    return "\n".join([f"class {NEW_NAME}({code.bases}):", *body, head, *(f"        {line}" for line in forward)])
 
 
 def wrap(text: str) -> list[str]:

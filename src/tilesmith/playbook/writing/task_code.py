@@ -59,6 +59,13 @@ def read_task_code(survey: Survey, results: Collection[str] = (), reserved: Coll
     return _TaskCodeReader(_source(survey), {}, _own_packages(survey), reserved).read(results)
 
 
+def read_outer_code(survey: Survey, reserved: Collection[str]) -> TaskCode:
+    """All of the model under its own name, for a ModelNew that is derived from it."""
+    source = _source(survey)
+    kept = {source.model_name: source.model_name}
+    return _TaskCodeReader(source, kept, _own_packages(survey), reserved).read_outer()
+
+
 def read_whole_model(survey: Survey, module: str, replacement: str) -> WholeModel:
     """All of the model, which makes one `module` of `torch.nn`: there, `replacement` stands instead."""
     source = _source(survey)
@@ -131,6 +138,15 @@ class _TaskCodeReader:
         body = "\n\n".join(self._words.in_class(node) for node in kept)
         returns = f" -> {ast.unparse(forward.returns)}" if forward.returns else ""
         return TaskCode(imports, definitions, bases, body, ast.unparse(forward.args), returns, names)
+
+    def read_outer(self) -> TaskCode:
+        wanted = _free_names([self._class]) | {"annotations"}
+        needed = self._needed(wanted)
+        definitions = [node for node in needed if not _is_import(node)]
+        imports = tuple(line for node in needed if _is_import(node) for line in _kept_import(node, wanted))
+        texts = tuple(self._words.at_module_level(node) for node in (*definitions, self._class))
+        names = frozenset(self._renamed.get(name, name) for node in needed for name in _defined(node))
+        return TaskCode(imports, texts, self._model, "", "self", "", names | {self._model})
 
     def read_whole(self, replaced: Sequence[str]) -> WholeModel:
         """The class with everything in it. What is replaced must be made in exactly one place."""

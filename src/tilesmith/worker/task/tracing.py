@@ -18,7 +18,10 @@ from tilesmith.tasks.graph import MOST_NODES, Graph, Input, Node, Parameter
 from tilesmith.worker.compat.torch_names import FakeTensor, TorchFunctionMode, storage_of, trace_on_fakes
 from tilesmith.worker.task.fake_tensors import fake_tensors
 from tilesmith.worker.task.forward_arguments import ForwardArguments
-from tilesmith.worker.task.graph_records import (
+from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, unload
+from tilesmith.worker.task.recurrent_nodes import recurrent_as_nodes
+from tilesmith.worker.task.task_faults import one_line
+from tilesmith.worker.task.traced.graph_records import (
     filled,
     form,
     inputs_of,
@@ -32,10 +35,7 @@ from tilesmith.worker.task.graph_records import (
     tensors_of,
     written_by,
 )
-from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, unload
-from tilesmith.worker.task.recurrent_nodes import recurrent_as_nodes
-from tilesmith.worker.task.task_faults import one_line
-from tilesmith.worker.task.watched_numbers import WatchedNumber, watch_numbers
+from tilesmith.worker.task.traced.watched_numbers import WatchedNumber, watch_numbers
 from tilesmith.worker.tensors.exchange import map_tensors
 
 _CALLS_PER_NODE = 10
@@ -89,14 +89,14 @@ class _OperatorLimit(TorchFunctionMode):
 
 def _graph(loaded: LoadedTask, training: bool | None) -> Graph:
     model, arguments = build_model(loaded), loaded.make_inputs(seed=0)
-    traced = _TracedRun(model if training is None else model.train(training), arguments)
+    traced = TracedRun(model if training is None else model.train(training), arguments)
     module = traced.run()
     if training is None and model.training and any(is_random(node) for node in module.graph.nodes):
         return _graph(loaded, False)
     return traced.translated(module)
 
 
-class _TracedRun:
+class TracedRun:
     """One run of the model under the tracer, and its translation into records."""
 
     def __init__(self, model: nn.Module, arguments: ForwardArguments) -> None:

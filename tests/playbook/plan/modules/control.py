@@ -91,6 +91,19 @@ class BranchOnValues(nn.Module):
         return self.fallback(h)
 
 
+class CallCounter(nn.Module):
+    """Python counts the calls, which no graph can tell."""
+
+    def __init__(self, dim=12):
+        super().__init__()
+        self.calls = 0
+        self.block = nn.Sequential(nn.LayerNorm(dim), nn.SiLU())
+
+    def forward(self, x, *, scale=1.0):
+        self.calls += 1
+        return self.block(x) * scale
+
+
 class LoopUntilSmall(nn.Module):
     """Cannot be traced, and has nothing inside that could be."""
 
@@ -364,6 +377,7 @@ INPUTS = {
     "BranchOnNumber": lambda: [torch.randn(10, 12), 0.75],
     "BranchOnFlag": lambda: [torch.randn(10, 12)],
     "BranchOnValues": lambda: [torch.randn(10, 12)],
+    "CallCounter": lambda: [torch.randn(10, 12)],
     "LoopUntilSmall": lambda: [torch.randn(10, 12)],
     "ItemInForward": lambda: [torch.randn(10, 12)],
     "LoopOverTime": lambda: [torch.randn(3, 4, 8)],

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, prod
 
-from tilesmith.playbook.graph.factors import Factor, Product
+from tilesmith.playbook.graph.factors import Factor, Product, Triangle, find_triangle
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import PRODUCTS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
@@ -89,7 +89,9 @@ class ProductsMatch:
 
     @cached_property
     def _product(self) -> Product:
-        return self._fused.low.products[0]
+        product = self._fused.low.products[0]
+        many = prod(product.step.form.shape[:-1]) // prod(product.batch.shape) >= MANY_ROWS
+        return product.of_triangles if many and product.left.dtype not in _HALF_TYPES else product
 
     @property
     def dtype(self) -> str:
@@ -140,7 +142,7 @@ class ProductsMatch:
             self._product.step.form.shape[-1],
             self._product.depth,
             self.dtype in _HALF_TYPES,
-            self._batches == 1 and not self.computed,
+            self._batches == 1 and not self.computed and not self._has_triangle,
             gpu.shared_bytes_per_block if gpu else inf,
         )
 
@@ -191,11 +193,25 @@ class ProductsMatch:
             keeps,
             prefix,
             split,
+            self._kept_triangle,
             self.computed,
         )
         if self.computed:
             return multiply_on_the_way(self._product, situation)
         return (multiply_as_they_are if self.is_direct else multiply_as_halves)(self._product, situation)
+
+    @property
+    def _has_triangle(self) -> bool:
+        found = (self._product.left.triangle, self._product.right.triangle, self._kept_triangle)
+        return any(one is not None for one in found)
+
+    @property
+    def _kept_triangle(self) -> Triangle | None:
+        """Where nobody uses more of the product than a triangle, that triangle."""
+        values = [value.step for value in self._fused.placer.values]
+        users = [step for step in values if self._product.step in step.operands]
+        found = find_triangle(users[0]) if len(users) == 1 and self._batches == 1 else None
+        return found[1] if found is not None and found[0] is self._product.step else None
 
     @cached_property
     def computed(self) -> dict[str, ComputedOperand]:

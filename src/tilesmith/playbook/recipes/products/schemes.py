@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tilesmith.playbook.graph.factors import Product
+from tilesmith.playbook.graph.factors import Factor, Product, Triangle
 from tilesmith.playbook.recipes.products import sources
 from tilesmith.playbook.recipes.products.operands import ComputedOperand
 
@@ -29,6 +29,8 @@ class Situation:
     prefix: str
     is_split: bool
     """Whether the summed dimension is cut into `SPLITS` chunks."""
+    result: Triangle | None
+    """The part of the result that is used."""
     computed: dict[str, ComputedOperand]
     """Factors that are computed on the way: `left`, `right`."""
 
@@ -52,7 +54,9 @@ class Scheme:
 
 def multiply_as_halves(product: Product, where: Situation) -> Scheme:
     parts = tuple(f"{side}_{part}" for side in ("left", "right") for part in ("high", "low", "scale"))
-    chunks = f", {where.prefix}SPLITS" if where.is_split else ""
+    chunks = f", chunks={where.prefix}SPLITS" if where.is_split else ""
+    how = {side: chunks + _written(factor) for side, factor in (("left", product.left), ("right", product.right))}
+    bounds = _bounds(product, where.result)
     rows = "left.reshape(M, K)" if where.is_split and product.left.form.rank > 2 else "left"
     made = f"kept_halves({product.right.step.name}, " if where.keeps_right else "split_rows("
     return Scheme(
@@ -60,14 +64,16 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
         sizes=("PADDED",),
         multiply=(
             "tl.assume(PADDED % BLOCK_K == 0)  # rows end in zeros",
+            *bounds,
             f"left, right = {_line(where.left_batch, 'rows', 'M')}, {_line(where.right_batch, 'cols', 'N')}"
             "  # beyond the last row, any row will do",
             "RESULT = multiply_halves(",
             f"    {', '.join(f'{part}_ptr' for part in parts)},",
-            "    left, right, PADDED, BLOCK_M, BLOCK_N, BLOCK_K,",
+            f"    left, right, PADDED, {'first, last' if bounds else '0, PADDED'}, BLOCK_M, BLOCK_N, BLOCK_K,",
             ")",
         ),
         helpers=(
+            sources.LOAD_ROWS,
             sources.SPLIT_ROWS,
             *((sources.KEPT_HALVES,) if where.keeps_right else ()),
             sources.FIND_TILE,
@@ -75,8 +81,8 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
             *((sources.HALVES_PARTS,) if where.is_split else ()),
         ),
         host=(
-            f"left_high, left_low, left_scale = split_rows({rows}{chunks})",
-            f"right_high, right_low, right_scale = {made}right{chunks})",
+            f"left_high, left_low, left_scale = split_rows({rows}{how['left']})",
+            f"right_high, right_low, right_scale = {made}right{how['right']})",
         ),
         factors=parts,
         given_sizes=("left_high.shape[-1]",),
@@ -141,7 +147,7 @@ def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
         ),
         host=(
             *(f"{side} = {side}.reshape({shape})" for side, shape in flat.items()),
-            *((f"CHUNK = triton.cdiv(triton.cdiv(K, {where.prefix}SPLITS), 128) * 128",) if where.is_split else ()),
+            *((f"CHUNK = triton.cdiv(triton.cdiv(K, {where.prefix}SPLITS), 256) * 256",) if where.is_split else ()),
         ),
         factors=("left", "right"),
         given_sizes=(
@@ -151,6 +157,33 @@ def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
         ),
         parts_kernel="tiles_parts_kernel",
     )
+
+
+def _written(factor: Factor) -> str:
+    """What tells `split_rows` of a triangle."""
+    found = factor.triangle
+    return f", triangle={1 if found.is_upper else -1}, diagonal={found.diagonal}" if found else ""
+
+
+def _bounds(product: Product, result: Triangle | None) -> tuple[str, ...]:
+    """Which part of the sum is not all zeros, in lines that set `first` and `last`."""
+    lines: list[str] = []
+    for factor, rows in ((product.left, "rows"), (product.right, "cols")):
+        found = factor.triangle
+        if found is not None and found.is_upper:
+            edge = f"tl.min({rows}, axis=0).to(tl.int32) + {found.diagonal}"
+            lines.append(f"first = tl.maximum(first, {edge}) // BLOCK_K * BLOCK_K  # zeros before the diagonal")
+        elif found is not None:
+            edge = f"tl.max({rows}, axis=0).to(tl.int32) + {found.diagonal + 1}"
+            lines.append(f"last = tl.maximum(tl.minimum(last, {edge}), 0)  # zeros behind the diagonal")
+    if result is not None:
+        near, far = ("max", "min") if result.is_upper else ("min", "max")
+        sign = "<" if result.is_upper else ">"
+        distance = f"tl.{near}(cols, axis=0) - tl.{far}(rows, axis=0)"
+        lines.append(
+            f"last = tl.where({distance} {sign} {result.diagonal}, 0, last)  # nothing of this tile is kept"
+        )
+    return ("first, last = 0, PADDED", *lines) if lines else ()
 
 
 def _line(batch: str | None, index: str, size: str) -> str:

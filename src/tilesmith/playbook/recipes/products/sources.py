@@ -12,6 +12,14 @@ def find_tile(number, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP:
     cols = tile_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
     return rows, cols'''
 
+LOAD_ROWS = '''@triton.jit
+def load_rows(x_ptrs, rows, cols, M, last, DIAGONAL, TRIANGLE: tl.constexpr):
+    """A tile, with zeros beyond the last row and column and outside of an upper (1) or lower (-1) triangle."""
+    inside = (rows < M) & (cols < last)
+    if TRIANGLE != 0:
+        inside = inside & ((cols - rows - DIAGONAL) * TRIANGLE >= 0)
+    return tl.load(x_ptrs, mask=inside, other=0.0)'''
+
 SPLIT_ROWS = '''@triton.jit
 def split_rows_kernel(
     # pointers
@@ -30,7 +38,9 @@ def split_rows_kernel(
     stride_inner,
     stride_m,
     stride_k,
+    DIAGONAL,
     # meta-parameters
+    TRIANGLE: tl.constexpr,
     ROWS: tl.constexpr,
     BLOCK: tl.constexpr,
     ONCE: tl.constexpr,
@@ -48,10 +58,10 @@ def split_rows_kernel(
     last = tl.minimum(first + CHUNK, K)
     x_ptr += batch // INNER * stride_outer + batch % INNER * stride_inner
     x_ptrs = x_ptr + rows * stride_m + (first + cols).to(tl.int64) * stride_k
-    x = tl.load(x_ptrs, mask=(rows < M) & (first + cols < last), other=0.0)
+    x = load_rows(x_ptrs, rows, first + cols, M, last, DIAGONAL, TRIANGLE)
     largest = tl.where(tl.abs(x) < float("inf"), tl.abs(x), 0.0)
     for start in range(BLOCK, CHUNK, BLOCK):
-        x = tl.load(x_ptrs + start * stride_k, mask=(rows < M) & (first + start + cols < last), other=0.0)
+        x = load_rows(x_ptrs + start * stride_k, rows, first + start + cols, M, last, DIAGONAL, TRIANGLE)
         largest = tl.maximum(largest, tl.where(tl.abs(x) < float("inf"), tl.abs(x), 0.0))
     exponent = (tl.max(largest, axis=1, keep_dims=True).to(tl.int32, bitcast=True) >> 23) - 127
     shift = tl.minimum(12 - exponent, 110)  # a row of zeros has no exponent
@@ -59,7 +69,7 @@ def split_rows_kernel(
     lines = part.to(tl.int64) * M + rows
     for start in range(0, PADDED, BLOCK):
         if not ONCE:
-            x = tl.load(x_ptrs + start * stride_k, mask=(rows < M) & (first + start + cols < last), other=0.0)
+            x = load_rows(x_ptrs + start * stride_k, rows, first + start + cols, M, last, DIAGONAL, TRIANGLE)
         scaled = x * scale
         high = scaled.to(tl.float16)
         low = tl.where(tl.abs(scaled) < float("inf"), scaled - high.to(tl.float32), 0.0).to(tl.float16)
@@ -69,15 +79,18 @@ def split_rows_kernel(
     tl.store(scale_ptr + lines, ((127 - shift) << 23).to(tl.float32, bitcast=True), mask=rows < M)
 
 
-def split_rows(x: torch.Tensor, chunks: int = 1) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def split_rows(
+    x: torch.Tensor, chunks: int = 1, triangle: int = 0, diagonal: int = 0
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Two halves for every number of (..., M, K), and what undoes each row's scale; x may have any strides.
 
-    Rows come in chunks of the summed dimension, each padded with zeros to whole blocks.
+    Rows come in chunks of the summed dimension, each padded with zeros to whole blocks. Of x only a triangle may
+    count: the upper one (1), where column - row is not below `diagonal`, or the lower one (-1).
     """
     x = x[(None,) * (4 - x.dim())] if x.dim() <= 4 else x.flatten(0, -4)
     OUTER, INNER, M, K = x.shape
-    CHUNK = triton.cdiv(triton.cdiv(K, chunks), 128) * 128 if chunks > 1 else K
-    PADDED = triton.cdiv(CHUNK, 128) * 128
+    CHUNK = triton.cdiv(triton.cdiv(K, chunks), 64) * 64 if chunks > 1 else K
+    PADDED = triton.cdiv(CHUNK, 64) * 64
     high = torch.empty((OUTER * INNER * chunks, M, PADDED), dtype=torch.float16, device=x.device)
     low = torch.empty_like(high)
     scale = torch.empty((OUTER * INNER * chunks, M), dtype=torch.float32, device=x.device)
@@ -92,26 +105,26 @@ def split_rows(x: torch.Tensor, chunks: int = 1) -> tuple[torch.Tensor, torch.Te
         # outputs
         high, low, scale,
         # sizes
-        M, K, CHUNK, chunks, PADDED, INNER, x.stride(0), x.stride(1), x.stride(2), x.stride(3),
+        M, K, CHUNK, chunks, PADDED, INNER, x.stride(0), x.stride(1), x.stride(2), x.stride(3), diagonal,
         # constants
-        ROWS=ROWS, BLOCK=BLOCK, ONCE=BLOCK >= PADDED, num_warps=8,
+        TRIANGLE=triangle, ROWS=ROWS, BLOCK=BLOCK, ONCE=BLOCK >= PADDED, num_warps=8,
     )
     return high, low, scale'''
 
 KEPT_HALVES = '''_halves = {}
 
 
-def kept_halves(weight: torch.Tensor, rows: torch.Tensor, chunks: int = 1) -> tuple[torch.Tensor, ...]:
+def kept_halves(weight: torch.Tensor, rows: torch.Tensor, **how: int) -> tuple[torch.Tensor, ...]:
     """The halves of a weight, made again when it changes, and let go with it. `rows` is a view of it.
 
     A write through `weight.data` does not count as a change in PyTorch: call `_halves.clear()` after one.
     """
     if weight.is_inference():
-        return split_rows(rows, chunks)  # such a tensor does not count its changes
-    name, state = (id(weight), rows.stride(), chunks), (weight._version, weight.data_ptr())
+        return split_rows(rows, **how)  # such a tensor does not count its changes
+    name, state = (id(weight), rows.stride(), *how.items()), (weight._version, weight.data_ptr())
     owner, known, halves = _halves.get(name, (lambda: None, None, None))
     if owner() is not weight or known != state:
-        halves = split_rows(rows, chunks)
+        halves = split_rows(rows, **how)
         _halves[name] = (weakref.ref(weight, lambda _: _halves.pop(name, None)), state, halves)
     return halves'''
 
@@ -129,17 +142,19 @@ def multiply_halves(
     right,
     # sizes
     PADDED,
+    first,
+    last,
     # meta-parameters
     BLOCK_M: tl.constexpr,
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """A tile of left @ right.T out of three products of halves."""
+    """A tile of left @ right.T out of three products of halves; all but `first` to `last` of a row is zero."""
     depth = tl.arange(0, BLOCK_K)
     left_offs = left[:, None] * PADDED + depth[None, :]
     right_offs = right[None, :] * PADDED + depth[:, None]
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for start in range(0, PADDED, BLOCK_K):
+    for start in range(first, last, BLOCK_K):
         left_high = tl.load(left_high_ptr + left_offs + start)
         left_low = tl.load(left_low_ptr + left_offs + start)
         right_high = tl.load(right_high_ptr + right_offs + start)
@@ -150,7 +165,7 @@ def multiply_halves(
         total += part  # the tensor core truncates its running sum: it is kept short
     if tl.max(tl.max((total != total).to(tl.int32), axis=1), axis=0) > 0:  # inf or NaN: `high` alone has them
         plain = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-        for start in range(0, PADDED, BLOCK_K):
+        for start in range(first, last, BLOCK_K):
             left_high = tl.load(left_high_ptr + left_offs + start)
             right_high = tl.load(right_high_ptr + right_offs + start)
             plain = tl.dot(left_high, right_high, plain, input_precision="ieee")
@@ -188,7 +203,7 @@ def halves_parts_kernel(
     left, right = chunk * M + rows % M, chunk * N + cols % N  # beyond the last row, any row will do
     part = multiply_halves(
         left_high_ptr, left_low_ptr, left_scale_ptr, right_high_ptr, right_low_ptr, right_scale_ptr,
-        left, right, PADDED, BLOCK_M, BLOCK_N, BLOCK_K,
+        left, right, PADDED, 0, PADDED, BLOCK_M, BLOCK_N, BLOCK_K,
     )
     mask = (rows < M)[:, None] & (cols < N)[None, :]
     tl.store(parts_ptr + (chunk * M + rows[:, None]) * N + cols[None, :], part, mask=mask)'''
@@ -259,7 +274,7 @@ def tiles_parts_kernel(
     tl.store(parts_ptr + (chunk.to(tl.int64) * M + rows[:, None]) * N + cols[None, :], part, mask=mask)'''
 
 NAMES = {
-    "find_tile", "split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref", "multiply_halves",
-    "halves_parts_kernel", "multiply_tiles", "tiles_parts_kernel",
+    "find_tile", "load_rows", "split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref",
+    "multiply_halves", "halves_parts_kernel", "multiply_tiles", "tiles_parts_kernel",
 }  # fmt: skip
 """What these define at module level."""

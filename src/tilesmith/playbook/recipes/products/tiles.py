@@ -10,6 +10,7 @@ from tilesmith.playbook.recipe import Tuning
 BLOCKS = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP")
 _NAMES = (*BLOCKS, "NUM_WARPS", "NUM_STAGES")
 Size = tuple[int, int, int, int, int, int]
+"""BLOCK_M, BLOCK_N, BLOCK_K, GROUP, warps, stages. Rows of halves are padded to whole blocks of 64."""
 _LARGE: tuple[Size, ...] = (
     (128, 128, 64, 8, 8, 3),
     (128, 128, 32, 8, 8, 4),
@@ -24,7 +25,6 @@ _SMALL: tuple[Size, ...] = (
     (64, 64, 64, 8, 4, 3),
     (32, 64, 64, 8, 4, 4),
     (64, 32, 64, 8, 4, 4),
-    (16, 64, 128, 8, 4, 3),
 )
 _FEW_ROWS: tuple[Size, ...] = (
     (16, 64, 32, 1, 4, 6),

@@ -72,7 +72,7 @@ class RecurrentMatch:
         """One: grid, blocks and warps depend on one another. Exact products are slower, and tried if others err."""
         fast = tuple(one for one in self.tunings if ("EXACT" in one) == ("EXACT" in self.tunings[0]))
         key = part_key(self.layer, self.tunings, self.write(self.tunings[0]))
-        return (TunedPart("", key, "", fast, lambda _: ()),)
+        return (TunedPart("", key, "", fast, lambda _: (), may_be_left=False),)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         """None but the plans themselves: registers are full, and grid, blocks and warps depend on one another."""
