@@ -98,11 +98,7 @@ class Placer:
                 place = replace(place, trail=None)
             elif not self.symbols.same(reduced, self.columns):
                 continue
-            address = self._flat(place.indices)
-            if place.trail and self.symbols.same(dims, (*self.rows, *self.columns)):
-                # even where a tile has a single row or column
-                address = f"{place.lead} * N + {place.trail}" if place.lead else place.trail
-            return PlacedOutput(self.place(step, place), address)
+            return PlacedOutput(self.place(step, place), self._flat(place.indices))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: KernelStep, place: Place) -> PlacedValue:
