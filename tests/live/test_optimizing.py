@@ -109,7 +109,9 @@ def test_a_kernel_that_does_not_do_in_this_process_is_not_kept(tmp_path: Path, b
     text = NORM[: NORM.index("        scale")] + f"        {body}\n"
     card = marked_card(norm, tmp_path, x, text=text)
     with pytest.raises(UsageError, match=why):
-        install_kernel(CapturedCalls(card.spec, (x,), {}, {"norm": norm}), card, tmp_path / "best.py", "fallback")
+        install_kernel(
+            CapturedCalls(card.spec, (x,), {}, {"norm": norm}), card, tmp_path / "best.py", "", "fallback"
+        )
     assert "forward" not in vars(norm)
 
 

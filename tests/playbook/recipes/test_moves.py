@@ -25,7 +25,7 @@ FIXED = (
 def written(name: str) -> str:
     match = match_task(name, MOVED[name])
     assert isinstance(match, Plan)
-    assert len(match.steps) == len(match.regions) == 1, [str(step) for step in match.steps]
+    assert len(match.forward.steps) == len(match.regions) == 1, [str(step) for step in match.forward.steps]
     return match.write(match.tunings[0])
 
 

@@ -242,14 +242,14 @@ def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkey
 )
 def test_zeros_are_skipped(name: str, line: str) -> None:
     plan = plan_of(name, PRODUCTS[name])
-    assert len(plan.steps) == 1
+    assert len(plan.forward.steps) == 1
     assert line in plan.write(plan.tunings[0])
 
 
 @pytest.mark.parametrize("name", COMPUTED)
 def test_factors_are_computed_on_the_way(name: str) -> None:
     plan = plan_of(name, COMPUTED[name])
-    assert len(plan.steps) == 1, plan.steps
+    assert len(plan.forward.steps) == 1, plan.forward.steps
     source = plan.write(plan.tunings[0])
     assert lint(read_kernel(source)).findings == ()
     assert interpreting(find_problems, COMPUTED[name], source, launches=1) == []

@@ -176,7 +176,7 @@ class _Cutter:
 
     def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
         step_of: dict[str, Step] = {}
-        wanted = set(references(self._ordered.graph.outputs))
+        wanted = {*references(self._ordered.graph.outputs), *self._ordered.graph.assigned.values()}
         for region in regions:
             own = {node.name for node in region.nodes} - find_views_of_inputs(region.nodes)
             step_of |= dict.fromkeys(own, region)
