@@ -191,3 +191,19 @@ def test_every_kernel_makes_its_own_views_of_what_others_made() -> None:
     assert forward.count(".chunk(3") == 1
     assert forward.index("softmax(getitem)") < forward.index("del getitem")
     assert interpreting(find_problems, text.replace("16, 20, 1536", "4, 20, 60"), written, ragged=False) == []
+
+
+@pytest.mark.parametrize(
+    ("forward", "is_held"),
+    [
+        ("return torch.relu(x) * s + s", False),
+        ("return torch.relu(s * x) + 1", False),
+        ("y = torch.relu(x) * s\nreturn y + 1 if s > 0.5 else y", True),
+        ("return torch.relu(x) * s + (1 - s)", True),
+    ],
+)
+def test_a_number_that_the_pass_looks_at_is_held_to_its_value(forward: str, is_held: bool) -> None:
+    plan = plan_of("number", task(forward, "x = torch.randn(20, 10)\ns = 0.75"))
+    written = plan.write(plan.tunings[0])
+    assert ("if s != 0.75:" in written) is is_held
+    assert ("(x, s)" in written) is not is_held

@@ -178,3 +178,45 @@ def test_a_result_that_the_records_cannot_tell_is_declined(tmp_path: Path, retur
     )
     assert found.graph is None
     assert "no word for an output dictionary" in str(found.reason)
+
+
+def test_memory_that_is_shared_written_and_replaced_is_recorded(tmp_path: Path) -> None:
+    text = """
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("last", torch.zeros(3))
+
+        def forward(self, x, rate):
+            h = x * rate
+            h[0].add_(torch.rand(3))
+            self.last = h.sum(0)
+            return h.view(-1), torch.tensor([1.0, 2.0])
+
+    def get_inputs():
+        return [torch.randn(2, 3), 0.3]
+    """
+    graph = written(tmp_path, text).graph
+    assert graph is not None
+    owners = {name: graph.memory.get(name, name) for name in ("select", "add_", "view", "sum_1")}
+    assert owners == {"select": "mul", "add_": "mul", "view": "mul", "sum_1": "sum_1"}
+    assert (graph.writes, graph.random, graph.assigned) == ({"add_": ("select",)}, ("rand",), {"last": "sum_1"})
+    assert [one.values for one in graph.parameters] == [None, [1.0, 2.0]]
+    assert [one.decides for one in graph.inputs] == [False, False]
+
+
+def test_what_python_counts_is_a_reason(tmp_path: Path) -> None:
+    text = """
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = 0
+
+        def forward(self, x):
+            self.calls += 1
+            return x * 2
+
+    def get_inputs():
+        return [torch.randn(2, 3)]
+    """
+    assert "forward changes self.calls, which is no tensor" in str(written(tmp_path, text).reason)
