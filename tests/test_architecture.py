@@ -48,7 +48,8 @@ LAYERS = {
     "llm": {"records", "errors", "config", "syntax", "tasks", "lint", "playbook"},
     "runs": {"records", "errors", "config", "tasks"},
     "authors": {"records", "errors", "config", "tasks", "playbook", "llm", "runs"},
-    "forge": {"records", "errors", "config", "syntax", "tasks", "lint", "judge", "llm", "runs", "authors"},
+    "forge": {"records", "errors", "config", "syntax", "tasks", "lint", "judge", "llm", "runs", "authors"}
+    | {"playbook"},
     "live": {
         *[
             "records",

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from tilesmith.authors.playbook import PlaybookAuthor
+from tilesmith.authors.protocol import RankedTunings
 from tilesmith.forge.replies import extract_kernel
 from tilesmith.judge import Judge
+from tilesmith.playbook import find_match
+from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.records import (
     STAGES,
     Attempt,
@@ -169,5 +173,68 @@ def test_a_task_without_recipe_is_declined_whatever_is_asked(judge: Judge, tmp_p
         reply = ask(AuthorRequest(1, phase, survey))
         assert reply.stop is StopReason.KEEPS_PYTORCH
         first, *facts = reply.text.splitlines()
-        assert first.startswith("no recipe for conv2d; add --model")
+        assert "no recipe for conv2d; add --model" in first
         assert any(line.startswith("roofline: at least") for line in facts)
+
+
+@dataclass
+class OtherWayRound:
+    """A tuner that says the last tuning is the fastest."""
+
+    is_timed: bool = True
+    asked: int = 0
+    keeps_pytorch: str = ""
+
+    def rank(self, survey: Survey, match: Match, tell: Callable[[str], None]) -> RankedTunings:
+        self.asked += 1
+        tell("compiling")
+        return RankedTunings(match.tunings[::-1], self.is_timed, "5 tunings measured", 2.5, self.keeps_pytorch)
+
+
+def test_with_a_tuner_the_first_seed_is_the_fastest_and_the_only_one(survey: Survey) -> None:
+    author, told = PlaybookAuthor(tuner := OtherWayRound()), []
+    seeds = [
+        author.answer(
+            AuthorRequest(k, Phase.SEED, survey, seed=k, seeds=3),
+            Prompt("", ""),
+            lambda n, line="": told.append(line),
+        )
+        for k in (1, 2, 3)
+    ]
+    match = find_match(survey)
+    assert not isinstance(match, Declined)
+    assert extract_kernel(seeds[0].text) == match.write(match.tunings[-1])
+    assert (seeds[0].note, seeds[0].seconds, tuner.asked) == ("5 tunings measured", 2.5, 1)
+    assert [seed.stop for seed in seeds[1:]] == [StopReason.DECLINED] * 2
+    assert [seed.note for seed in seeds[1:]] == ["", ""]
+    assert told[0] == "compiling"
+
+
+def test_what_was_measured_is_not_varied_but_repaired_by_the_next_best(survey: Survey) -> None:
+    author = PlaybookAuthor(OtherWayRound())
+
+    def answer(phase: Phase, base: Attempt, stage: str | None = None) -> Reply:
+        return author.answer(
+            AuthorRequest(9, phase, survey, base=base, stage=stage), Prompt("", ""), lambda *_: None
+        )
+
+    match = find_match(survey)
+    assert not isinstance(match, Declined)
+    best = match.write(match.tunings[-1])
+    for phase, stage in ((Phase.OPTIMIZE, None), (Phase.STAGE, "memory")):
+        reply = answer(phase, attempt(best, evaluation=timed(100.0)), stage)
+        assert reply.stop is StopReason.DECLINED
+        assert "measured" in reply.text
+    failed = Evaluation(Verdict.OUT_OF_MEMORY, "too large", "normalization")
+    assert extract_kernel(answer(Phase.REPAIR, attempt(best, evaluation=failed)).text) == match.write(
+        match.tunings[-2]
+    )
+
+
+def test_where_pytorch_was_measured_to_be_faster_no_kernel_is_written(survey: Survey) -> None:
+    author = PlaybookAuthor(OtherWayRound(keeps_pytorch="its own operators take 1 ms here"))
+    reply = author.answer(AuthorRequest(1, Phase.SEED, survey), Prompt("", ""), lambda *_: None)
+    assert (reply.stop, reply.note) == (StopReason.KEEPS_PYTORCH, "5 tunings measured")
+    first, *plan = reply.text.splitlines()
+    assert first == "its own operators take 1 ms here"
+    assert any(line.startswith("roofline: at least") for line in plan)

@@ -57,6 +57,8 @@ MISTAKES = {
     (str(RELU), "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--idle-timeout", "-1"): "--idle-timeout -1",
     (str(RELU), "--price", "cheap"): "--price cheap",
     (str(RELU), "--author", "playbook", "--model", "gpt-x"): "leave out --model",
+    (str(RELU), "--no-playbook"): "--no-playbook: the playbook is the author here; name another with --model",
+    (str(RELU), "--tuning-s", "-1"): "--tuning-s -1: must be at least 0",
     (str(RELU), "--device", "cpu", "--target-speedup", "2"): "nothing is timed without a GPU",
     (str(RELU), "--precision", "half"): "unknown precision 'half'",
     ("--resume", "yesterday"): "no run 'yesterday'",
@@ -126,7 +128,7 @@ def test_a_replay_is_the_same_run_in_a_new_folder(forged: Path) -> None:
 def test_a_task_that_changed_is_not_resumed(tmp_path: Path) -> None:
     task = tmp_path / "mine.py"
     task.write_text(RELU.read_text())
-    nobody = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--retries", "0")
+    nobody = ("--no-playbook", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--retries", "0")
     assert tilesmith("forge", task, *QUICK, *nobody, cwd=tmp_path).returncode == 2
     task.write_text(RELU.read_text() + "\n# another day\n")
     done = tilesmith("forge", "--resume", "last", cwd=tmp_path)
@@ -139,7 +141,8 @@ def test_a_task_no_recipe_fits(tmp_path: Path) -> None:
     assert done.returncode == 3
     document = json.loads(done.stdout)
     assert (document["best"], document["keeps_pytorch"]) == (None, True)
-    assert document["why"].startswith("PyTorch is kept: no recipe for avg_pool2d; add --model MODEL")
+    assert document["why"].startswith("PyTorch is kept: 100% of PyTorch's")
+    assert "no recipe for avg_pool2d; add --model MODEL" in document["why"]
     assert document["plan"]["operators"][0]["operator"] == "avg_pool2d"
     assert done.stderr.count("no recipe for") == 1, "told once"
     assert "roofline: at least" in done.stderr
@@ -160,7 +163,7 @@ def test_whoever_reads_may_leave_early(tmp_path: Path) -> None:
 
 def test_ctrl_c_stops_at_once_and_the_run_can_go_on(tmp_path: Path) -> None:
     with ScriptedServer(Script(reply="never whole", faults=(Fault("stall", times=99),))) as server:
-        llm = ("--base-url", server.base_url, "--model", "m", "--idle-timeout", "300")
+        llm = ("--no-playbook", "--base-url", server.base_url, "--model", "m", "--idle-timeout", "300")
         command = [sys.executable, "-m", "tilesmith", "forge", str(RELU), *QUICK, *llm, "--json"]
         process = subprocess.Popen(
             command,
@@ -209,7 +212,7 @@ def test_a_broken_task_leaves_no_run(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_allows_nothing_says_what_it_takes(tmp_path: Path) -> None:
-    llm = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--max-tokens", "1000")
+    llm = ("--no-playbook", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--max-tokens", "1000")
     done = tilesmith("forge", RELU, *QUICK, *llm, "--json", cwd=tmp_path)
     assert done.returncode == 1
     document = json.loads(done.stdout)

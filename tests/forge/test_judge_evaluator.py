@@ -19,8 +19,10 @@ class FakeJudge:
 
     values = Verdict.PASSED
 
-    def __init__(self, config: CheckConfig) -> None:
+    def __init__(self, config: CheckConfig, host: Self | None = None) -> None:
         self.config = config
+        if host is not None:
+            ASKED.append(("fresh", config.seed))
 
     def check(self, task: Path, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
         ASKED.append(("check", self.config.seed))
@@ -29,6 +31,9 @@ class FakeJudge:
     def confirm_values(self, task: Path, kernel: Path, seed: int, progress: Callable[[str], None]) -> Evaluation:
         ASKED.append(("confirm_values", seed))
         return Evaluation(self.values, "values", "gemm")
+
+    def let_references_go(self) -> None:
+        ASKED.append(("let go", self.config.seed))
 
     def close(self) -> None:
         pass
@@ -42,14 +47,15 @@ class FakeJudge:
 
 ASKED: list[tuple[str, int]] = []
 UNSEEN = 7 + CONFIRMATION_SEED_OFFSET
+IN_FULL = [("let go", 7), ("fresh", UNSEEN), ("check", UNSEEN)]
 
 
 @pytest.mark.parametrize(
     ("device", "values", "asked"),
     [
         ("cpu", Verdict.PASSED, [("confirm_values", UNSEEN)]),
-        ("cpu", Verdict.WRONG_VALUES, [("confirm_values", UNSEEN), ("check", UNSEEN)]),
-        ("cuda", Verdict.PASSED, [("check", UNSEEN)]),
+        ("cpu", Verdict.WRONG_VALUES, [("confirm_values", UNSEEN), *IN_FULL]),
+        ("cuda", Verdict.PASSED, IN_FULL),
     ],
 )
 def test_the_winner_is_confirmed_under_an_unseen_seed(

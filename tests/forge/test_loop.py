@@ -463,3 +463,47 @@ def test_a_provider_that_fails_stops_the_run_which_goes_on_where_it_was(tmp_path
 
 def test_plan_findings_are_lint_rules_with_lessons() -> None:
     assert set(lessons()) >= PLAN_FINDINGS
+
+
+WITH_PLAYBOOK = ForgeSettings(playbook=True, seeds=3, rounds=0, stages="none", confirm=False)
+
+
+def test_the_playbooks_kernel_is_the_first_seed_and_judged_before_the_others_are_asked(tmp_path: Path) -> None:
+    first = Reply(kernel("passed 1.2"), "playbook")
+    told = forged(tmp_path, {"seed": [first, kernel("passed 1.1", "b"), kernel("passed 1.5", "c")]}, WITH_PLAYBOOK)
+    asked = sorted((one.seed, one.seeds, one.by_playbook) for one in told.author.asked)
+    assert asked == [(1, 3, True), (2, 3, False), (3, 3, False)]
+    kinds = [type(event) for event in told.events]
+    assert kinds.index(AttemptEvent) < [i for i, kind in enumerate(kinds) if kind is CallEvent][1]
+    assert [one.attempt.candidate.author for one in told.of(AttemptEvent)] == ["playbook", "list", "list"]
+    assert told.finished.best == 3
+
+
+def test_where_the_playbook_has_none_the_author_writes_all_seeds(tmp_path: Path) -> None:
+    declined = Reply("the playbook has no kernel for this task", "playbook", StopReason.DECLINED)
+    asked: list[bool] = []
+
+    class Declining(ListAuthor):
+        def answer(self, request: AuthorRequest, prompt: Prompt, heard: Callable[[int], None]) -> Reply:
+            asked.append(request.by_playbook)
+            return declined if request.by_playbook else super().answer(request, prompt, heard)
+
+    author = Declining({"seed": [kernel("passed 1.1", name) for name in "abc"]})
+    with new_run(tmp_path, WITH_PLAYBOOK) as run:
+        finished = run_forge(run, author, MarkedEvaluator(), WITH_PLAYBOOK, RecordingObserver())
+    assert asked == [True, False, False, False]
+    assert sorted(one.seed for one in author.asked) == [1, 2, 3]
+    assert finished.best == 1
+
+
+def test_the_playbooks_kernel_needs_no_money(tmp_path: Path) -> None:
+    replies = {"seed": [Reply(kernel("passed 1.2"), "playbook")]}
+    told = forged(tmp_path, replies, replace(WITH_PLAYBOOK, max_cost=0.0))
+    assert [one.by_playbook for one in told.author.asked] == [True]
+    assert told.finished.best == 1
+
+
+def test_a_target_that_the_playbook_meets_asks_nobody_else(tmp_path: Path) -> None:
+    replies = {"seed": [Reply(kernel("passed 3.0"), "playbook")]}
+    told = forged(tmp_path, replies, replace(WITH_PLAYBOOK, target_speedup=2.0))
+    assert len(told.author.asked) == 1

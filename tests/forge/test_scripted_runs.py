@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from scripted_run import CANARY, SCRIPTED_RUNS, ScriptedRun, run_script
 
-from tilesmith.records import Phase, RefusalEvent, Verdict
+from tilesmith.records import CallEvent, Phase, RefusalEvent, Verdict
 from tilesmith.runs.manifest import read_manifest
 
 NAMES = sorted(folder.name for folder in SCRIPTED_RUNS.iterdir())
@@ -61,10 +61,13 @@ def the_folder_tells_it_all(run: ScriptedRun) -> None:
     folder = run.folder
     assert read_manifest(folder).status == "finished"
     assert len(list((folder / "kernels").iterdir())) == len(run.attempts)
-    assert len(list((folder / "llm").glob("*.reply.md"))) == len(run.served)
+    replies = [event.reply for event in run.events if isinstance(event, CallEvent)]
+    assert len(list((folder / "llm").glob("*.reply.md"))) == len(replies)
+    assert len([one for one in replies if one.author != "playbook"]) == len(run.served)
     assert (folder / "log.txt").read_text().strip()
     assert (folder / "best.py").exists() == (run.document["best"] is not None)
-    assert run.document["calls"] == len(run.served)
+    assert run.document["calls"] == len(replies)
+    assert {one.candidate.author for one in run.attempts} <= {"playbook", "scripted"}
 
 
 def no_key_is_written_anywhere(run: ScriptedRun) -> None:
@@ -158,6 +161,19 @@ def stages_are_tried_with_care(run: ScriptedRun) -> None:
     assert "care" in careful
 
 
+def the_playbooks_seed_is_improved(run: ScriptedRun) -> None:
+    seed, better = run.attempts
+    assert (seed.candidate.author, seed.candidate.phase, seed.evaluation.launches) == ("playbook", Phase.SEED, 2)
+    assert (better.candidate.author, better.candidate.parent, better.evaluation.launches) == ("scripted", 1, 1)
+    assert run.document["best"] == better.candidate.number
+    seeding = next(event for event in run.events if isinstance(event, CallEvent))
+    assert seeding.reply.usage.tokens == 0
+    for number in (2, 3):
+        prompt = (run.folder / "llm" / f"{number:04}.prompt.md").read_text()
+        assert "## What an expert system would do" in prompt
+        assert "relu" in prompt.partition("## What an expert system would do")[2].partition("## ")[0]
+
+
 EXPECTATIONS = {
     "batch_only_grid_sent_back": a_missed_plan_is_sent_back,
     "cheat_refused": a_cheat_is_dropped,
@@ -170,6 +186,7 @@ EXPECTATIONS = {
     "nothing_passes": nothing_passes_and_the_run_says_so,
     "persistent_stages_skipped": stages_are_skipped_for_a_persistent_kernel,
     "persistent_wrong_grid_fixed": a_persistent_kernel_gets_its_wrong_grid_fixed,
+    "playbook_seed_improved": the_playbooks_seed_is_improved,
     "prose_then_kernel": a_useless_reply_is_asked_for_once_more,
     "runtime_arange_repaired": the_two_classics_are_repaired,
     "stage_makes_it_worse": a_stage_that_makes_it_worse_is_dropped,

@@ -147,6 +147,7 @@ def untraced_survey() -> Survey:
     return Survey("mystery", source, "cpu", TaskProfile(), None, None, None)
 
 
+EXPERT_PLAN = "limited by memory bandwidth: 1 operator (softmax)\nso: fuse the whole forward pass into one kernel"
 TIMING = Timing(
     device="NVIDIA H200",
     candidate_ms=Quantiles(0.1201, 0.1215, 0.1240),
@@ -247,6 +248,7 @@ def requests() -> dict[str, AuthorRequest]:
             9, Phase.STAGE, gru, base=misplaced, stage="grid", lessons=("grid-batch-only",)
         ),
         "seed": AuthorRequest(1, Phase.SEED, softmax, seed=1, seeds=3),
+        "seed_planned": AuthorRequest(1, Phase.SEED, softmax, seed=2, seeds=3, plan=EXPERT_PLAN),
         "seed_recurrent": AuthorRequest(2, Phase.SEED, gru, seed=3, seeds=3),
         "seed_convolution": AuthorRequest(2, Phase.SEED, vgg_survey(), seed=1, seeds=1),
         "seed_untraced": AuthorRequest(1, Phase.SEED, untraced_survey()),
@@ -255,6 +257,7 @@ def requests() -> dict[str, AuthorRequest]:
         "analyze_untimed": AuthorRequest(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(UNTIMED)),
         "analyze_failed": AuthorRequest(5, Phase.ANALYZE, softmax_survey("cpu"), base=attempt(INACCURATE)),
         "optimize": optimize,
+        "optimize_planned": replace(optimize, plan=EXPERT_PLAN),
         "optimize_fallback": replace(optimize, use_fallback=True),
         "optimize_unplanned": replace(optimize, analysis=None),
         "repair": AuthorRequest(6, Phase.REPAIR, softmax, base=attempt(UNSAFE), history=(attempt(INACCURATE, 2),)),

@@ -153,7 +153,7 @@ def test_a_plan_says_what_would_be_done(server: RunningServer) -> None:
     assert server.call("plan", task="task:Model", inputs="task:get_inputs", device="cpu")["recipe_fits"]
     assert server.call("plan", task="task.py", device="cpu", mode="eval")["recipe_fits"]
     plan = server.call("plan", task="pooling.py", device="cpu")
-    assert plan["told"].startswith("no recipe for avg_pool2d; add --model")
+    assert "no recipe for avg_pool2d; add --model" in plan["told"]
     assert plan["operators"][0]["operator"] == "avg_pool2d"
     assert plan["fusable"] == []
 
@@ -170,13 +170,14 @@ def test_a_forge_tells_its_progress_and_ends_with_a_kernel(server: RunningServer
     assert "class ModelNew" in (server.root / forged["best_path"]).read_text()
     assert [progress for progress, _ in told] == list(range(1, len(told) + 1))
     messages = [message for _, message in told]
+    assert "call: compiling" in messages
     assert any(message.startswith("judge kernel 1: ") for message in messages)
     assert any(message.startswith("finished  kernel 1 is right") for message in messages)
     (listed,) = server.call("runs")["runs"]
     assert (listed["run"], listed["status"]) == (forged["run"], "finished")
     run = server.call("runs", run="last")
     assert run["best_path"] == forged["best_path"]
-    assert run["attempts"][0]["verdict"] == "passed"
+    assert (run["attempts"][0]["verdict"], run["attempts"][0]["author"]) == ("passed", "playbook")
 
 
 def test_a_forge_without_a_recipe_says_what_to_do(server: RunningServer) -> None:
@@ -204,6 +205,7 @@ def test_a_forge_without_a_recipe_says_what_to_do(server: RunningServer) -> None
         ("plan", {"task": "task.py", "inputs": "tilesmith.config:CheckConfig"}, "lies outside"),
         ("check", {"task": "task.py", "kernel": "task.py", "target": "sm_1"}, "unknown target 'sm_1'"),
         ("forge", {"task": "task.py", "model": "nobodys"}, "where is model nobodys served?"),
+        ("forge", {"task": "task.py", "playbook": False}, "playbook is the author here: name an LLM with `model`"),
         ("polish", {}, "no tool 'polish': use check, lint"),
     ],
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from playbook_modules import outcomes
 from playbook_surveys import match_recurrent, match_task, survey_task
 from playbook_tasks import ELEMENTWISE, ROWS
 from recurrent_tasks import TASKS
@@ -46,6 +47,7 @@ def written() -> Iterator[tuple[str, str]]:
     for name, kind in RECURRENT.items():
         match = match_recurrent(survey_task(name, TASKS[name]))
         yield f"recurrent/{name}", match.write(first_of_each_kind(match)[kind])
+    yield "modules/outcomes", outcomes()
 
 
 def golden(name: str) -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from tilesmith.judge.decisions.error_budget import judge_outputs
-from tilesmith.records import Verdict
+from tilesmith.records import KernelResources, Verdict
 from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.shrunk_variants import make_odd_variants
 from tilesmith.tasks.source import parse_task
@@ -111,6 +111,24 @@ def _find_problems(
         yield found.layout_problem or judgment.message
 
 
+def compile_exact(task: str, kernel: str, target: str, folder: str) -> list[KernelResources]:
+    """What every kernel of a forward pass at the task's own shape needs on a GPU."""
+    import torch
+
+    from tilesmith.worker.candidate.loading import execute
+    from tilesmith.worker.compile import compile_launch, distinct
+    from tilesmith.worker.engines.recorder import recording
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.fake_tensors import fake_tensors
+    from tilesmith.worker.task.loading import load_task
+
+    loaded = load_task(f"{folder}/task.py", task)
+    with recording(target=target) as launches, pretend_cuda(), fake_tensors(), torch.no_grad():
+        model = execute(f"{folder}/kernel.py", kernel)(*loaded.init_args, **loaded.init_kwargs)
+        model(*loaded.make_inputs().args)
+    return [compile_launch(launch, target) for launch in distinct(launches)]
+
+
 class Twins:
     """A task's model and the one written for it, with the same parameters, where kernels are interpreted."""
 
@@ -164,3 +182,34 @@ def difference(got: list[Any], expected: list[Any]) -> float:
         float((a.float() - b.float()).abs().nan_to_num(inf).max()) for a, b in zip(got, expected, strict=True)
     ]
     return max(furthest)
+
+
+def find_differences(task: str, kernel: str, training: bool) -> list[str]:
+    """How a written module differs from the task's own in two calls: in what it returns, and in what becomes of its
+    state and of its inputs."""
+    import torch
+
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.forward_arguments import call
+    from tilesmith.worker.task.loading import seed_everything
+    from tilesmith.worker.tensors.exchange import flatten
+
+    twins = Twins(task, kernel)
+    found = [] if list(twins.written.state_dict()) == list(twins.reference.state_dict()) else ["other state"]
+    for seed in range(2):
+        seen = []
+        for model in (twins.reference.train(training), twins.written.train(training)):
+            inputs = twins.loaded.make_inputs(seed)
+            seed_everything(seed)
+            with pretend_cuda(), torch.no_grad():
+                returned = call(model, inputs)
+            seen.append((type(returned).__name__, flatten([returned, *inputs, model.state_dict()])))
+        (kind, expected), (other_kind, got) = seen
+        if kind != other_kind or expected.layout != got.layout:
+            found.append(f"returns {other_kind} {got.layout} instead of {kind} {expected.layout}")
+        for place, (one, other) in enumerate(zip(expected.tensors, got.tensors, strict=False)):
+            same = one.dtype == other.dtype and one.shape == other.shape
+            rounding = {"rtol": 1e-2, "atol": 1e-2} if one.dtype == torch.bfloat16 else {"rtol": 1e-4, "atol": 1e-5}
+            if not same or not torch.allclose(one, other, **rounding, equal_nan=True):
+                found.append(f"tensor {place} of call {seed} is another one")
+    return found

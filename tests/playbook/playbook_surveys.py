@@ -20,6 +20,7 @@ def survey_task(name: str, text: str, precision: str = "default") -> Survey:
     """As a judge without a GPU would, for its usual target."""
     from tilesmith.worker.task.loading import load_task
     from tilesmith.worker.task.profile import describe
+    from tilesmith.worker.task.traced.parts import trace_parts
     from tilesmith.worker.task.tracing import trace
 
     loaded, gpu = load_task(f"{name}.py", text), REPRESENTATIVES["sm_90"]
@@ -32,6 +33,7 @@ def survey_task(name: str, text: str, precision: str = "default") -> Survey:
         gpu=from_json(GpuPeaks, asdict(gpu)),
         roofline=roofline_on(profile, gpu),
         graph=from_json(Graph, json.loads(json.dumps(graph_to_json(traced.graph)))) if traced.graph else None,
+        parts=() if traced.graph else trace_parts(loaded, None),
         environment={"precision": precision} | ({"untraced": traced.reason} if traced.reason else {}),
     )
 

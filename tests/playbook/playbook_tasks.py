@@ -87,6 +87,12 @@ ELEMENTWISE = {
     "broadcast_middle": task("return a * b", "a = torch.randn(5, 40, 33)\nb = torch.randn(5, 1, 33)"),
     "outer_sum": task("return a + b", "a = torch.randn(70, 1)\nb = torch.randn(1, 90)"),
     "gate_per_row": task("return x * torch.sigmoid(g)", "x = torch.randn(12, 7, 50)\ng = torch.randn(12, 7, 1)"),
+    "scaled_long_rows": task(
+        "return torch.diag(v) @ x + b", "v = torch.randn(30)\nx = torch.randn(30, 1541)\nb = torch.randn(1541)"
+    ),
+    "gated_long_images": task(
+        "return x * torch.sigmoid(g)", "x = torch.randn(3, 5, 20, 90)\ng = torch.randn(3, 5, 1, 1)"
+    ),
     "expanded": task(
         "return x + g.unsqueeze(1).expand(-1, 7, -1)", "x = torch.randn(9, 7, 50)\ng = torch.randn(9, 50)"
     ),
@@ -243,18 +249,147 @@ ROWS = {
     "named_like_accumulators": task(
         "return x.sum(-1) * sum_1_acc + sum_1_acc", "x = torch.randn(9, 20000)\nsum_1_acc = torch.randn(9)"
     ),
+    "logsumexp_long": task(
+        "return torch.logsumexp(x.masked_fill(m, -math.inf), -1)",
+        "x = torch.randn(3, 40000) - 300\nm = torch.rand(3, 40000) < 0.9999",
+    ),
+    "places_long": task("return torch.sqrt(x + 4).argmax(-1), torch.min(x, -1)", LONG),
+    "spread_long": task("return (x * scale).var(-1)", LONG + "\nscale = torch.rand(5, 1)"),
+    "scaled_by_extremes_long": task(
+        "low = x.amin(-1, keepdim=True)\nreturn (x - low) / (x.amax(-1, keepdim=True) - low), low", LONG
+    ),
+    "entropy_long": task("p = F.softmax(x, -1)\nreturn -(p * torch.log(p + 1e-9)).sum(-1)", LONG),
+    "one_row": task("return F.softmax(x, 0)", "x = torch.randn(500)"),
+    "one_row_long": task("return F.softmax(x * 3, 0)", "x = torch.randn(70001)"),
+    "one_row_of_many": task("return F.softmax(x, -1) * w", "x = torch.randn(1, 500)\nw = torch.randn(500)"),
+    "variance_of_all": task("return x.var(unbiased=False)", FLAT),
+    "extremes_of_all": task("return x.max() - torch.relu(x).min(), x.norm(), x.mean()", IMAGE),
+    "loss_of_all": task(
+        "return ((p - t) ** 2).mean() * 3", "p = torch.randn(13, 1, 57)\nt = torch.randn(13, 210, 57)"
+    ),
+    "place_in_all": task("return x.argmax()", FLAT),
     "gelu_then_softmax": task(
         "return F.softmax(F.gelu(x) * mask, dim=-1)", "x = torch.randn(40, 300)\nmask = torch.rand(300)"
     ),
 }
 
-_NARROW_PAIR = "a = torch.randn(30, 40)\nb = torch.randn(30, 50)"
+CUBE = "x = torch.randn(6, 10, 24)"
+_TABLES = "\ncos = torch.randn(10, 16)\nsin = torch.randn(10, 16)"
+_TURNED = "def turned(x):\n    a, b = x.chunk(2, -1)\n    return torch.cat((-b, a), -1)\n"
+_EMBEDDINGS = owner(
+    "self.words, self.places = nn.Embedding(50, size), nn.Embedding(64, size)", "self.norm = nn.LayerNorm(size)"
+)
+_WORDS = "i = torch.randint(0, 50, (6, 20))"
+MOVED = {
+    "rotary_halves": task(f"{_TURNED}return q * cos + turned(q) * sin", "q = torch.randn(2, 3, 10, 16)" + _TABLES),
+    "rotary_slices": task(
+        "d = q.shape[-1] // 2\na, b = q[..., :d], q[..., d:]\n"
+        "return torch.cat((a * cos - b * sin, a * sin + b * cos), -1)",
+        "q = torch.randn(2, 3, 10, 32)" + _TABLES,
+    ),
+    "rotary_pairs": task(
+        "a, b = q[..., ::2], q[..., 1::2]\n"
+        "return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)",
+        "q = torch.randn(2, 3, 10, 32)" + _TABLES,
+    ),
+    "rotary_after_a_norm": task(
+        f"{_TURNED}q = self.norm(x)\nreturn q * cos + turned(q) * sin",
+        "x = torch.randn(2, 3, 10, 16)" + _TABLES,
+        owner("self.norm = nn.RMSNorm(size)"),
+        "16",
+    ),
+    "joined": task(
+        "return torch.cat((a, b * 2, c.unsqueeze(1)), 1) + 1",
+        "a = torch.randn(6, 20, 5)\nb = torch.randn(6, 7, 5)\nc = torch.randn(6, 5)",
+    ),
+    "padded": task("return F.pad(x, (1, 2, 0, 3), value=0.5) * 2 + F.pad(x, (2, 1, 3, 0), mode='replicate')", CUBE),
+    "padded_around": task("return F.pad(x, (2, 1), mode='reflect') - F.pad(x, (1, 2), mode='circular')", CUBE),
+    "triangles": task(
+        "return torch.tril(x, 1) + torch.triu(x, -2) * torch.eye(x.shape[-1])", "x = torch.randn(6, 20, 20)"
+    ),
+    "causal_mask": task(
+        "t = x.shape[-1]\nkept = torch.ones(t, t, dtype=torch.bool, device=x.device).tril()\n"
+        "return F.softmax((x * 0.5).masked_fill(~kept, float('-inf')), -1)",
+        "x = torch.randn(6, 20, 20)",
+    ),
+    "causal_infinities": task(
+        "t = x.shape[-1]\nreturn F.softmax(x * 0.5 + torch.full((t, t), float('-inf')).triu(1), -1)",
+        "x = torch.randn(6, 20, 20)",
+    ),
+    "numbers": task("return (a + b) / 2", "a = torch.randn(())\nb = torch.randn(())"),
+    "lengths": task(
+        "t = torch.arange(x.shape[1], device=x.device)\nreturn x * (t[None, :] < n[:, None])",
+        "x = torch.randn(6, 20)\nn = torch.randint(0, 20, (6,))",
+    ),
+    "classes": task(
+        "return F.one_hot(i, 12).float() * w + torch.zeros_like(w)",
+        "i = torch.randint(0, 12, (6, 20))\nw = torch.randn(12)",
+    ),
+    "embeddings": task(
+        "t = torch.arange(i.shape[1], device=i.device)\nreturn self.words(i) * 2 + self.places(t)",
+        _WORDS,
+        _EMBEDDINGS,
+        "24",
+    ),
+    "embeddings_normalized": task(
+        "return self.norm(self.words(i) + self.places.weight[: i.shape[1]])", _WORDS, _EMBEDDINGS, "24"
+    ),
+    "places_from_the_end": task(
+        "return x[:, j] * 2 + x[:, j - 1]", "x = torch.randn(30, 40, 5)\nj = torch.randint(-30, 30, (7, 3))"
+    ),
+    "gathered": task(
+        "return x.gather(1, j) * 2 + torch.take_along_dim(x, j[:, :1], 1)",
+        "x = torch.randn(30, 40)\nj = torch.randint(0, 40, (30, 9))",
+    ),
+    "selected": task(
+        "return torch.index_select(x, 1, j) * 2", "x = torch.randn(30, 40, 5)\nj = torch.randint(0, 30, (9,))"
+    ),
+    "chosen_from_rows": task(
+        "return -F.log_softmax(x, -1).gather(1, t.unsqueeze(1)).squeeze(1)",
+        "x = torch.randn(30, 40)\nt = torch.randint(0, 30, (30,))",
+    ),
+    "gated_halves": task("a, b = x.chunk(2, -1)\nreturn F.silu(a) * b", CUBE),
+    "differences": task("return (x[:, 1:] - x[:, :-1]).abs() * 2", CUBE),
+    "pairs": task("return x[..., ::2] * x[..., 1::2] - x[:, -1:, 2:3]", CUBE),
+    "picked": task("return x[:, 0] * x[:, -1] + x.select(1, 3)", CUBE),
+    "permuted": task(
+        "return (x.permute(0, 2, 1, 3) * y).reshape(5, 17, -1)",
+        "x = torch.randn(5, 30, 17, 24)\ny = torch.randn(5, 17, 30, 24)",
+    ),
+    "moved_axes": task(
+        "return x.movedim(1, -1) + x.transpose(-1, -2).contiguous() * x.mT", "x = torch.randn(5, 20, 30)"
+    ),
+    "transposed_by_a_bias": task("return x.t() * 2 + b", "x = torch.randn(30, 57)\nb = torch.randn(30)"),
+    "heads_with_the_rest": task(
+        "return torch.relu(x.view(x.shape[0], x.shape[1], self.heads, -1)).transpose(1, 2) * y",
+        "x = torch.randn(5, 30, 24)\ny = torch.randn(5, 8, 30, 3)",
+        owner("self.heads = heads", arguments="heads"),
+        "8",
+    ),
+    "flipped": task("return x.flip(1, -1) * x + x.flip(0)", CUBE),
+    "rolled": task("return x.roll(3, -1) - x.roll((-2, 1), (0, 1))", CUBE),
+    "repeated": task(
+        "return x.repeat(1, 2, 1) * y + x.repeat_interleave(2, 1)",
+        "x = torch.randn(30, 5, 24)\ny = torch.randn(30, 10, 24)",
+    ),
+    "expanded_by_rows": task("return (g * 2).expand(60, 130).sum(-1)", "g = torch.randn(60, 1)"),
+    "broadcast_mean": task("return torch.broadcast_to(b, (60, 130)).mean(-1)", "b = torch.randn(130)"),
+    "transposed_norm": task("return F.layer_norm(x.transpose(1, 2), (10,)) * 2", CUBE),
+    "unbound": task("q, k, v = x.view(6, 10, 3, 8).unbind(2)\nreturn torch.relu(q * k) + v", CUBE),
+    "odd_split": task("a, b = x.split([16, 8], -1)\nreturn torch.relu(a[..., 5:13] * b)", CUBE),
+    "split_heads": task("return F.softmax(x.view(6, 10, 3, 8), -1)", CUBE),
+    "reshaped_anew": task("return torch.relu(x.view(6, 16, 15) + y)", CUBE + "\ny = torch.randn(6, 16, 15)"),
+    "diagonal": task("return x[:, :, :10].diagonal(0, 1, 2) * 2 + x[:, :, 0]", CUBE),
+    "slice_of_rows": task("return F.layer_norm(x[..., :20], (20,)) * 2", CUBE),
+}
+"""What index arithmetic does instead of copies."""
+
 DECLINED = {
     "linear": (
         task("return self.fc(x)", FLAT, owner("self.fc = nn.Linear(size, 3)"), "517"),
         "no recipe for products smaller than 64 rows",
     ),
-    "matmul": (task("return a @ b.t()", PAIR), "no recipe for t;"),
+    "matmul": (task("return a @ b.t()", PAIR), "no recipe for products smaller than 64 rows"),
     "conv": (
         task("return F.relu(self.conv(x))", IMAGE, owner("self.conv = nn.Conv2d(size, 4, 3)"), "6"),
         "no recipe for conv2d;",
@@ -264,10 +399,15 @@ DECLINED = {
         "PyTorch is kept",
     ),
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
-    "column_sum": (task("return x.sum(0)", FLAT), "reduces dimension 0 of 2, not the last"),
-    "long_argmax": (task("return x.argmax(-1)", LONG), "longer than fit on chip"),
-    "transposed": (task("return x.t() * 2", FLAT), "no recipe for t;"),
-    "split_heads": (task("return F.softmax(x.view(30, 11, 47), -1)", FLAT), "splits a dimension"),
+    "place_in_long_columns": (
+        task("return x.argmax(0)", "x = torch.randn(3000, 40)"),
+        "picks places in columns of 3000",
+    ),
+    "transposed": (
+        task("return x.t() * 2", "x = torch.randn(3000, 517)"),
+        "reads x across its rows, 517 elements apart",
+    ),
+    "copied": (task("return x.t().contiguous()", FLAT), "only copies"),
     "batch_norm_in_training": (
         task("return self.norm(x)", IMAGE, owner("self.norm = nn.BatchNorm2d(size)"), "6"),
         "add --eval or call self.eval() at the end of its __init__",
@@ -279,45 +419,25 @@ DECLINED = {
     "floor_division": (task("return a // 3", INTEGERS), "no recipe for floor_divide;"),
     "autocast": (
         task("with torch.autocast('cpu', dtype=torch.bfloat16):\n    return F.softmax(x, -1)", FLAT),
-        "switches autocast on",
+        "reduces, so its elements are not independent",
     ),
-    "expanded_output": (task("return (x * 2).expand(3, 30, 517)", FLAT), "repeats a tensor along a dimension"),
-    "expanded_sum": (
-        task("return (g * 2).expand(60, 130).sum(-1)", "g = torch.randn(60, 1)"),
-        "repeats a tensor along a dimension",
-    ),
-    "broadcast_mean": (
-        task("return torch.broadcast_to(b, (60, 130)).mean(-1)", "b = torch.randn(130)"),
-        "repeats a tensor along a dimension",
-    ),
+    "expanded_output": (task("return (x * 2).expand(3, 30, 517)", FLAT), "returns a view (expand)"),
     "in_place_under_a_view": (
         task("a = x * 2\nv = a.unsqueeze(0)\na.add_(1)\nreturn v + a", FLAT),
-        "writes into a tensor that others may see",
+        "no recipe fits",
     ),
     "in_place_on_a_dropped_input": (
         task("y = F.dropout(x, 0.5, False)\ny.mul_(2)\nreturn y - x", FLAT),
-        "writes into a tensor that others may see",
+        "no recipe fits",
     ),
     "bits_of_a_float": (task("return x.view(torch.int32) > 1000", FLAT), "no recipe for view;"),
     "integer_tensor_power": (task("return a.abs() ** b.abs()", INTEGERS), "raises integers to a power"),
     "bytes_above_minus_one": (task("return a.clamp(min=-1)", BYTES), "does not hold it"),
     "empty_rows": (task("return x.sum(-1)", "x = torch.randn(60, 0)"), "works on an empty tensor"),
-    "one_row": (task("return F.softmax(x, 0)", "x = torch.randn(500)"), "has a single row"),
-    "one_row_of_many": (
-        task("return F.softmax(x, -1) * w", "x = torch.randn(1, 500)\nw = torch.randn(500)"),
-        "has a single row",
-    ),
-    "variance_of_all": (task("return x.var(unbiased=False)", FLAT), "reduces everything to one number"),
     "sums_of_other_rows": (
         task("return x * x.sum(-1)", "x = torch.randn(70, 70)"),
         "needs the result of one row in others",
     ),
-    "in_place_on_input": (task("return x.mul_(2)", FLAT), "writes into a tensor that others may see"),
+    "in_place_on_input": (task("return x.mul_(2)", FLAT), "no recipe fits"),
     "identity": (task("return x", FLAT), "returns its inputs"),
-    "variadic": (
-        task("return x * 2", FLAT)
-        .replace("def forward(self, x)", "def forward(self, *xs)")
-        .replace("x * 2", "xs[0] * 2"),
-        "no forward with plain arguments",
-    ),
 }

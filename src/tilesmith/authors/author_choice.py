@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilesmith.authors.protocol import Author
+from tilesmith.authors.protocol import Author, Tuner
 from tilesmith.errors import UsageError
 from tilesmith.llm.endpoint_choice import LlmOptions, choose_endpoint
 from tilesmith.llm.prices import Price, dollars
@@ -68,21 +68,24 @@ def as_replay(choice: AuthorChoice, recorded: Path) -> AuthorChoice:
     return replace(choice, kind="replay", why=f"repeats {choice.name}", recorded=str(recorded.resolve()))
 
 
-def make_author(choice: AuthorChoice, notify: Callable[[str], None]) -> Author:
-    """`tell` hears in one line why a call has to wait. Imports only what this author needs."""
+def make_author(choice: AuthorChoice, notify: Callable[[str], None], tuner: Tuner | None = None) -> Author:
+    """`notify` hears in one line why a call has to wait; `tuner` is for the playbook. Imports only what this author
+    needs."""
     if choice.kind == "replay" and choice.recorded is not None:
         from tilesmith.authors.replay import ReplayAuthor
 
         return ReplayAuthor(Path(choice.recorded), lambda usage: _recorded_price(choice, usage), notify)
+    from tilesmith.authors.playbook import PlaybookAuthor
+
     if choice.kind == "llm" and choice.endpoint is not None:
+        from tilesmith.authors.assisted import AssistedAuthor
         from tilesmith.authors.llm import LlmAuthor
 
         limits = CallLimits(call_timeout_s=choice.call_timeout_s, idle_timeout_s=choice.idle_timeout_s)
         retry_policy = RetryPolicy(retries=choice.retries, notify=notify)
-        return LlmAuthor(choice.endpoint, os.environ, limits=limits, retry_policy=retry_policy, price=choice.price)
-    from tilesmith.authors.playbook import PlaybookAuthor
-
-    return PlaybookAuthor()
+        llm = LlmAuthor(choice.endpoint, os.environ, limits=limits, retry_policy=retry_policy, price=choice.price)
+        return AssistedAuthor(llm, PlaybookAuthor(tuner))
+    return PlaybookAuthor(tuner)
 
 
 def _recorded_price(choice: AuthorChoice, usage: Usage) -> float | None:

@@ -1,15 +1,16 @@
 """The playbook as an author: answers every request from its recipes, offline and always the same.
 
-It keeps nothing between requests: what it has tried is read off the request (the base, the history), because a
-tuning stands as constants in every file that a recipe writes.
+What it has tried is read off the request (the base, the history), because a tuning stands as constants in every
+file that a recipe writes. With a tuner its first kernel is the fastest of many; the others are for repairs.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from tilesmith.authors.protocol import OnProgress
+from tilesmith.authors.protocol import OnProgress, RankedTunings, Tuner
 from tilesmith.playbook import find_match
 from tilesmith.playbook.recipe import Declined, Match, Tuning
 from tilesmith.playbook.task_plan import plan_lines, plan_task
@@ -23,11 +24,17 @@ _AT_THE_FLOOR = 1.05
 _WRONG = (Verdict.INACCURATE, Verdict.WRONG_VALUES)
 """What more exact products may repair."""
 
+_ONE_SEED = "its tunings are compared before the first seed, which is the best of them"
+
 _Answer = Reply | Declined
 
 
 class PlaybookAuthor:
     """Implements `Author` with recipes in place of a model."""
+
+    def __init__(self, tuner: Tuner | None = None) -> None:
+        self._tuner = tuner
+        self._ranked: RankedTunings | None = None
 
     @property
     def name(self) -> str:
@@ -43,20 +50,43 @@ class PlaybookAuthor:
             told = "\n".join(plan_lines(plan_task(request.survey)))
             reply = Reply(told, NAME, StopReason.KEEPS_PYTORCH)
         else:
-            found = _ANSWERS[request.phase](request, match)
-            reply = Reply(found.reason, NAME, StopReason.DECLINED) if isinstance(found, Declined) else found
+            reply = self._answer(request, match, on_progress)
         on_progress(len(reply.text))
         return reply
 
+    def _answer(self, request: AuthorRequest, match: Match, on_progress: OnProgress) -> Reply:
+        if self._tuner is not None and request.phase is Phase.SEED and request.seed > 1:
+            return Reply(_ONE_SEED, NAME, StopReason.DECLINED)
+        was_ranked = self._ranked is not None
+        if self._tuner is not None and not was_ranked and request.phase is not Phase.ANALYZE:
+            self._ranked = self._tuner.rank(request.survey, match, lambda line: on_progress(0, line))
+        if self._ranked is not None and self._ranked.keeps_pytorch:
+            lines = [self._ranked.keeps_pytorch, *plan_lines(plan_task(request.survey))]
+            kept = Reply("\n".join(lines), NAME, StopReason.KEEPS_PYTORCH)
+            return replace(kept, note=self._ranked.note, seconds=self._ranked.seconds)
+        found = _ANSWERS[request.phase](request, match, self._ranked)
+        reply = Reply(found.reason, NAME, StopReason.DECLINED) if isinstance(found, Declined) else found
+        if self._ranked is not None and not was_ranked:
+            return replace(reply, note=self._ranked.note, seconds=self._ranked.seconds)
+        return reply
 
-def _seed(request: AuthorRequest, match: Match) -> _Answer:
-    """Seed k is the k-th best guess."""
+
+def _seed(request: AuthorRequest, match: Match, ranked: RankedTunings | None) -> _Answer:
+    """Seed k is the k-th best guess; where tunings were compared before, the best of them is the only one."""
+    if ranked is not None:
+        return _kernel(match, ranked.tunings[0])
     if request.seed > len(match.tunings):
         return Declined(f"this recipe has {len(match.tunings)} variants, and seed {request.seed} would repeat one")
     return _kernel(match, match.tunings[request.seed - 1])
 
 
-def _analyze(request: AuthorRequest, match: Match) -> _Answer:
+def _why_no_other(ranked: RankedTunings) -> str:
+    if ranked.is_timed:
+        return "the fastest of the tunings that were measured is judged: no other would gain anything"
+    return "nothing is timed here, so a variant could not show a gain"
+
+
+def _analyze(request: AuthorRequest, match: Match, ranked: RankedTunings | None) -> _Answer:
     found = match.analysis()
     fields = {
         "bottleneck": found.bottleneck,
@@ -81,13 +111,15 @@ def _over_the_base(request: AuthorRequest, match: Match, over_pytorch: float | N
     return round(max(over_pytorch / reached, 1.0), 2)
 
 
-def _optimize(request: AuthorRequest, match: Match) -> _Answer:
+def _optimize(request: AuthorRequest, match: Match, ranked: RankedTunings | None) -> _Answer:
     """The next variant that nobody has tried."""
     if (why := _nothing_to_gain(request)) is not None:
         return Declined(why)
     base = _tuning(request, match)
     if base is None:
-        return _kernel(match, match.tunings[0])
+        return _kernel(match, (ranked or match).tunings[0])
+    if ranked is not None and ranked.is_timed:
+        return Declined(_why_no_other(ranked))
     if _passed_untimed(request):
         return Declined("nothing is timed here, so a variant could not show a gain")
     near = [tuning for stage in STAGES for tuning in match.variations(base, stage)]
@@ -95,33 +127,35 @@ def _optimize(request: AuthorRequest, match: Match) -> _Answer:
     return _kernel(match, fresh[0]) if fresh else Declined("this recipe has no variant left to try")
 
 
-def _stage(request: AuthorRequest, match: Match) -> _Answer:
+def _stage(request: AuthorRequest, match: Match, ranked: RankedTunings | None) -> _Answer:
     if (why := _nothing_to_gain(request)) is not None:
         return Declined(why)
     base = _tuning(request, match)
     if base is None:
         return Declined("the kernel was not written by a recipe, so there is no tuning to vary")
+    if ranked is not None and ranked.is_timed:
+        return Declined(_why_no_other(ranked))
     fresh = _untried(request, match, match.variations(base, request.stage or ""))
     if not fresh:
         return Declined(f"the kernel has nothing that the {request.stage} stage could change")
     return _kernel(match, fresh[0])
 
 
-def _repair(request: AuthorRequest, match: Match) -> _Answer:
+def _repair(request: AuthorRequest, match: Match, ranked: RankedTunings | None) -> _Answer:
     """A kernel of ours that fails may fail for its size: the next tuning may do."""
     if _tuning(request, match) is None:
         return Declined("the kernel was not written by a recipe, which cannot repair the work of others")
-    fresh = _untried(request, match, match.tunings)
+    fresh = _untried(request, match, (ranked or match).tunings)
     if request.base and request.base.evaluation.verdict in _WRONG:
         fresh.sort(key=lambda tuning: "EXACT" not in tuning)
     return _kernel(match, fresh[0]) if fresh else Declined("every variant of this recipe failed")
 
 
-def _revise(request: AuthorRequest, match: Match) -> _Answer:
+def _revise(request: AuthorRequest, match: Match, ranked: RankedTunings | None) -> _Answer:
     return Declined("this is the plan of the recipe: it has no other")
 
 
-_ANSWERS: dict[Phase, Callable[[AuthorRequest, Match], _Answer]] = {
+_ANSWERS: dict[Phase, Callable[[AuthorRequest, Match, RankedTunings | None], _Answer]] = {
     Phase.SEED: _seed,
     Phase.ANALYZE: _analyze,
     Phase.OPTIMIZE: _optimize,

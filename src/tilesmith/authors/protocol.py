@@ -3,12 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
 
-from tilesmith.records import AuthorRequest, Prompt, Reply, Usage
+from tilesmith.records import AuthorRequest, Prompt, Reply, Survey, Usage
 
-OnProgress = Callable[[int], None]
-"""Told, while a reply comes in, how many characters have arrived so far."""
+if TYPE_CHECKING:
+    from tilesmith.playbook.recipe import Match, Tuning
+
+
+class OnProgress(Protocol):
+    def __call__(self, characters: int, detail: str = "") -> None:
+        """Told, while a reply comes in, how many characters have arrived so far, or what is done before it."""
+
+
+@dataclass(frozen=True)
+class RankedTunings:
+    """The tunings of a match, most promising first."""
+
+    tunings: tuple[Tuning, ...]
+    is_timed: bool
+    """Whether they were measured on this GPU, now or before."""
+    note: str
+    """How that was found out, in a line."""
+    seconds: float = 0.0
+    keeps_pytorch: str = ""
+    """Why none of them is worth it, with numbers, where PyTorch was faster."""
+
+
+class Tuner(Protocol):
+    """Finds out which of a match's tunings are fast here. The real one is `forge.tuning.tuner.MeasuringTuner`."""
+
+    def rank(self, survey: Survey, match: Match, tell: Callable[[str], None]) -> RankedTunings: ...
 
 
 class Author(Protocol):

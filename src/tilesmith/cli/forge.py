@@ -69,6 +69,13 @@ def forge(
     retries: int | None = typer.Option(None, help="Times a failing call is tried again.", rich_help_panel=_LLM),
     call_timeout: float | None = typer.Option(None, help="Seconds a call may take.", rich_help_panel=_LLM),
     idle_timeout: float | None = typer.Option(None, help="Seconds a call may be silent.", rich_help_panel=_LLM),
+    playbook: bool | None = typer.Option(
+        None,
+        "--playbook/--no-playbook",
+        help="A model's run starts from the playbook's kernel and plan, which cost nothing.",
+        rich_help_panel=_LLM,
+        show_default="playbook",
+    ),
     effort: str = typer.Option(DEFAULT_EFFORT, help=f"{', '.join(EFFORTS)}.", rich_help_panel=_SETTINGS),
     seeds: int | None = typer.Option(None, help="First versions, asked for at once.", rich_help_panel=_SETTINGS),
     rounds: int | None = typer.Option(None, help="Rounds of analysis and optimization.", rich_help_panel=_SETTINGS),
@@ -77,6 +84,9 @@ def forge(
         None,
         help="Tries to repair a failing seed when another passed, or a failing stage.",
         rich_help_panel=_SETTINGS,
+    ),
+    tuning_s: float | None = typer.Option(
+        None, help="Seconds of measuring tunings of the playbook's kernels.", rich_help_panel=_SETTINGS
     ),
     stages: str | None = typer.Option(
         None, help="auto, all, none, or some of grid,block,memory.", rich_help_panel=_SETTINGS

@@ -45,6 +45,8 @@ def start_run(task: TaskName, options: Options, output: OutputOptions) -> int:
     check = replace(check, timeout_s=options["timeout"], mode=mode_of(options.get("train")))
     settings = settings_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
     specification = RunSpecification(task, author, check, settings)
+    if author.kind == "playbook" and not settings.playbook:
+        raise UsageError("--no-playbook: the playbook is the author here; name another with --model")
     if choose_device(check.device) == "cpu" and settings.target_speedup is not None:
         raise UsageError("--target-speedup: nothing is timed without a GPU, so it could never be met")
     _require_price(specification)
@@ -127,7 +129,8 @@ def _run_with_progress(
     evaluator = JudgeEvaluator(specification.task, specification.check, specification.settings.sanitize)
     try:
         with open_progress(console, plain, specification.settings) as shown:
-            author = make_author(specification.author, lambda line: _log_and_print(line, run, console))
+            tuner = evaluator.tuner(specification.settings.tuning_s)
+            author = make_author(specification.author, lambda line: _log_and_print(line, run, console), tuner)
             return run_forge(run, author, evaluator, specification.settings, shown)
     except KeyboardInterrupt:
         print_line("stopping", console)

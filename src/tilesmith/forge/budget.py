@@ -54,7 +54,7 @@ def limit_to_budget(
     """The requests with their output limited to what is left; raises EarlyStop when they do not fit."""
     if settings.max_minutes is not None and spending.seconds >= settings.max_minutes * 60:
         raise EarlyStop(f"the time is spent: {spending.seconds / 60:.1f} of {settings.max_minutes:g} minutes")
-    if settings.max_tokens is None and settings.max_cost is None:
+    if (settings.max_tokens is None and settings.max_cost is None) or all(one.by_playbook for one in requests):
         return list(requests)
     return [_limit_request(settings, spending, one, len(requests), dollars) for one in requests]
 

@@ -22,10 +22,19 @@ HARD = ("high", "persistent")
 
 
 def write_seeds(state: ForgeState) -> Generator[Event, None, None]:
-    """N first versions are asked for at once and judged; failing ones are repaired, the best may be revised."""
+    """N first versions are judged: the playbook's, then the others, which are asked for at once. Failing ones are
+    repaired, the best may be revised."""
     count = state.settings.seeds
-    requests = [state.new_request(Phase.SEED, seed=place, seeds=count) for place in range(1, count + 1)]
-    seeds = yield from _judge_as_they_come(state, requests)
+    seeds: list[Attempt] = []
+    if state.settings.playbook:
+        first = state.new_request(Phase.SEED, seed=1, seeds=count, by_playbook=True)
+        seeds = yield from _judge_as_they_come(state, [first])
+        state.stop_if_target_met()
+        if state.keeps_pytorch:
+            return
+    places = range(len(seeds) + 1, count + 1)
+    requests = [state.new_request(Phase.SEED, seed=place, seeds=count) for place in places]
+    seeds += yield from _judge_as_they_come(state, requests)
     state.stop_if_target_met()
     for attempt in filter(is_repairable, seeds):
         yield from repair_kernel(

@@ -197,7 +197,9 @@ class RecordedEffects:
     def _ask(self, request: AuthorRequest, prompt: Prompt) -> Reply:
         told = Activity("call", request.number, request.phase, request.stage or "")
         self._observer.activity_changed(told)
-        reply = self.author.answer(
-            request, prompt, lambda n: self._observer.activity_changed(replace(told, characters=n))
-        )
+
+        def progress(characters: int, detail: str = "") -> None:
+            self._observer.activity_changed(replace(told, characters=characters, detail=detail or told.detail))
+
+        reply = self.author.answer(request, prompt, progress)
         return replace(reply, text=reply.text.encode("utf-8", "replace").decode())

@@ -16,12 +16,17 @@ class ForgeSettings:
 
     seeds: int = 3
     """First versions, asked for at once."""
+    playbook: bool = False
+    """Whether the first of them is the playbook's, and its plan is in every prompt. Every effort says so; runs that
+    were recorded before there was a choice have neither."""
     rounds: int = 3
     """Times the best kernel is analyzed and improved."""
     repairs: int = 3
     """Tries to repair a failing kernel."""
     spare_repairs: int = 1
     """The same where the run can do without it: a failing seed when another has passed, a failing stage."""
+    tuning_s: float = 60.0
+    """How long the playbook may measure tunings of a kernel that it writes, where there is a GPU; 0 does not."""
     stages: str = "auto"
     """Which tuning stages: auto, all, none, or a list such as grid,memory. auto needs a GPU to measure them."""
     patience: int = 1
@@ -68,6 +73,7 @@ _LEAST: dict[str, float] = {
     "repairs": 0,
     "spare_repairs": 0,
     "patience": 1,
+    "tuning_s": 0,
     "min_gain": 1.0,
     "target_speedup": 0.0,
     "max_tokens": 1,
@@ -77,9 +83,12 @@ _LEAST: dict[str, float] = {
 }
 
 EFFORTS = {
-    "quick": ForgeSettings(seeds=1, rounds=1, repairs=2, spare_repairs=0, stages="none"),
-    "normal": ForgeSettings(),
+    "quick": ForgeSettings(
+        playbook=True, seeds=1, rounds=1, repairs=2, spare_repairs=0, tuning_s=20.0, stages="none"
+    ),
+    "normal": ForgeSettings(playbook=True),
     "thorough": ForgeSettings(
+        playbook=True,
         seeds=5,
         rounds=6,
         repairs=5,

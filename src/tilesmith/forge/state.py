@@ -10,6 +10,7 @@ from tilesmith.forge.budget import EarlyStop, Spending, limit_to_budget
 from tilesmith.forge.ranking import closest_to_passing, compare_with_best, hardest_complexity, score_of
 from tilesmith.forge.recorded_effects import RecordedEffects
 from tilesmith.forge.settings import ForgeSettings
+from tilesmith.playbook.task_plan import describe_plan
 from tilesmith.records import Analysis, Attempt, AuthorRequest, Candidate, Phase, Reply, StopReason
 
 
@@ -29,6 +30,7 @@ class ForgeState:
     def __init__(self, effects: RecordedEffects, settings: ForgeSettings) -> None:
         self.effects, self.settings = effects, settings
         self.survey = effects.survey()
+        self._plan = describe_plan(self.survey) if settings.playbook else ""
         self.attempts: list[Attempt] = []
         self.best: Attempt | None = None
         self.spending = Spending()
@@ -39,6 +41,8 @@ class ForgeState:
         self.keeps_pytorch: str | None = None
         """What the author says who would write no kernel for this task."""
         self._plans: dict[int, CandidatePlan] = {}
+        self._authors: dict[int, str] = {}
+        """Who answered which request."""
         self._requests = self._candidates = 0
 
     @property
@@ -53,7 +57,7 @@ class ForgeState:
         self._requests += 1
         fields = {"history": self._others_than(fields.get("base")), **fields}
         limit = self.settings.max_output_tokens
-        return AuthorRequest(self._requests, phase, self.survey, max_output_tokens=limit, **fields)
+        return AuthorRequest(self._requests, phase, self.survey, max_output_tokens=limit, plan=self._plan, **fields)
 
     def repeat_request(self, request: AuthorRequest, complaint: str) -> AuthorRequest:
         """The same request once more, saying what was wrong with the reply."""
@@ -69,8 +73,9 @@ class ForgeState:
         self.spending = self.spending.after_loss(self.effects.lost_usage(requests))
         allowed = limit_to_budget(self.settings, self.spending, requests, self.effects.author.dollars)
         replies = []
-        for reply in self.effects.ask(allowed):
+        for request, reply in zip(allowed, self.effects.ask(allowed), strict=True):
             replies.append(reply)
+            self._authors[request.number] = reply.author
             self.was_declined = reply.stop is StopReason.DECLINED
             if reply.stop is StopReason.KEEPS_PYTORCH:
                 self.keeps_pytorch = reply.text.partition("\n")[0]
@@ -81,7 +86,10 @@ class ForgeState:
         """Judge a new candidate and decide whether it is the best so far. The caller tells the world."""
         parent = request.base.candidate.number if request.base else None
         self._candidates += 1
-        candidate = Candidate(self._candidates, source, parent, request.number, request.phase, request.stage)
+        author = self._authors[request.number]
+        candidate = Candidate(
+            self._candidates, source, parent, request.number, request.phase, request.stage, author
+        )
         self._plans[candidate.number] = self._plan_for(request)
         twin = next((one for one in self.attempts if one.candidate.source == source), None)
         attempt = self._repeat_evaluation(candidate, twin) if twin else self._evaluate(candidate, request)

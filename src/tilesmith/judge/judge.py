@@ -36,6 +36,7 @@ from tilesmith.judge.machine.kernel_imports import grants_for, grants_for_types
 from tilesmith.judge.reference.references import References, is_large
 from tilesmith.judge.reference.survey import survey_of
 from tilesmith.judge.sessions import REFERENCE_S, CandidateSession, ReferenceSession
+from tilesmith.judge.trials import KernelTrials
 from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
 from tilesmith.process.protocol.candidate import LoadKernel
@@ -59,18 +60,25 @@ AnyTask = Path | TaskName | TaskSource
 class Judge:
     """Owns the processes. Close it, or use it as a context manager."""
 
-    def __init__(self, config: CheckConfig) -> None:
+    def __init__(self, config: CheckConfig, host: Judge | None = None) -> None:
+        """`host` lends its fork servers, in which nothing but our own code runs; every child is fresh. Close this
+        judge before it."""
         self.config = config
         self.device = choose_device(config.device)
         if self.device == "cpu":
             require_interpreter()
         self._fork_servers: dict[str, ForkServerClient] = {}
+        self._host = host
         self._folders: list[Path] = []
+        self._is_closed = False
         try:
-            self._scratch = self._make_folder(None)
-            self._exchange = self._make_folder(roomy_folder())
+            self._scratch: Path = host._scratch if host else self._make_folder(None)
+            self._exchange: Path = self._make_folder(str(host._exchange) if host else roomy_folder())
             self._references = References(self._open, self._exchange)
-            self._start_servers()
+            if host:
+                self._fork_servers = host._fork_servers
+            else:
+                self._start_servers()
         except BaseException:
             self._close_servers()
             raise
@@ -177,16 +185,8 @@ class Judge:
     ) -> Iterator[Examination]:
         """A kernel in its own processes, which end with it."""
         config, device, lock = self.config, self.device, GpuLock()
-        spawn = self._spawn_for(task, kernel, reference)
-        load = LoadKernel(
-            path=str(kernel.path.resolve()),
-            text=kernel.text,
-            device=device,
-            target=reference.environment.capability or config.target,
-            precision=config.precision,
-            task=task,
-            types=reference.types,
-        )
+        spawn = self._spawn_for(task, grants_for(kernel.path, kernel.source), reference)
+        load = self._load_request(task, kernel.path, kernel.text, reference)
         flavor = "interpret" if device == "cpu" else "native"
         job = CompilationJob(load, reference, spawn, config.timeout_s) if compiles and device == "cpu" else None
         try:
@@ -207,6 +207,38 @@ class Judge:
             if job is not None:
                 job.cancel()
 
+    def _load_request(self, task: TaskSource, path: Path, text: str, reference: ReferenceSession) -> LoadKernel:
+        return LoadKernel(
+            path=str(path.resolve()),
+            text=text,
+            device=self.device,
+            target=reference.environment.capability or self.config.target,
+            precision=self.config.precision,
+            task=task,
+            types=reference.types,
+        )
+
+    @contextlib.contextmanager
+    def trials(self, task: AnyTask) -> Iterator[KernelTrials]:
+        """Rival texts for a task, compiled and timed, but not judged."""
+        source = self._read(task)
+        folder = Path(tempfile.mkdtemp(prefix="trials-", dir=self._scratch))
+        path = folder / "kernel.py"
+        with self._references.of(source) as reference, self._references.room_for(reference) as frugal:
+            may_time = self.device == "cuda" and self.config.timing and not frugal
+            trials = KernelTrials(
+                lambda text: self._load_request(source, path, text, reference),
+                reference,
+                self._spawn_for(source, NO_GRANTS, reference),
+                folder,
+                self.config.timeout_s,
+                may_time,
+            )
+            with contextlib.closing(trials):
+                yield trials
+            if self._is_closed:
+                raise RuntimeError("the judge was closed meanwhile: what was tried says nothing")
+
     def _read(self, task: AnyTask) -> TaskSource:
         source = task if isinstance(task, TaskSource) else read_task(task)
         return replace(source, mode=self.config.mode)
@@ -223,12 +255,17 @@ class Judge:
         with self._references.of(source) as reference, self._references.room_for(reference):
             return certificate_of(source, reference, self.config, self.device, renew)
 
+    def let_references_go(self) -> None:
+        """Their memory is free then; they are opened again when they are needed."""
+        self._references.close()
+
     def close(self) -> None:
+        self._is_closed = True
         self._references.close()
         self._close_servers()
 
     def _close_servers(self) -> None:
-        for fork_server in self._fork_servers.values():
+        for fork_server in self._fork_servers.values() if self._host is None else ():
             fork_server.close()
         for folder in self._folders:
             folders.remove(folder)
@@ -245,10 +282,9 @@ class Judge:
         limits = reference_limits() if role == "reference" else candidate_limits(self.config, self.device)
         return self._fork_servers[flavor].spawn(role, limits, grants)
 
-    def _spawn_for(self, task: TaskSource, kernel: CandidateSource, reference: ReferenceSession) -> Spawn:
-        """Children that see one kernel, what it imports from its folder, and what the reference hands over: where
-        that is of the user's own types, their files too."""
-        beside = grants_for(kernel.path, kernel.source)
+    def _spawn_for(self, task: TaskSource, beside: Grants, reference: ReferenceSession) -> Spawn:
+        """Children that see what is granted, and what the reference hands over: where that is of the user's own
+        types, their files too."""
         types = grants_for_types(task) if reference.types != ArgumentTypes() else NO_GRANTS
         grants = replace(
             beside,

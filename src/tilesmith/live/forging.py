@@ -63,7 +63,8 @@ def run_one(task: TaskName, config: Config, judge: Judge | None = None) -> Forge
             if isinstance(match, Declined):
                 return ForgeResult(in_python(match.reason), None, None, None, None)
         with contextlib.closing(begin_run(specification, config.runs_folder)) as run:
-            author = make_author(specification.author, config.tell)
+            tuner = evaluator.tuner(specification.settings.tuning_s)
+            author = make_author(specification.author, config.tell, tuner)
             finished = run_forge(run, author, evaluator, specification.settings, _Listener(config))
             summary = summarize(run.journal)
     if summary.best is None:

@@ -27,6 +27,8 @@ class Config:
     """The LLM that writes kernels, as `tilesmith forge --model` takes it; without one the playbook does."""
     provider: str | None = None
     base_url: str | None = None
+    playbook: bool = True
+    """Whether a model starts from the playbook's kernel and plan, which cost nothing."""
     effort: str = DEFAULT_EFFORT
     max_cost: float | None = None
     """Dollars per kernel."""
@@ -58,6 +60,8 @@ class Config:
             raise UsageError("interpret=True needs TRITON_INTERPRET=1 in the environment before triton is imported")
         if self.model is not None and self.where is None:
             raise UsageError("a model is paid per kernel: name the modules with Config(where=...)")
+        if not self.playbook and (self.model, self.provider, self.base_url) == (None, None, None):
+            raise UsageError("playbook=False: the playbook is the author here; name another with Config(model=...)")
 
     def author(self) -> AuthorChoice:
         options = LlmOptions(self.model, self.provider, self.base_url)
@@ -73,7 +77,9 @@ class Config:
         return CheckConfig(device=device, precision=self.precision, timeout_s=self.timeout_s)
 
     def settings(self) -> ForgeSettings:
-        return settings_for(self.effort, max_cost=self.max_cost, max_minutes=self.max_minutes)
+        return settings_for(
+            self.effort, playbook=self.playbook, max_cost=self.max_cost, max_minutes=self.max_minutes
+        )
 
     @property
     def runs_folder(self) -> Path:

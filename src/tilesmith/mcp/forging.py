@@ -44,14 +44,15 @@ class _NotifyingObserver:
 
 def forge(call: ToolCall, config: CheckConfig, environment: Mapping[str, str]) -> dict[str, Any]:
     arguments = call.arguments
-    settings = settings_for(arguments.get("effort", DEFAULT_EFFORT), max_tokens=arguments.get("max_tokens"))
+    chosen = {name: arguments.get(name) for name in ("max_tokens", "playbook")}
+    settings = settings_for(arguments.get("effort", DEFAULT_EFFORT), **chosen)
     specification = RunSpecification(call.task(), _author(arguments, environment), config, settings)
     call.progress("survey")
     with contextlib.closing(begin_run(specification, call.workspace.runs)) as run:
         try:
             with call.judges.use(config) as judge:
                 evaluator = JudgeEvaluator(specification.task, config, settings.sanitize, shared=judge)
-                author = make_author(specification.author, call.progress)
+                author = make_author(specification.author, call.progress, evaluator.tuner(settings.tuning_s))
                 finished = run_forge(run, author, evaluator, settings, _NotifyingObserver(call))
         except TilesmithError:
             if not list(run.journal):  # nothing has happened in it yet
@@ -65,6 +66,8 @@ def _author(arguments: dict[str, Any], environment: Mapping[str, str]) -> Author
     if "model" not in arguments:
         if "max_tokens" in arguments:
             raise UsageError("max_tokens limits an LLM: name one with `model`, or leave it out")
+        if not arguments.get("playbook", True):
+            raise UsageError("playbook is the author here: name an LLM with `model`, or leave it out")
         return choose_author("playbook", LlmOptions(), environment)
     return choose_author("llm", LlmOptions(arguments["model"]), environment)
 
@@ -96,6 +99,7 @@ def summarize_attempts(summary: RunSummary) -> list[dict[str, Any]]:
     return [
         {
             "kernel": one.candidate.number,
+            "author": one.candidate.author or None,
             "phase": str(one.candidate.phase),
             "verdict": str(one.evaluation.verdict),
             "score": one.score,

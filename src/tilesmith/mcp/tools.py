@@ -187,6 +187,10 @@ TOOLS = {
                     "description": "An LLM writes the kernel: costs money, needs a key in the environment.",
                 },
                 "max_tokens": {"type": "integer", "description": "Stop before the LLM uses more."},
+                "playbook": {
+                    "type": "boolean",
+                    "description": "The LLM starts from the playbook's kernel and plan, which cost nothing; true.",
+                },
                 **_JUDGE,
             },
             ("task",),

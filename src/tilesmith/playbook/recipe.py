@@ -8,7 +8,8 @@ match for the whole task, which explains itself the way a model would (an `Analy
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import hashlib
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -46,6 +47,34 @@ class Tuning:
 
     def __str__(self) -> str:
         return ", ".join(f"{name} = {value}" for name, value in self.values)
+
+
+def join_tunings(tunings: Iterable[Tuning]) -> Tuning:
+    """The constants of all of them, in one file."""
+    return Tuning(tuple(value for one in tunings for value in one.values))
+
+
+@dataclass(frozen=True)
+class TunedPart:
+    """A kernel of a file, and the constants that it may be written with. Parts are tuned one after the other."""
+
+    kernel: str
+    """What the names of its kernels begin with."""
+    key: str
+    """All that the best choice depends on beside the machine: operators, shapes, types, what the recipe writes."""
+    prefix: str
+    """What stands before the names of its constants in the file."""
+    choices: tuple[Tuning, ...]
+    """Under their names in the file, best guess first."""
+    neighbors: Callable[[Tuning], tuple[Tuning, ...]]
+    """What the stages would try from a choice: grid, block, then memory."""
+    may_be_left: bool = True
+    """Whether the file can be written without it, PyTorch in its place: its constants are left out then."""
+
+
+def part_key(*depends_on: object) -> str:
+    """One line for all of it."""
+    return hashlib.sha256(repr(depends_on).encode()).hexdigest()[:24]
 
 
 @dataclass(frozen=True)
@@ -148,6 +177,10 @@ class Match(Protocol):
     @property
     def tunings(self) -> tuple[Tuning, ...]:
         """Worth trying, best guess first."""
+
+    @property
+    def parts(self) -> tuple[TunedPart, ...]:
+        """Its kernels, in the order in which their constants stand in a tuning."""
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         """Neighbors of a tuning that a stage (grid, block, memory) may try, most promising first."""

@@ -11,8 +11,13 @@ from tilesmith.syntax import parse
 def find_tuning(match: Match, source: str) -> Tuning | None:
     """The tuning that `match` writes this very text for; None if somebody else wrote it."""
     constants = _constants(source)
-    for names in dict.fromkeys(tuple(name for name, _ in tuning.values) for tuning in match.tunings):
-        if all(name in constants for name in names):
+    present = [
+        max((one.names for one in part.choices if constants.keys() >= {*one.names}), key=len, default=())
+        for part in match.parts
+    ]
+    joined = tuple(name for names in present for name in names)
+    for names in dict.fromkeys([*(tuning.names for tuning in match.tunings), joined]):
+        if names and all(name in constants for name in names):
             tuning = Tuning(tuple((name, constants[name]) for name in names))
             if match.write(tuning).strip() == source.strip():
                 return tuning

@@ -45,7 +45,7 @@ from tilesmith.records.forge_run import (
     Survey,
     Usage,
 )
-from tilesmith.records.graph import Graph
+from tilesmith.records.graph import Graph, ModulePart
 from tilesmith.records.interface import ArgumentSpec, Interface
 from tilesmith.records.json_records import from_json, to_json
 from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
@@ -79,6 +79,7 @@ __all__ = [
     "Interface",
     "KernelResources",
     "LostCallEvent",
+    "ModulePart",
     "Outcome",
     "OutputErrors",
     "Phase",

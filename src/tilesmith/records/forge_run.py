@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from tilesmith.records.evaluation import Evaluation
-from tilesmith.records.graph import Graph
+from tilesmith.records.graph import Graph, ModulePart
 from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
 COMPLEXITIES = ("low", "medium", "high", "persistent")
@@ -71,6 +71,8 @@ class Survey:
     """The operators in order with shapes and dtypes; null where the task could not be traced."""
     environment: dict[str, Any] = field(default_factory=dict)
     """Versions, the device, `precision`, and why the task is `untraced`: facts for the record."""
+    parts: tuple[ModulePart, ...] = ()
+    """Modules inside that could be traced, where the task could not."""
     model: str = ""
     """The class, or the function that makes the model; empty where the task's file says it by itself."""
     is_function: bool = False
@@ -105,6 +107,8 @@ class Candidate:
     """Number of the request that produced it."""
     phase: Phase
     stage: str | None = None
+    author: str = field(default="", compare=False)
+    """The model that wrote it, or playbook; empty in runs of earlier versions."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,10 @@ class AuthorRequest:
     """Ids of lessons that must be taught whatever else fits."""
     complaint: str | None = None
     """Why the last reply to this same request was of no use."""
+    by_playbook: bool = False
+    """The playbook's own kernel is wanted, whoever the author is."""
+    plan: str = ""
+    """What the playbook would do, for whoever may do better."""
     max_output_tokens: int = MAX_OUTPUT_TOKENS
 
 
@@ -202,3 +210,5 @@ class Reply:
     seconds: float = 0.0
     retries: int = 0
     """Times the provider failed before it answered."""
+    note: str = ""
+    """What the author did before it answered, in a line."""

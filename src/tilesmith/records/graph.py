@@ -8,7 +8,8 @@ Arguments of a node are JSON values; what JSON has no word for is a dictionary w
     {"other": "..."}         anything else (a device, a memory format), as text
 
 The outputs are a nest of lists and dictionaries with such references at its leaves, {"value": ...} for plain
-values, and {"tuple": [...]} where the task returns a tuple.
+values, {"tuple": [...]} where the task returns a tuple, and {"record": {"Output": {...}}} where it returns a named
+tuple or a dataclass that its module calls so.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ class Input:
     dtype: str | None
     value: Any = None
     """Of a plain value: the number, string or boolean itself."""
+    decides: bool = False
+    """Of a number: whether the pass looks at it, so that another one may go another way."""
 
     @property
     def expression(self) -> str:
@@ -49,6 +52,8 @@ class Parameter:
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     dtype: str
+    values: Any = None
+    """Of a constant that `forward` makes itself: its numbers, as nested lists; null where they are too many."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +82,30 @@ class Graph:
     """Plain numbers the model keeps as attributes, by dotted name: `norm.eps`."""
     training: bool = True
     """The mode it was traced in; a model with dropout is traced in evaluation mode, as it is judged."""
+    memory: dict[str, str] = field(default_factory=dict)
+    """Values that lie in the memory of an earlier one, and that one."""
+    writes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Nodes that write into their operands, and which those are."""
+    random: tuple[str, ...] = ()
+    """Nodes that draw random numbers, in order."""
+    assigned: dict[str, str] = field(default_factory=dict)
+    """Tensors of the model that are other ones after the pass, by dotted name, and what they are then."""
 
     @property
     def leaves(self) -> tuple[Input | Parameter, ...]:
         """Everything the nodes can refer to that is not a node."""
         return (*self.inputs, *self.parameters)
+
+
+@dataclass(frozen=True)
+class ModulePart:
+    """A module inside a model that could not be traced as a whole."""
+
+    paths: tuple[str, ...]
+    """Where it is, and all that do the same."""
+    module: str
+    """Its class as the task's file calls it: `nn.Sequential`, `Block`."""
+    signature: str
+    """Of its forward: `self, x, mask=None`"""
+    graph: Graph
+    """With names of parameters as the module itself has them."""

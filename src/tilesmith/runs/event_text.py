@@ -87,7 +87,7 @@ def _parts(event: Event) -> tuple[str, ...]:
 def _reply_parts(reply: Reply) -> tuple[str, ...]:
     spent = (tokens_text(reply.usage), money_text(reply.usage.dollars)) if reply.usage.tokens else (reply.author,)
     retried = f"{reply.retries} {'retry' if reply.retries == 1 else 'retries'}" if reply.retries else ""
-    return *spent, f"{reply.seconds:.1f} s", retried, _ENDINGS[reply.stop]
+    return *spent, f"{reply.seconds:.1f} s", retried, reply.note, _ENDINGS[reply.stop]
 
 
 def machine_text(survey: Survey) -> str:

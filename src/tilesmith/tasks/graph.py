@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilesmith.records import from_json, to_json
-from tilesmith.records.graph import Graph, Input, Node, Parameter
+from tilesmith.records.graph import Graph, Input, ModulePart, Node, Parameter
 
 __all__ = [
     "GETITEM",
     "MOST_NODES",
     "Graph",
     "Input",
+    "ModulePart",
     "Node",
     "Parameter",
     "graph_from_json",

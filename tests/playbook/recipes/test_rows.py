@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from golden_texts import golden
-from playbook_children import find_problems, interpreting
+from playbook_children import Twins, compile_exact, find_problems, interpreting
 from playbook_judging import assert_clean, judge_written, some_of
-from playbook_surveys import match_task
+from playbook_surveys import match_task, survey_task
 from playbook_tasks import ROWS
 
 from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
+from tilesmith.playbook import find_match
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.recipe import Match, Tuning
 from tilesmith.playbook.tuning import find_tuning
+from tilesmith.tasks.gpus import REPRESENTATIVES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-JUDGED = ("extremes_and_places", "layernorm_long")
+JUDGED = ("extremes_and_places", "layernorm_long", "places_long", "loss_of_all")
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -36,13 +39,32 @@ def test_the_text_is_as_it_was(name: str) -> None:
 def test_values_are_right(name: str) -> None:
     match = match_task(name, ROWS[name])
     source = match.write(match.tunings[0])
-    assert interpreting(find_problems, ROWS[name], source, launches=1) == []
+    assert interpreting(find_problems, ROWS[name], source, launches=launches(match.tunings[0])) == []
+
+
+def launches(tuning: Tuning) -> int:
+    """Rows that programs share take two."""
+    return 2 if "PART_N" in tuning else 1
 
 
 @pytest.mark.parametrize("name", some_of(ROWS, JUDGED))
 def test_the_judge_passes_it(name: str, judge: Judge, tmp_path: Path) -> None:
     match = match_task(name, ROWS[name])
-    assert_clean(judge_written(judge, tmp_path, ROWS[name], match, match.tunings[0]))
+    tuning = match.tunings[0]
+    assert_clean(judge_written(judge, tmp_path, ROWS[name], match, tuning), launches(tuning))
+
+
+@pytest.mark.parametrize(("name", "long"), [("softmax_long", 393216), ("layernorm_long", 4194304)])
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_shared_rows_stay_in_registers(name: str, long: int, target: str, tmp_path: Path) -> None:
+    text = ROWS[name].replace("40000", str(long))
+    survey = replace(survey_task(f"{name}_{long}", text), gpu=REPRESENTATIVES[target])
+    match = find_match(survey)
+    assert isinstance(match, Plan)
+    for tuning in match.tunings:
+        if "BLOCK_N" not in tuning:
+            kernels = compile_exact(text, match.write(tuning), target, str(tmp_path))
+            assert [kernel.spills for kernel in kernels] == [0] * launches(tuning), tuning
 
 
 @pytest.mark.parametrize("name", some_of(["softmax", "layernorm"], ["softmax"]))
@@ -62,6 +84,48 @@ def test_every_tuning_is_right() -> None:
     match = match_task("layernorm", text)
     for tuning in other_tunings(match):
         assert interpreting(find_problems, text, match.write(tuning), launches=1) == [], tuning
+
+
+@pytest.mark.parametrize("name", ["softmax_long", "row_sum_long"])
+def test_every_tuning_of_a_shared_row_is_right(name: str) -> None:
+    match = match_task(name, ROWS[name])
+    ways = {"PART_N", "BLOCK_N", "HELD_N"} if name == "softmax_long" else {"PART_N", "BLOCK_N"}
+    assert ways <= {name for tuning in match.tunings for name in tuning.names}
+    for tuning in match.tunings:
+        source = match.write(tuning)
+        assert interpreting(find_problems, ROWS[name], source, launches=launches(tuning)) == [], tuning
+
+
+def test_few_rows_are_shared_though_they_fit() -> None:
+    match = match_task("few", ROWS["softmax"].replace("30, 517", "4, 9000"))
+    assert "HELD_N" in match.tunings[0]
+    assert any("ROWS" in tuning for tuning in match.tunings)
+
+
+def test_rows_are_held_only_where_their_programs_run_at_the_same_time() -> None:
+    longest = 32768 * 132
+    for length, held in ((longest, True), (longest + 1, False)):
+        match = match_task(f"row_of_{length}", ROWS["softmax_long"].replace("40000", str(length)))
+        assert any("HELD_N" in tuning for tuning in match.tunings) == held
+
+
+@pytest.mark.parametrize("schedule", range(4))
+def test_programs_of_a_row_meet_in_any_order(schedule: int) -> None:
+    match = match_task("softmax_long", ROWS["softmax_long"])
+    assert "HELD_N" in match.tunings[0]
+    assert interpreting(worst_error, ROWS["softmax_long"], match.write(match.tunings[0]), schedule) < 1e-6
+
+
+def worst_error(text: str, kernel: str, schedule: int) -> float:
+    import torch
+
+    return Twins(text, kernel).error(torch.randn(5, 40000), schedule=schedule)
+
+
+def test_a_sum_of_billions_has_few_partial_sums() -> None:
+    """Every program adds up as many tiles as it takes for the sums to be few."""
+    match = match_task("all", ROWS["loss_of_all"].replace("13, 210", "13, 2100000"))
+    assert "SPAN = triton.cdiv(tiles, min(tiles, 4096)) * PART_N" in match.write(match.tunings[0])
 
 
 @pytest.mark.slow_suite

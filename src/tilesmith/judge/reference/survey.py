@@ -8,7 +8,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.judge.decisions.task_roofline import gpu_at_hand, roofline_on
 from tilesmith.judge.sessions import ReferenceSession
 from tilesmith.process.protocol.reference import TraceTask
-from tilesmith.records import GpuPeaks, Graph, Survey, from_json
+from tilesmith.records import GpuPeaks, Graph, ModulePart, Survey, from_json
 from tilesmith.tasks.gpus import REPRESENTATIVES
 from tilesmith.tasks.source import TaskSource, own_texts
 
@@ -32,6 +32,7 @@ def survey_of(task: TaskSource, reference: ReferenceSession, device: str, config
         roofline=roofline_on(reference.profile, gpu),
         graph=from_json(Graph, traced.graph) if traced.graph is not None else None,
         environment=environment,
+        parts=tuple(from_json(ModulePart, part) for part in traced.parts),
         model=task.model_name,
         is_function=reference.form.is_function,
         imports=_bounded(own_texts(task)),

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilesmith.playbook.graph.reductions import (
+    Axes,
     Lower,
-    count_trailing,
     find_argument,
+    find_axes,
     lower_deviation,
     lower_extreme,
     lower_extreme_index,
@@ -37,45 +38,38 @@ class _SoftmaxParts(NamedTuple):
     total: KernelStep
 
 
-def _exponentials(low: Lowering, step: KernelStep, dtype: str, finite: bool = False) -> _SoftmaxParts:
+def _exponentials(low: Lowering, node: Node, finite: bool = False) -> _SoftmaxParts:
     """The maximum of each row, the row below it, its exponentials and their sum.
 
     With `finite`, an infinite maximum counts as zero: the logarithm of the sum then says what it was.
     """
-    peak = make_reduction(low, "max", step, 1, name="row_max", dtype=dtype)
+    step, dtype = low.operand(node.args[0]), str(node.dtype)
+    axes = find_axes(step, find_argument(node, 1, "dim"))
+    peak = make_reduction(low, "max", step, axes, name="row_max", dtype=dtype)
     if finite:
         peak = low.pointwise("finite_or_zero", (peak,), "shift", dtype)
     shifted = low.pointwise("sub", (step, peak), "shifted", dtype)
     powers = low.pointwise("fast_exp", (shifted,), "numerator", dtype)
-    total = make_reduction(low, "sum", powers, 1, name="denominator", dtype=dtype)
+    total = make_reduction(low, "sum", powers, axes, name="denominator", dtype=dtype)
     return _SoftmaxParts(peak, shifted, powers, total)
-
-
-def _last(low: Lowering, node: Node) -> KernelStep:
-    step: KernelStep = low.operand(node.args[0])
-    if step.form.rank == 1:
-        raise Unmatched("has a single row, which would leave all but one program idle")
-    if count_trailing(step, find_argument(node, 1, "dim")) != 1:
-        raise Unmatched("takes a softmax over several dimensions")
-    return step
 
 
 def _softmax(low: Lowering, node: Node) -> KernelStep:
     dtype = str(node.dtype)
-    parts = _exponentials(low, _last(low, node), dtype)
+    parts = _exponentials(low, node)
     return low.pointwise("div", (parts.powers, parts.total), node.name, dtype)
 
 
 def _log_softmax(low: Lowering, node: Node) -> KernelStep:
     dtype = str(node.dtype)
-    parts = _exponentials(low, _last(low, node), dtype)
+    parts = _exponentials(low, node)
     logarithm = low.pointwise("fast_log", (parts.total,), "log_sum", dtype)
     return low.pointwise("sub", (parts.shifted, logarithm), node.name, dtype)
 
 
 def _logsumexp(low: Lowering, node: Node) -> KernelStep:
-    dtype, step = str(node.dtype), _last(low, node)
-    parts = _exponentials(low, step, dtype, finite=True)
+    dtype = str(node.dtype)
+    parts = _exponentials(low, node, finite=True)
     logarithm = low.pointwise("fast_log", (parts.total,), "log_sum", dtype)
     result = low.pointwise("add", (logarithm, parts.peak), node.name, dtype)
     return low.view(result, node)
@@ -89,27 +83,27 @@ def _scaled(low: Lowering, step: KernelStep, weight: Any, bias: Any) -> KernelSt
 
 
 def _layer_norm(low: Lowering, node: Node) -> KernelStep:
-    step, count = low.operand(node.args[0]), len(node.args[1])
+    step = low.operand(node.args[0])
+    axes = find_axes(step, list(range(-len(node.args[1]), 0)))
     weight, bias = (low.operand(find_argument(node, i, name)) for i, name in ((2, "weight"), (3, "bias")))
     epsilon = low.operand(find_argument(node, 4, "eps", 1e-5))
-    count_trailing(step, list(range(-count, 0)))
-    mean = make_mean(low, step, count, "mean", step.dtype)
+    mean = make_mean(low, step, axes, "mean", step.dtype)
     centered = low.pointwise("sub", (step, mean), "centered", step.dtype)
-    return _scaled(low, _normalized(low, centered, count, epsilon), weight, bias)
+    return _scaled(low, _normalized(low, centered, axes, epsilon), weight, bias)
 
 
 def _rms_norm(low: Lowering, node: Node) -> KernelStep:
-    step, count = low.operand(node.args[0]), len(node.args[1])
+    step = low.operand(node.args[0])
+    axes = find_axes(step, list(range(-len(node.args[1]), 0)))
     weight, epsilon = low.operand(find_argument(node, 2, "weight")), find_argument(node, 3, "eps")
-    count_trailing(step, list(range(-count, 0)))
     epsilon = _EPSILONS.get(step.dtype, 0.0) if epsilon is None else low.operand(epsilon)
-    return _scaled(low, _normalized(low, step, count, epsilon), weight, None)
+    return _scaled(low, _normalized(low, step, axes, epsilon), weight, None)
 
 
-def _normalized(low: Lowering, step: KernelStep, count: int, epsilon: float) -> KernelStep:
+def _normalized(low: Lowering, step: KernelStep, axes: Axes, epsilon: float) -> KernelStep:
     """The row divided by its root mean square."""
     squared = low.pointwise("square", (step,), "squared", step.dtype)
-    mean = make_mean(low, squared, count, "variance", step.dtype)
+    mean = make_mean(low, squared, axes, "variance", step.dtype)
     padded = low.pointwise("add", (mean, epsilon), "padded", step.dtype)
     factor = low.pointwise("rsqrt", (padded,), "rstd", step.dtype)
     return low.pointwise("mul", (step, factor), "normalized", step.dtype)
@@ -145,17 +139,17 @@ def _norm(low: Lowering, node: Node) -> KernelStep:
     """norm and linalg_vector_norm: (x, order, dims, keepdim)."""
     step = low.operand(node.args[0])
     order = low.operand(find_argument(node, 1, "ord", 2))
-    count = count_trailing(step, find_argument(node, 2, "dim"))
+    axes = find_axes(step, find_argument(node, 2, "dim"))
     how = {"dtype": node.dtype, "keep": bool(find_argument(node, 3, "keepdim", False))}
     if order in (None, 2):
         squared = low.pointwise("square", (step,), "squared", step.dtype)
-        total = make_reduction(low, "sum", squared, count, name="squares", **how)
+        total = make_reduction(low, "sum", squared, axes, name="squares", **how)
         return low.pointwise("sqrt", (total,), node.name, total.dtype)
     size = low.pointwise("abs", (step,), "size", step.dtype)
     kinds = {1: "sum", float("inf"): "amax", float("-inf"): "amin"}
     if order not in kinds:
         raise Unmatched(f"takes a norm of order {order}")
-    return make_reduction(low, kinds[order], size, count, name=node.name, **how)
+    return make_reduction(low, kinds[order], size, axes, name=node.name, **how)
 
 
 COMPOSITES: dict[str, Lower] = {

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.playbook.graph import composites, operators
+from tilesmith.playbook.graph import choices, composites, factors, gathers, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
-from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute
-from tilesmith.playbook.graph.steps import CAST, LEAF, PRODUCT, VIEW, KernelStep
-from tilesmith.playbook.graph.symbols import SymbolicShape, Symbols
+from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
+from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
 
@@ -25,30 +23,18 @@ _LONG_ROW = 16
 """A number this large that equals the length of a row is the length of the row."""
 
 
-@dataclass(frozen=True)
-class Product:
-    """A product of two matrices among the steps."""
-
-    step: KernelStep
-    left: KernelStep
-    right: KernelStep
-    transposed: bool
-    """Whether the rows of `right` are the columns of the result."""
-
-
 class Lowering:
     """Builds steps; `composites` calls back into it."""
 
     def __init__(self, graph: Graph, may_multiply: bool = False) -> None:
         """`may_multiply`: products are steps, too, whose operands are not."""
         self.graph = graph
-        self.products: list[Product] = []
-        self.symbols = Symbols()
+        self.products: list[factors.Product] = []
+        numbers = {value for value in graph.scalars.values() if type(value) is int}
+        self.symbols = Symbols(constants=numbers)
         self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
         """Steps by the name of the graph's node; several for an operator with several results."""
         self._names: set[str] = set()
-        self._stretched: set[str] = set()
-        """Nodes that are larger than their steps, because `expand` repeats a value."""
         self._scalar_names: dict[str, NamedNumber] = {}
         for given in graph.inputs:
             if given.shape is not None and given.dtype is not None:
@@ -59,7 +45,6 @@ class Lowering:
         leaves = len(self._names)
         for node in operators.find_needed_nodes(graph):
             self._add(node)
-        self._refuse_stretched(graph.outputs)
         if len(self._names) - leaves > _MOST_STEPS:
             raise Unmatched(f"takes {len(self._names) - leaves} steps; one kernel holds at most {_MOST_STEPS}")
 
@@ -68,14 +53,7 @@ class Lowering:
         if operators.is_inplace(node):
             self.values[str(reference(node.args[0]))] = value
         if isinstance(value, KernelStep) and node.shape is not None and value.form.shape != node.shape:
-            if operators.operator_name(node) not in operators.ALIASES:
-                raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
-            self._stretched.add(node.name)
-
-    def _refuse_stretched(self, users: Any) -> None:
-        """What `expand` repeats, a pointwise operator repeats by itself; nothing else here does."""
-        if not self._stretched.isdisjoint(references(users)):
-            raise Unmatched("repeats a tensor along a dimension that no other operand has")
+            raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
 
     def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
         if 0 in shape:
@@ -130,7 +108,11 @@ class Lowering:
 
     def _given(self, value: float) -> NamedNumber | None:
         """The argument of `forward` that is this number."""
-        found = [one for one in self._plain_inputs() if type(one.value) is float and one.value == value]
+        found = [
+            one
+            for one in self._plain_inputs()
+            if type(one.value) is float and one.value == value and not one.decides
+        ]
         sole = len(found) == 1 and value not in PLAIN
         return NamedNumber(value, found[0].name, found[0].expression) if sole else None
 
@@ -141,48 +123,30 @@ class Lowering:
         shape = node.shape or ()
         if shape == step.form.shape:
             return step
-        return KernelStep(self.free_name(node.name), VIEW, (step,), self.symbols.view(step.form, shape), step.dtype)
+        asked = next((one for one in node.args[1:] if isinstance(one, list)), [])
+        free = asked.index(-1) if len(asked) == len(shape) and -1 in asked else None
+        form = self.symbols.view(step.form, shape, node.name, free)
+        return KernelStep(self.free_name(node.name), VIEW, (step,), form, step.dtype)
 
     def _lowered(self, node: Node) -> KernelStep | tuple[KernelStep, ...]:
         kind = operators.operator_name(node)
         if node.op == GETITEM:
-            several = self.values[str(reference(node.args[0]))]
+            several = self.values.get(str(reference(node.args[0])))
+            if several is None:
+                raise Unmatched("takes one of several results that others made")
             return several[node.args[1]] if isinstance(several, tuple) else several
         if kind in operators.ALIASES:
             return self._alias(node)
-        if kind not in POINTWISE and kind not in operators.SYNONYMS:
-            self._refuse_stretched([node.args, node.kwargs])
         if kind in operators.VIEWS:
             return self.view(self.operand(node.args[0]), node)
+        for table in (moves.MOVES, choices.CHOICES, gathers.GATHERS):
+            if kind in table:
+                return table[kind](self, node)
         if kind in operators.PRODUCTS:
-            return self._product(node, kind)
+            return factors.lower_product(self, node, kind)
         if kind in composites.COMPOSITES:
             return composites.COMPOSITES[kind](self, node)
         return self._pointwise(node, operators.SYNONYMS.get(kind, kind))
-
-    def _product(self, node: Node, kind: str) -> KernelStep:
-        """`left` has rows over the summed dimension; `right` has them too, where it is `transposed`."""
-        operands = [self.operand(argument) for argument in node.args]
-        bias = None
-        if kind == "addmm":
-            if node.kwargs:
-                raise Unmatched("scales a product in addmm")
-            bias, *operands = operands
-        left, right = operands[:2]
-        if kind == "linear":
-            bias = self.operand(find_argument(node, 2, "bias"))
-        if left.op != LEAF or right.op != LEAF or left is right:
-            raise Unmatched("multiplies what it computes itself")
-        if left.form.rank < 2 or right.form.rank != 2:
-            raise Unmatched("multiplies vectors, or batches of matrices")
-        transposed = kind == "linear"
-        column = 0 if transposed else 1
-        form = SymbolicShape(
-            (*left.form.shape[:-1], right.form.shape[column]), (*left.form.dims[:-1], right.form.dims[column])
-        )
-        step = KernelStep(self.free_name(node.name), PRODUCT, (), form, str(node.dtype))
-        self.products.append(Product(step, left, right, transposed))
-        return step if bias is None else self.pointwise("add", (step, bias), f"{node.name}_biased", str(node.dtype))
 
     def _alias(self, node: Node) -> KernelStep:
         step: KernelStep = self.operand(node.args[0])
@@ -196,8 +160,10 @@ class Lowering:
         if not steps or node.dtype is None:
             raise Unmatched(f"makes a tensor out of nothing ({node.op})")
         options = {key: self.operand(value) for key, value in node.kwargs.items()}
-        if op in LOGICAL and any(step.dtype != "bool" for step in steps):
-            raise Unmatched(f"does bit operations on {steps[0].dtype}")
+        if op.startswith("logical") and any(step.dtype != "bool" for step in steps):
+            raise Unmatched(f"takes {steps[0].dtype} for booleans")
+        if "shift" in op and operands[1] not in range(8):
+            raise Unmatched("shifts bits by a number that may be too large")
         if node.dtype == "bool" and op not in _OF_BOOLEANS:
             raise Unmatched(f"does arithmetic on booleans ({node.op})")
         if op not in COMPARISONS:

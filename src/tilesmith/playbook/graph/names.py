@@ -8,13 +8,15 @@ import re
 RESERVED = {
     "row", "rows", "cols", "offs", "mask", "mask_m", "mask_n", "start", "numel", "M", "N", "BLOCK", "BLOCK_N",
     "ROWS", "NUM_WARPS", "torch", "triton", "tl", "nn", "libdevice", "self", "larger", "smaller", "product",
-    "BLOCK_M", "BLOCK_K", "GROUP", "NUM_STAGES", "K", "K_PADDED", "total", "part", "depth", "left_high", "left_low",
+    "BLOCK_M", "BLOCK_K", "GROUP", "NUM_STAGES", "K", "total", "part", "depth", "left_high", "left_low",
+    "PADDED", "SPLITS", "CHUNK", "left", "right", "parts", "batch", "tiles", "chunk", "left_ptrs", "right_ptrs",
     "left_scale", "right_high", "right_low", "right_scale", "tile_m", "tile_n", "tiles_m", "tiles_n", "split_rows",
     "kept_halves", "range", "float", "max", "min", "sum", "tuple", "num_warps", "num_stages", "num_ctas", "grid",
-    "warmup",
+    "warmup", "program", "PARTS", "PART_N", "HELD_N", "arrived", "most",
+    "SPAN", "BLOCK_PARTS", "in_row", "places", "first", "last", "count", "count_part",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
-_OURS = re.compile(r"(_ptr|_acc|_kernel|(^|_)D\d+)$")
+_OURS = re.compile(r"(_ptr|_acc|_part|_peak|_shift|_kernel|(^|_)D\d+)$")
 """How we name pointers, accumulators, kernels and sizes."""
 
 

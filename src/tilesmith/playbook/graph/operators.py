@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from tilesmith.playbook.graph.choices import CHOICES
 from tilesmith.playbook.graph.composites import COMPOSITES, in_training_mode
+from tilesmith.playbook.graph.gathers import GATHERS
+from tilesmith.playbook.graph.moves import MOVES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
@@ -14,6 +17,7 @@ LOGICAL = {
     "bitwise_not",
 }  # fmt: skip
 ARITHMETIC = {
+    "bitwise_right_shift", "bitwise_left_shift",
     "add", "sub", "rsub", "mul", "div", "true_divide", "neg", "abs", "square", "reciprocal", "pow", "sqrt",
     "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "fast_exp", "fast_log", "erf", "erfc",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
@@ -27,17 +31,27 @@ ACTIVATIONS = {
 POINTWISE = COMPARISONS | LOGICAL | ARITHMETIC | ACTIVATIONS
 """Operators whose every element depends on one element of each operand; `writing/pointwise.py` writes them."""
 ALIASES = {
-    "alias", "clone", "contiguous", "detach", "dropout", "expand", "expand_as", "broadcast_to", "lift_fresh_copy",
-    "to", "_to_copy", "type_as", "feature_dropout", "alpha_dropout",
+    "alias", "clone", "contiguous", "detach", "dropout", "lift_fresh_copy", "to", "_to_copy", "type_as",
+    "feature_dropout", "alpha_dropout",
 }  # fmt: skip
-"""Operators that give the values they are given; broadcasting does by itself what `expand` asks for."""
+"""Operators that give the values they are given."""
 COPIES = {"clone", "_to_copy", "lift_fresh_copy"}
 """Aliases with memory of their own."""
+PARTED = {"chunk", "split", "split_with_sizes", "unbind"}
+"""Views that are several."""
+REPEATED = {"expand", "expand_as", "broadcast_to"}
+"""Views that broadcasting would make by itself."""
+MOVED_VIEWS = PARTED | REPEATED | {
+    "transpose", "permute", "t", "mT", "adjoint", "numpy_T", "swapaxes", "swapdims", "movedim", "slice", "select",
+    "narrow", "diagonal",
+}  # fmt: skip
+"""Views that show elements in other places, or several times, or not at all."""
 VIEWS = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze", "view_as", "reshape_as", "_unsafe_view"}
 SYNONYMS = {
     "multiply": "mul", "divide": "div", "subtract": "sub", "negative": "neg", "absolute": "abs", "fix": "trunc",
     "clip": "clamp", "arctan": "atan", "arcsin": "asin", "arccos": "acos", "greater": "gt", "less": "lt",
-    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor", "__rshift__": "bitwise_right_shift",
+    "__lshift__": "bitwise_left_shift",
 }  # fmt: skip
 EXTREMES = {"max": "maximum", "min": "minimum"}
 """With two tensors these compare; with one they reduce."""
@@ -59,8 +73,8 @@ def is_inplace(node: Node) -> bool:
     return len(parts) > 1 and parts[1].endswith("_") and not parts[1].endswith("__")
 
 
-PRODUCTS = {"linear", "matmul", "mm", "addmm"}
-"""Sums over the last dimension of one operand and a dimension of the other."""
+PRODUCTS = {"linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "einsum"}
+"""Sums over a dimension that two operands have."""
 
 
 def is_known(node: Node) -> bool:
@@ -69,13 +83,18 @@ def is_known(node: Node) -> bool:
         return False
     if known in RANDOM and len(node.args) > 2 and node.args[1] and node.args[2]:
         return False
-    tables = (ALIASES, VIEWS, SYNONYMS, COMPOSITES, POINTWISE)
+    tables = (ALIASES, VIEWS, MOVES, CHOICES, GATHERS, SYNONYMS, COMPOSITES, POINTWISE)
     return node.op == GETITEM or any(known in table for table in tables)
 
 
 def is_free(node: Node) -> bool:
     """Whether a node only names what is there already."""
-    return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS
+    return node.op == GETITEM or operator_name(node) in ALIASES | VIEWS | MOVED_VIEWS
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node shows elements of its operand, or one of several views of it."""
+    return (node.op == GETITEM and node.shape is not None) or operator_name(node) in VIEWS | MOVED_VIEWS
 
 
 def find_working_nodes(graph: Graph) -> list[Node]:
@@ -105,7 +124,7 @@ def find_needed_nodes(graph: Graph) -> list[Node]:
 def list_working_operators(graph: Graph) -> list[str]:
     """The operators that do something, each once, in order."""
     kinds = (operator_name(node) for node in find_needed_nodes(graph) if node.op != GETITEM)
-    return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS))
+    return list(dict.fromkeys(kind.strip("_") for kind in kinds if kind not in ALIASES | VIEWS | MOVED_VIEWS))
 
 
 def refuse_autocast(graph: Graph) -> None:
@@ -115,11 +134,8 @@ def refuse_autocast(graph: Graph) -> None:
 
 def refuse_unknown(graph: Graph, may_multiply: bool = False) -> None:
     """Says in one line which operators stand in the way; products do, unless they may be there."""
-    refuse_autocast(graph)
-    nodes = find_needed_nodes(graph)
     if unknown := list_unknown_operators(graph, PRODUCTS if may_multiply else ()):
         raise Unmatched(f"uses {unknown}, which no recipe knows")
-    _refuse_shared_writes(graph, nodes)
 
 
 def list_unknown_operators(graph: Graph, also_known: Collection[str] = ()) -> str:
@@ -138,24 +154,3 @@ def called(node: Node) -> str:
 
 def trains_batch_norm(graph: Graph) -> bool:
     return any(operator_name(node) == "batch_norm" and in_training_mode(node) for node in graph.nodes)
-
-
-def _refuse_shared_writes(graph: Graph, nodes: list[Node]) -> None:
-    """A tensor may be written in place only if nobody looks at its memory under another name afterwards."""
-    leaves = {leaf.name for leaf in graph.leaves}
-    types = {one.name: one.dtype for one in (*graph.leaves, *nodes)}
-    memory = {name: name for name in leaves}
-    for position, node in enumerate(nodes):
-        source = str(reference(node.args[0])) if node.args else ""
-        if is_inplace(node):
-            shared = {name for name, owner in memory.items() if owner == memory[source]} - {source}
-            rest = [[one.args, one.kwargs] for one in nodes[position + 1 :]]
-            if memory[source] in leaves or shared & set(references([rest, graph.outputs])):
-                raise Unmatched(f"writes into a tensor that others may see ({node.op})")
-        shares = _may_share_memory(node) and types.get(source) == node.dtype
-        memory[node.name] = memory[source] if shares else node.name
-
-
-def _may_share_memory(node: Node) -> bool:
-    kind = operator_name(node)
-    return kind in VIEWS or (kind in ALIASES and kind not in COPIES) or is_inplace(node)

@@ -1,29 +1,49 @@
 """Which element of every tensor a program needs: steps placed on the tile that a program computes.
 
-A tile has rows (the leading dimensions, flattened) and columns (the trailing ones). A value is placed by two
-index expressions: ("row", "cols") for a whole tile, ("row", None) for one number per row, (None, "cols") for a
-bias. Where broadcasting keeps some dimensions and repeats others, an index is arithmetic: `offs // D2 % D1`.
+A tile has rows (the leading dimensions, flattened) and columns (the trailing ones), each counted by a variable. A
+value is placed by an index along each of its dimensions (`indices.py`). From the outputs back to the inputs every
+operator says which elements of its operands it needs: a pointwise operator the same, a view other ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
-from typing import Any
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, VIEW, KernelStep
+from tilesmith.playbook.graph.indices import Computed, Index, IndexArithmetic, Part, Variable
+from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, REDUCTIONS, VIEW, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, Symbols
 from tilesmith.playbook.unmatched import Unmatched
 
 
 @dataclass(frozen=True)
 class TilePosition:
+    """The variables that count a tile."""
+
     lead: str | None
-    """Index along the rows; None where the value is the same for all of them."""
-    trail: str | None
+    """Along the rows; None for a tile without."""
+    trail: str
     columns: int
     """How many trailing dimensions of the value are columns."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Which elements of a value a program needs."""
+
+    indices: tuple[Index, ...]
+    guards: tuple[PlacedValue, ...]
+    """Where one of these is false, the index is no good, and nobody looks at the element."""
+    lead: str | None
+    """The variable along the rows; None where the value is the same for all of them."""
+    trail: str | None
+
+
+class PlacedOutput(NamedTuple):
+    value: PlacedValue
+    address: str
+    """Where its elements go, counted from the pointer."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +52,12 @@ class PlacedValue:
 
     name: str
     step: KernelStep
-    place: TilePosition
+    place: Place
     operands: tuple[Any, ...]
     level: int
     """How many reductions, one after the other, must be over before it can be computed."""
+    text: str = ""
+    """Of a leaf: its address, counted from the pointer. Of an index: its value."""
 
     @property
     def is_wide(self) -> bool:
@@ -51,69 +73,124 @@ class Placer:
         self.values: list[PlacedValue] = []
         """In an order in which they can be computed."""
         self.sizes: dict[str, Dim] = {}
-        self._placed: dict[tuple[KernelStep, str | None, str | None], PlacedValue] = {}
+        self.indices = IndexArithmetic(symbols, self.size)
+        self._lead = Variable(whole.lead or "", self._axes(rows))
+        self.trail = Variable(whole.trail, self._axes(columns))
+        self._placed: dict[tuple[KernelStep, Place], PlacedValue] = {}
         self._alike: dict[tuple[Any, ...], PlacedValue] = {}
         self._names: set[str] = set()
 
-    def output(self, step: KernelStep) -> PlacedValue:
+    def output(self, step: KernelStep) -> PlacedOutput:
         """A result: a whole tile, or one number per row."""
-        dims = step.form.dims
-        for columns in range(len(dims) + 1):
-            split = len(dims) - columns
-            if not self.symbols.same(dims[:split], self.rows):
+        dims, rank = step.form.dims, step.form.rank
+        among = {i for i, dim in enumerate(dims) if dim and set(self._axes([dim])) <= set(self.trail.axes)}
+        for columns in (among, *(set(range(split, rank)) for split in range(rank, -1, -1))):
+            kept, reduced = _parted(dims, columns)
+            if not self.symbols.same(kept, self.rows):
                 continue
-            if self.symbols.same(dims[split:], self.columns):
-                return self.place(step, TilePosition(self._whole.lead, self._whole.trail, columns))
-            if self.rows and not any(dims[split:]):
-                return self.place(step, TilePosition(self._whole.lead, None, columns))
+            place = self._whole_place(dims, columns)
+            if not any(reduced) and any(self.columns) and self._whole.trail != "offs":
+                place = replace(place, trail=None)
+            elif not self.symbols.same(reduced, self.columns):
+                continue
+            address = self._flat(place.indices)
+            if place.trail and self.symbols.same(dims, (*self.rows, *self.columns)):
+                # even where a tile has a single row or column
+                address = f"{place.lead} * N + {place.trail}" if place.lead else place.trail
+            return PlacedOutput(self.place(step, place), address)
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
-    def place(self, step: KernelStep, place: TilePosition) -> PlacedValue:
-        key = (step, place.lead, place.trail)
+    def place(self, step: KernelStep, place: Place) -> PlacedValue:
+        key = (step, place)
         if key not in self._placed:
-            operands = tuple(self._operand(step, one, place) for one in step.operands)
-            is_reduction = step.op in REDUCTIONS
-            level = max((one.level for one in operands if isinstance(one, PlacedValue)), default=0) + is_reduction
-            if step.op == VIEW:
-                self._placed[key] = operands[0]
-            else:
-                self._placed[key] = self._once(PlacedValue(self._name(step), step, place, operands, level))
+            self._placed[key] = self._once(step, place)
         return self._placed[key]
 
-    def _once(self, value: PlacedValue) -> PlacedValue:
+    def _once(self, step: KernelStep, place: Place) -> PlacedValue:
         """The value, or an earlier one that is computed alike: people write `x - mean` twice."""
-        step, place = value.step, value.place
-        operands = tuple(one if isinstance(one, PlacedValue) else repr(one) for one in value.operands)
-        recipe = (step.op, operands, repr(step.options), step.dtype, place.lead, place.trail)
-        if step.op == LEAF or recipe not in self._alike:
-            self._alike[recipe] = value
-            self.values.append(value)
-            if step.op == LEAF:
-                self.address(value)  # makes known the sizes it needs
-            return value
+        if step.op == VIEW:
+            (operand,) = step.operands
+            indices = self.indices.regrouped(place.indices, operand.form.dims)  # the order of the elements stays
+            return self.place(operand, replace(place, indices=tuple(indices)))
+        if step.op == MOVE:
+            return self._before_move(step, place)
+        if step.op == PRODUCT and (place.guards or self._flat(place.indices) != self._whole_text):
+            raise Unmatched("moves elements of a product")
+        operands, text = tuple(self._operand(step, one, place) for one in step.operands), ""
+        if step.op == LEAF:
+            text = self._flat(place.indices)
+            operands = (
+                *place.guards,
+                *(value for index in place.indices for part in index for value in part.values),
+            )
+        elif step.op == INDEX:
+            text = self._index(step, operands, place)
+        given = tuple(one if isinstance(one, PlacedValue) else repr(one) for one in operands)
+        recipe = (step if step.op in (LEAF, PRODUCT) else step.op, given, repr(step.options), step.dtype, text)
+        if recipe not in self._alike:
+            level = max((one.level for one in operands if isinstance(one, PlacedValue)), default=0)
+            level += step.op in REDUCTIONS
+            self._alike[recipe] = PlacedValue(self._name(step), step, place, operands, level, text)
+            self.values.append(self._alike[recipe])
         return self._alike[recipe]
 
-    def address(self, value: PlacedValue) -> str | None:
-        """Where a leaf's elements lie, counted from its pointer; None for its only element."""
-        lead, trail = value.place.lead, value.place.trail
-        if lead is None or trail is None:
-            return lead or trail
-        dims = value.step.form.dims
-        return f"{_factor(lead)} * {self.size(dims[len(dims) - value.place.columns :])} + {trail}"
-
     def size(self, dims: Sequence[Dim]) -> str:
-        """The name of a product of dimensions as a size known to the kernel."""
-        if self.rows and self.symbols.same(dims, self.columns):
+        """A product of dimensions as the kernel knows it: a number, or the name of a size."""
+        if self._whole.trail != "offs" and self.symbols.same(dims, self.columns):
             return "N"
-        flat = self.symbols.canonical(tuple(axis for dim in dims for axis in dim))
-        sole = len({leaf for leaf, _ in self.symbols.sizes}) == 1 or len({leaf for leaf, _ in flat}) == 1
-        name = "_".join(f"D{axis}" if sole else f"{leaf.upper()}_D{axis}" for leaf, axis in flat)
-        if self.sizes.get(name, flat) != flat:
-            name = "_".join(f"{leaf.upper()}_D{axis}" for leaf, axis in flat)
-        while self.sizes.get(name, flat) != flat:  # `x` and `X` are two tensors
-            name = f"OF_{name}"
-        self.sizes[name] = flat
+        number, flat = self.symbols.normal(1, tuple(axis for dim in dims for axis in dim))
+        if not flat:
+            return str(number)
+        name = self._size_name(number, flat)
+        self.sizes[name] = self._axes(dims)
         return name
+
+    def _size_name(self, number: int, flat: Dim) -> str:
+        times = f"N{number}_" if number != 1 else ""
+        known = {leaf for leaf, _ in self.symbols.sizes}
+        sole = len(known) == 1 or (len({leaf for leaf, _ in flat}) == 1 and flat[0] not in self.symbols.rules)
+        name = times + "_".join(f"D{axis}" if sole else f"{leaf.upper()}_D{axis}" for leaf, axis in flat)
+        if not self._means(name, number, flat):
+            name = times + "_".join(f"{leaf.upper()}_D{axis}" for leaf, axis in flat)
+        while not self._means(name, number, flat):  # `x` and `X` are two tensors
+            name = f"OF_{name}"
+        return name
+
+    def _means(self, name: str, number: int, flat: Dim) -> bool:
+        return name not in self.sizes or self.symbols.normal(1, self.sizes[name]) == self.symbols.normal(
+            number, flat
+        )
+
+    def _axes(self, dims: Sequence[Dim]) -> Dim:
+        return tuple(axis for dim in dims for axis in self.symbols.canonical(dim))
+
+    @property
+    def _whole_text(self) -> str:
+        columns = range(len(self.rows), len(self.rows) + len(self.columns))
+        return self._flat(self._whole_place((*self.rows, *self.columns), columns).indices)
+
+    def _flat(self, indices: Sequence[Index]) -> str:
+        return self.indices.write(part for index in indices for part in index)
+
+    def _whole_place(self, dims: Sequence[Dim], columns: Collection[int]) -> Place:
+        """The whole tile, for a value whose dimensions are columns at these positions and rows elsewhere."""
+        kept, reduced = _parted(dims, columns)
+        lead, trail = iter(self.indices.digits(self._lead, kept)), iter(self.indices.digits(self.trail, reduced))
+        indices = tuple(next(trail if i in columns else lead) for i in range(len(dims)))
+        return Place(indices, (), self._whole.lead, self._whole.trail)
+
+    def _made(self, indices: Sequence[Index], guards: tuple[PlacedValue, ...]) -> Place:
+        parts: list[Part] = [part for index in indices for part in index]
+        used = frozenset[str]().union(*(part.variables for part in parts))
+        used |= {name for guard in guards for name in (guard.place.lead, guard.place.trail) if name}
+        lead, trail = self._lead.name, self.trail.name
+        return Place(tuple(indices), guards, lead if lead in used else None, trail if trail in used else None)
+
+    def index(self, name: str, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
+        """The element of an operand with dimensions `own` that belongs to element `name` of the whole."""
+        indices = self.indices.digits(Variable(name, self._axes(whole)), whole)
+        kept = [index if dim else () for index, dim in zip(indices, own, strict=True)]
+        return self._flat(kept) if any(own) else None
 
     def _name(self, step: KernelStep) -> str:
         name, number = step.name, 1
@@ -122,69 +199,68 @@ class Placer:
         self._names.add(name)
         return name
 
-    def _operand(self, step: KernelStep, operand: Any, place: TilePosition) -> Any:
+    def _operand(self, step: KernelStep, operand: Any, place: Place) -> Any:
         if not isinstance(operand, KernelStep):
             return operand
         if step.op in REDUCTIONS:
             return self._reduced(step, operand, place)
-        if step.op == VIEW:
-            return self.place(operand, self._before_view(step, operand, place))
-        return self.place(operand, self._broadcast(step, operand, place))
+        return self.place(operand, self._broadcast(operand, place))
 
-    def _reduced(self, step: KernelStep, operand: KernelStep, place: TilePosition) -> PlacedValue:
-        dims, count = operand.form.dims, step.options["count"]
-        split = len(dims) - count
-        fits = self.symbols.same(dims[split:], self.columns) and self.symbols.same(dims[:split], self.rows)
+    def _reduced(self, step: KernelStep, operand: KernelStep, place: Place) -> PlacedValue:
+        axes = step.options["axes"]
+        kept, reduced = _parted(operand.form.dims, axes)
+        fits = self.symbols.same(reduced, self.columns) and self.symbols.same(kept, self.rows)
         if not fits:
             raise Unmatched("reduces over rows of different lengths")
-        if place.lead != self._whole.lead:
-            alone = "has a single row, which would leave all but one program idle"
-            raise Unmatched("needs the result of one row in others" if any(self.rows) else alone)
-        return self.place(operand, TilePosition(self._whole.lead, self._whole.trail, count))
+        if self._flat(place.indices) != (self._whole.lead or "0"):
+            raise Unmatched("needs the result of one row in others")
+        return self.place(operand, self._whole_place(operand.form.dims, axes))
 
-    def _before_view(self, step: KernelStep, operand: KernelStep, place: TilePosition) -> TilePosition:
-        """A reshape keeps the order of the elements, so the place stays if the rows are cut at the same spot."""
-        split = step.form.rank - place.columns
-        lead, trail, dims = step.form.dims[:split], step.form.dims[split:], operand.form.dims
-        for columns in range(len(dims) + 1):
-            cut = len(dims) - columns
-            if self.symbols.same(dims[:cut], lead) and self.symbols.same(dims[cut:], trail):
-                return TilePosition(place.lead, place.trail, columns)
-        raise Unmatched("moves elements from one row to another in a reshape")
+    def _before_move(self, step: KernelStep, place: Place) -> PlacedValue:
+        source, maps, guard = step.operands[0], step.options["maps"], step.options.get("guard")
+        guards = place.guards
+        if guard is not None:
+            guards = tuple(dict.fromkeys((*guards, self.place(guard, self._broadcast(guard, place)))))
+        pairs = zip(source.form.dims, maps, strict=True)
+        return self.place(source, self._made([self._mapped(dim, one, place) for dim, one in pairs], guards))
 
-    def _broadcast(self, step: KernelStep, operand: KernelStep, place: TilePosition) -> TilePosition:
-        missing = step.form.rank - operand.form.rank
-        own = (*((),) * missing, *operand.form.dims)
-        split = step.form.rank - place.columns
-        whole = step.form.dims
-        return TilePosition(
-            self._index(place.lead, whole[:split], own[:split]),
-            self._index(place.trail, whole[split:], own[split:]),
-            min(place.columns, operand.form.rank),
-        )
+    def _mapped(self, dim: Dim, how: DimMap, place: Place) -> Index:
+        """The index along one dimension of the operand of a move."""
+        axes = self.symbols.canonical(dim)
+        if not axes:
+            return ()
+        index = () if how.dim is None else place.indices[how.dim]
+        if how.taken is not None:
+            value = self.place(how.taken, self._broadcast(how.taken, place))
+            used = frozenset(name for name in (value.place.lead, value.place.trail) if name)
+            index = (Part(axes, Computed(value.name, used, (value,))),)
+        index = self.indices.moved(index, axes, how.scale, how.offset)
+        return (Part(axes, self.indices.computed(index, how.form, self.size([axes]))),) if how.form else index
 
-    def _index(self, index: str | None, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
-        """The element of an operand with dimensions `own` that belongs to element `index` of the whole."""
-        if index is None or not any(own):
-            return None
-        if all(bool(mine) == bool(theirs) for mine, theirs in zip(own, whole, strict=True)):
-            return index
-        pairs = [(mine, theirs) for mine, theirs in zip(own, whole, strict=True) if theirs]
-        terms: list[str] = []
-        remaining = list(pairs)
-        for kept, group in groupby(pairs, key=lambda pair: bool(pair[0])):
-            run = [theirs for _, theirs in group]
-            is_first = len(remaining) == len(pairs)
-            remaining = remaining[len(run) :]
-            if kept:
-                inner = [theirs for _, theirs in remaining]
-                term = index if not inner else f"{_factor(index)} // {self.size(inner)}"
-                term = term if is_first else f"{_factor(term)} % {self.size(run)}"
-                stride = [mine for mine, _ in remaining if mine]
-                terms.append(f"{_factor(term)} * {self.size(stride)}" if stride else term)
-        return terms[0] if len(terms) == 1 else " + ".join(f"({term})" for term in terms)
+    def _index(self, step: KernelStep, operands: tuple[Any, ...], place: Place) -> str:
+        """A place along a dimension, or whether it, or the operand, is within bounds."""
+        options = step.options
+        base = operands[0].name if operands else self._counted(step, place)
+        least, most = (options.get(name) for name in ("least", "most"))
+        if least is None and most is None:
+            return base
+        bounds = [(sign, end) for sign, end in ((">=", least), ("<", most)) if end is not None]
+        tests = [f"{base} {sign} {self.indices.write([Part((), None, 1, end)])}" for sign, end in bounds]
+        return tests[0] if len(tests) == 1 else " & ".join(f"({test})" for test in tests)
+
+    def _counted(self, step: KernelStep, place: Place) -> str:
+        dim, scale, offset = step.options["dim"], step.options.get("scale", 1), step.options.get("offset", ())
+        index = self.indices.moved(place.indices[dim], step.form.dims[dim], scale, offset)
+        written = self.indices.write(index)
+        return written if index else f"tl.full([], {self.indices.write([Part((), None, 1, offset)])}, tl.int32)"
+
+    def _broadcast(self, operand: KernelStep, place: Place) -> Place:
+        """The same elements, where the operand has them; those of a dimension of size one are all the same."""
+        missing = len(place.indices) - operand.form.rank
+        pairs = zip(operand.form.dims, place.indices[missing:], strict=True)
+        return self._made([index if dim else () for dim, index in pairs], place.guards)
 
 
-def _factor(index: str) -> str:
-    """An index that may be multiplied and divided."""
-    return f"({index})" if " + " in index else index
+def _parted(dims: Sequence[Dim], columns: Collection[int]) -> tuple[list[Dim], list[Dim]]:
+    """Dimensions that are rows, and those that are columns."""
+    return [dim for i, dim in enumerate(dims) if i not in columns], [dims[i] for i in sorted(columns)]

@@ -1,4 +1,4 @@
-"""Reductions over the last dimensions: sums, extremes and where they are, means and spreads."""
+"""Reductions over some dimensions: sums, extremes and where they are, means and spreads."""
 
 from __future__ import annotations
 
@@ -22,37 +22,40 @@ def find_argument(node: Node, position: int, name: str, default: Any = None) -> 
     return node.args[position] if len(node.args) > position else node.kwargs.get(name, default)
 
 
-def count_trailing(step: KernelStep, dims: Any) -> int:
-    """How many trailing dimensions are reduced; a kernel gives each program whole rows."""
+Axes = tuple[int, ...]
+"""The dimensions that are reduced, in order."""
+
+
+def find_axes(step: KernelStep, dims: Any) -> Axes:
+    """The dimensions that a reduction is over: `dims`, or all."""
     rank = step.form.rank
     wanted = range(rank) if dims is None or dims == [] else dims if isinstance(dims, Sequence) else [dims]
-    axes = sorted(axis % rank for axis in wanted) if rank else []
-    if not axes or axes != list(range(rank - len(axes), rank)):
-        raise Unmatched(f"reduces dimension {axes[0] if axes else 0} of {rank}, not the last")
-    if len(axes) == rank:
-        raise Unmatched("reduces everything to one number, which would leave all but one program idle")
-    return len(axes)
+    if rank == 0:
+        raise Unmatched("reduces a single number")
+    return tuple(sorted(axis % rank for axis in wanted))
 
 
-def make_reduction(low: Lowering, kind: str, step: KernelStep, count: int, **how: Any) -> KernelStep:
-    """A reduction over the last `count` dimensions; `how` may give name, dtype and keep."""
+def make_reduction(low: Lowering, kind: str, step: KernelStep, axes: Axes, **how: Any) -> KernelStep:
+    """A reduction over some dimensions; `how` may give name, dtype and keep."""
     if step.dtype == "bool" and kind != "sum":
         raise Unmatched(f"takes the {kind} of booleans")
-    shape, dims = step.form.shape, step.form.dims
-    lead = len(shape) - count
-    tail = count if how.get("keep", True) else 0
-    form = SymbolicShape(shape[:lead] + (1,) * tail, dims[:lead] + ((),) * tail)
-    options = {"count": count, "length": prod(shape[lead:])}
+    pairs = [
+        ((1, ()) if i in axes else pair, i)
+        for i, pair in enumerate(zip(step.form.shape, step.form.dims, strict=True))
+    ]
+    left = [pair for pair, i in pairs if how.get("keep", True) or i not in axes]
+    form = SymbolicShape(tuple(size for size, _ in left), tuple(dim for _, dim in left))
+    options = {"axes": axes, "length": prod(step.form.shape[i] for i in axes)}
     return KernelStep(low.free_name(how["name"]), kind, (step,), form, how.get("dtype") or step.dtype, options)
 
 
-def _length(step: KernelStep, count: int) -> NamedNumber:
-    return NamedNumber(float(prod(step.form.shape[step.form.rank - count :])), "N", None)
+def _length(step: KernelStep, axes: Axes) -> NamedNumber:
+    return NamedNumber(float(prod(step.form.shape[i] for i in axes)), "N", None)
 
 
-def make_mean(low: Lowering, step: KernelStep, count: int, name: str, dtype: str, keep: bool = True) -> KernelStep:
-    total = make_reduction(low, "sum", step, count, name=f"{name}_sum", dtype=dtype, keep=keep)
-    return low.pointwise("div", (total, _length(step, count)), name, dtype)
+def make_mean(low: Lowering, step: KernelStep, axes: Axes, name: str, dtype: str, keep: bool = True) -> KernelStep:
+    total = make_reduction(low, "sum", step, axes, name=f"{name}_sum", dtype=dtype, keep=keep)
+    return low.pointwise("div", (total, _length(step, axes)), name, dtype)
 
 
 def lower_plain(kind: str) -> Lower:
@@ -60,22 +63,22 @@ def lower_plain(kind: str) -> Lower:
 
     def lower(low: Lowering, node: Node) -> KernelStep:
         step = low.operand(node.args[0])
-        count = count_trailing(step, find_argument(node, 1, "dim"))
+        axes = find_axes(step, find_argument(node, 1, "dim"))
         keep = bool(find_argument(node, 2, "keepdim", False))
-        return make_reduction(low, kind, step, count, name=node.name, dtype=node.dtype, keep=keep)
+        return make_reduction(low, kind, step, axes, name=node.name, dtype=node.dtype, keep=keep)
 
     return lower
 
 
-def _place(low: Lowering, picker: str, step: KernelStep, count: int, keep: bool) -> KernelStep:
+def _place(low: Lowering, picker: str, step: KernelStep, axes: Axes, keep: bool) -> KernelStep:
     """Where the extreme of each row is; the first NaN counts as one, which Triton by itself passes over."""
-    places = make_reduction(low, picker, step, count, name=f"{picker}_place", dtype="int64", keep=keep)
+    places = make_reduction(low, picker, step, axes, name=f"{picker}_place", dtype="int64", keep=keep)
     if not step.dtype.startswith(("float", "bfloat")):
         return places
     nan = low.pointwise("ne", (step, step), "is_nan", "bool")
     flags = low.pointwise(CAST, (nan,), "nan_flag", "int32")
-    first = make_reduction(low, "argmax", flags, count, name="first_nan", dtype="int64", keep=keep)
-    seen = make_reduction(low, "max", flags, count, name="any_nan", dtype="int32", keep=keep)
+    first = make_reduction(low, "argmax", flags, axes, name="first_nan", dtype="int64", keep=keep)
+    seen = make_reduction(low, "max", flags, axes, name="any_nan", dtype="int32", keep=keep)
     has_nan = low.pointwise("gt", (seen, 0), "has_nan", "bool")
     return low.pointwise("where", (has_nan, first, places), f"{picker}_or_nan", "int64")
 
@@ -85,8 +88,8 @@ def lower_extreme_index(picker: str) -> Lower:
 
     def lower(low: Lowering, node: Node) -> KernelStep:
         step = low.operand(node.args[0])
-        count = count_trailing(step, find_argument(node, 1, "dim"))
-        return _place(low, picker, step, count, bool(find_argument(node, 2, "keepdim", False)))
+        axes = find_axes(step, find_argument(node, 1, "dim"))
+        return _place(low, picker, step, axes, bool(find_argument(node, 2, "keepdim", False)))
 
     return lower
 
@@ -94,38 +97,40 @@ def lower_extreme_index(picker: str) -> Lower:
 def lower_extreme(kind: str, picker: str) -> Lower:
     """max.dim and min.dim: values and where they are."""
 
-    def lower(low: Lowering, node: Node) -> tuple[KernelStep, ...]:
+    def lower(low: Lowering, node: Node) -> KernelStep | tuple[KernelStep, ...]:
         step = low.operand(node.args[0])
-        count = count_trailing(step, find_argument(node, 1, "dim"))
+        axes = find_axes(step, find_argument(node, 1, "dim"))
         keep = bool(find_argument(node, 2, "keepdim", False))
-        values = make_reduction(low, kind, step, count, name=f"{kind}_value", dtype=step.dtype, keep=keep)
-        return values, _place(low, picker, step, count, keep)
+        if node.op.endswith(".default"):  # over everything, without the place
+            return make_reduction(low, kind, step, axes, name=node.name, dtype=step.dtype, keep=False)
+        values = make_reduction(low, kind, step, axes, name=f"{kind}_value", dtype=step.dtype, keep=keep)
+        return values, _place(low, picker, step, axes, keep)
 
     return lower
 
 
 def lower_mean(low: Lowering, node: Node) -> KernelStep:
     step = low.operand(node.args[0])
-    count = count_trailing(step, find_argument(node, 1, "dim"))
+    axes = find_axes(step, find_argument(node, 1, "dim"))
     keep = bool(find_argument(node, 2, "keepdim", False))
-    return make_mean(low, step, count, node.name, node.dtype or step.dtype, keep)
+    return make_mean(low, step, axes, node.name, node.dtype or step.dtype, keep)
 
 
 def lower_variance(low: Lowering, node: Node) -> KernelStep:
     """The mean square of the centered row."""
     step = low.operand(node.args[0])
     everything = node.op.endswith(".default")  # takes `unbiased` where the others take dimensions
-    count = count_trailing(step, None if everything else find_argument(node, 1, "dim"))
+    axes = find_axes(step, None if everything else find_argument(node, 1, "dim"))
     correction = node.kwargs.get("correction", 1)
-    if node.op.endswith(".dim"):
-        correction = 1 if find_argument(node, 2, "unbiased", True) else 0
+    if everything or node.op.endswith(".dim"):
+        correction = 1 if find_argument(node, 1 if everything else 2, "unbiased", True) else 0
     correction = 1 if correction is None else correction
     keep = bool(find_argument(node, 3, "keepdim", node.kwargs.get("keepdim", False)))
-    mean = make_mean(low, step, count, "mean", step.dtype)
+    mean = make_mean(low, step, axes, "mean", step.dtype)
     centered = low.pointwise("sub", (step, mean), "centered", step.dtype)
     squared = low.pointwise("square", (centered,), "squared", step.dtype)
-    total = make_reduction(low, "sum", squared, count, name="squares", dtype=step.dtype, keep=keep)
-    length = _length(step, count)
+    total = make_reduction(low, "sum", squared, axes, name="squares", dtype=step.dtype, keep=keep)
+    length = _length(step, axes)
     divisor = length if not correction else NamedNumber(length - correction, f"(N - {correction})", None)
     return low.pointwise("div", (total, divisor), "variance", step.dtype)
 

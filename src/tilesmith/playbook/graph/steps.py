@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from tilesmith.playbook.graph.symbols import SymbolicShape
+from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 
 LEAF, VIEW, CAST, PRODUCT = "leaf", "view", "cast", "product"
+MOVE, INDEX, CONSTANT = "move", "index", "constant"
+"""Elements of the operand in other places; the place itself, or whether it (or an operand) lies within bounds; a
+tensor whose elements are all alike."""
 REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")
 """`max`, the one inside a softmax, may ignore NaN, because the sum brings it back; `amax` and `amin` may not."""
 
@@ -26,6 +29,21 @@ COMPUTED_IN = {
     "bool": "tl.int1",
 }
 _RANK = ("tl.int1", "tl.uint8", "tl.int8", "tl.int16", "tl.int32", "tl.int64", "tl.float32", "tl.float64")
+
+
+@dataclass(frozen=True, eq=False)
+class DimMap:
+    """Where to look along one dimension of the operand of a move: at `scale * i + offset`."""
+
+    dim: int | None = None
+    """The dimension of the result that `i` counts; None for a fixed place."""
+    scale: int = 1
+    offset: tuple[tuple[int, Dim], ...] = ()
+    """A sum of numbers, each times a product of axes."""
+    form: str = ""
+    """What is done with that place: `{0} % {1}`, where {1} is the size of the dimension."""
+    taken: KernelStep | None = None
+    """A tensor that holds `i`, shaped to be broadcast to the result."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,16 +1,16 @@
 """Where every size comes from, so that a kernel written for one shape is right for all of them.
 
 A dimension is a product of axes of inputs and parameters: `x.shape[1] * x.shape[2]` is (("x", 1), ("x", 2)), and
-a dimension of size one is the empty product. Axes that broadcasting puts side by side are the same axis.
+a dimension of size one is the empty product. Axes that broadcasting puts side by side are the same axis. Operators
+make axes as well: half of another one (`x.shape[1] // 2`), or a number that stood in the code. Where that number
+may have come from a size, the size is pinned: the kernel is for that size alone, and its launcher says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
-
-from tilesmith.playbook.unmatched import Unmatched
 
 Axis = tuple[str, int]
 Dim = tuple[Axis, ...]
@@ -28,16 +28,61 @@ class SymbolicShape:
         return len(self.shape)
 
 
+@dataclass(frozen=True)
+class SizeRule:
+    """The size of an axis that an operator made."""
+
+    template: str | None
+    """`{0} // 2` of another dimension; None for a number that stood in the code."""
+    source: Dim = ()
+    """The dimension it was made from."""
+    others: tuple[Dim, ...] = ()
+    """More of them: {1} and so on."""
+    is_constant: bool = False
+    """Whether a number is surely the same for all sizes of the inputs."""
+
+
 @dataclass
 class Symbols:
     """The sizes of all axes, and which axes are the same."""
 
     sizes: dict[Axis, int] = field(default_factory=dict)
+    rules: dict[Axis, SizeRule] = field(default_factory=dict)
+    """Of the axes that no tensor has."""
+    constants: Collection[int] = ()
+    """Numbers that the model keeps as attributes: a dimension of such a size is not computed from others."""
     _parents: dict[Axis, Axis] = field(default_factory=dict)
+    _factors: dict[Axis, Dim] = field(default_factory=dict)
+    _pinned: list[Dim] = field(default_factory=list)
 
     def leaf(self, name: str, shape: Sequence[int]) -> SymbolicShape:
         self.sizes |= {(name, axis): size for axis, size in enumerate(shape)}
         return SymbolicShape(tuple(shape), tuple(((name, i),) if size != 1 else () for i, size in enumerate(shape)))
+
+    def make(self, axis: Axis, size: int, rule: SizeRule | None = None) -> Dim:
+        """A dimension that an operator makes; without a rule, of a number that stood in the code."""
+        if size == 1:
+            return ()
+        while axis in self.sizes:
+            axis = (f"{axis[0]}_{axis[1]}", axis[1])
+        self.sizes[axis] = size
+        self.rules[axis] = rule or SizeRule(None)
+        return (axis,)
+
+    def pin(self, dim: Dim) -> None:
+        """The kernel is right only where this dimension is as large as it was traced."""
+        self._pinned.append(dim)
+
+    def pinned(self) -> list[Axis]:
+        """Axes of tensors that must have the size they were traced with."""
+        numbers = {
+            axis: rule for axis, rule in self.rules.items() if self._is_number(axis) and not rule.is_constant
+        }
+        dims = [*self._pinned, *(rule.source for rule in numbers.values())]
+        found = [axis for dim in dims for axis in self._tensor_axes(dim)]
+        alike = {self.sizes[axis] for axis, rule in numbers.items() if not rule.source}
+        found += [axis for axis, size in self.sizes.items() if size in alike and axis not in self.rules]
+        return list(dict.fromkeys(found))
 
     def broadcast(self, forms: Sequence[SymbolicShape]) -> SymbolicShape:
         """The form of a pointwise result: right-aligned, ones stretched."""
@@ -50,39 +95,119 @@ class Symbols:
             tuple(self._joined([dim for _, dim in column if dim]) for column in columns),
         )
 
-    def view(self, form: SymbolicShape, shape: Sequence[int]) -> SymbolicShape:
-        """The same elements in the same order under another shape."""
-        axes = [axis for dim in form.dims for axis in dim]
+    def divisors(self) -> list[tuple[Axis, int]]:
+        """Axes of tensors, and what divides them into whole parts."""
+        whole = [rule for rule in self.rules.values() if (rule.template or "").startswith("{0} // ")]
+        pairs = [(axis, int(str(rule.template)[7:])) for rule in whole for axis in rule.source[:1]]
+        return [pair for pair in dict.fromkeys(pairs) if pair[0] not in self.rules]
+
+    def view(
+        self, form: SymbolicShape, shape: Sequence[int], name: str = "view", free: int | None = None
+    ) -> SymbolicShape:
+        """The same elements in the same order under another shape; `free` is where the code says -1."""
+        axes = [axis for dim in form.dims for axis in self.canonical(dim)]
         dims: list[Dim] = []
-        for size in shape:
+        for position, size in enumerate(shape):
             taken: list[Axis] = []
-            while prod(self.sizes[axis] for axis in taken) < size and axes:
-                taken.append(axes.pop(0))
-            if prod(self.sizes[axis] for axis in taken) != size:
-                raise Unmatched(f"splits a dimension in a reshape to {tuple(shape)}")
+            while (missing := size // prod(self.sizes[axis] for axis in taken)) > 1:
+                if axes and missing % self.sizes[axes[0]] == 0:
+                    taken.append(axes.pop(0))
+                elif axes and self.sizes[axes[0]] % missing == 0:
+                    axis = axes.pop(0)
+                    left, right = self._split(axis, missing, free == position, free == position + 1)
+                    taken.append(left)
+                    axes.insert(0, right)
+                else:
+                    return self._cut_anew(form, shape, name)
             dims.append(tuple(taken))
         return SymbolicShape(tuple(shape), tuple(dims))
 
     def same(self, first: Sequence[Dim], second: Sequence[Dim]) -> bool:
-        """Whether two products of dimensions are made of the same axes."""
+        """Whether two products of dimensions are made of the same axes in the same order."""
         return self._product(first) == self._product(second)
 
     def canonical(self, dim: Dim) -> Dim:
-        return tuple(self._root(axis) for axis in dim)
+        """In axes that are not products of others, each under one name."""
+        found: list[Axis] = []
+        for axis in dim:
+            root = self._root(axis)
+            found += self.canonical(self._factors[root]) if root in self._factors else [root]
+        return tuple(found)
+
+    def equal_axes(self, axis: Axis) -> list[Axis]:
+        """All axes that are the same, itself first."""
+        root = self._root(axis)
+        return [axis, *(one for one in self.sizes if one != axis and self._root(one) == root)]
+
+    def size(self, dim: Dim) -> int:
+        return prod(self.sizes[axis] for axis in dim)
+
+    def normal(self, factor: int, dim: Dim) -> tuple[int, tuple[Axis, ...]]:
+        """A product of a number and a dimension: two are equal where these are."""
+        axes = self.canonical(dim)
+        numbers = [self.sizes[axis] for axis in axes if self._is_number(axis)]
+        return factor * prod(numbers), tuple(sorted(axis for axis in axes if not self._is_number(axis)))
+
+    def _is_number(self, axis: Axis) -> bool:
+        rule = self.rules.get(self._root(axis))
+        return rule is not None and rule.template is None
+
+    def _tensor_axes(self, dim: Dim) -> list[Axis]:
+        found: list[Axis] = []
+        for axis in dim:
+            rule = self.rules.get(axis)
+            found += [axis] if rule is None else self._tensor_axes(rule.source)
+        return found
+
+    def _split(self, axis: Axis, left: int, left_is_free: bool, right_is_free: bool) -> tuple[Axis, Axis]:
+        """An axis as the product of two, the first of size `left`."""
+        right = self.sizes[axis] // left
+        fixed, whole = SizeRule(None, is_constant=True), (axis,)
+        known = (left in self.constants, right in self.constants)
+        if left_is_free or (known == (False, True) and not right_is_free):
+            rules = (SizeRule(f"{{0}} // {right}", whole), fixed)
+        elif right_is_free or known == (True, False):
+            rules = (fixed, SizeRule(f"{{0}} // {left}", whole))
+        else:
+            rules = (fixed, fixed)
+            self.pin(whole)
+        sizes, name = (left, right), f"{axis[0]}_{axis[1]}"
+        ((first,), (second,)) = (self.make((name, i), sizes[i], rules[i]) for i in range(2))
+        self._factors[axis] = (first, second)
+        return first, second
+
+    def _cut_anew(self, form: SymbolicShape, shape: Sequence[int], name: str) -> SymbolicShape:
+        """A reshape that no axis survives."""
+        for dim in form.dims:
+            self.pin(dim)
+        return SymbolicShape(tuple(shape), tuple(self.make((name, i), size) for i, size in enumerate(shape)))
 
     def _product(self, dims: Sequence[Dim]) -> list[Axis]:
-        return sorted(self._root(axis) for dim in dims for axis in dim)
+        return [axis for dim in dims for axis in self.canonical(dim)]
 
     def _joined(self, dims: Sequence[Dim]) -> Dim:
         """One dimension for several that broadcasting made equal."""
         if not dims:
             return ()
         for other in dims[1:]:
-            if len(other) == len(dims[0]):
-                for a, b in zip(dims[0], other, strict=True):
+            first, second = self.canonical(dims[0]), self.canonical(other)
+            if len(first) == len(second):
+                for a, b in zip(first, second, strict=True):
                     if self.sizes[a] == self.sizes[b]:
-                        self._parents[self._root(b)] = self._root(a)
+                        self._unite(a, b)
+            elif len(first) == 1 and first[0] not in second:
+                self._factors[first[0]] = second
+            elif len(second) == 1 and second[0] not in first:
+                self._factors[second[0]] = first
         return dims[0]
+
+    def _unite(self, a: Axis, b: Axis) -> None:
+        """Axes of tensors name a class rather than those that operators made, and those rather than numbers."""
+        a, b = self._root(a), self._root(b)
+        if a != b:
+            rank = [(axis in self.rules) + self._is_number(axis) for axis in (a, b)]
+            kept, dropped = (b, a) if rank[1] < rank[0] else (a, b)
+            self._parents[dropped] = kept
 
     def _root(self, axis: Axis) -> Axis:
         while self._parents.get(axis, axis) != axis:

@@ -1,7 +1,7 @@
 """What a forward pass does beside computing its results: it writes into tensors and draws random numbers.
 
-In-place operators on values of the pass itself become plain ones; all others keep their place between whoever uses
-the same memory.
+In-place operators on values of the pass itself become plain ones where nobody can tell. All others stay PyTorch's,
+between whoever uses the same memory before and after them.
 """
 
 from __future__ import annotations
@@ -10,31 +10,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tilesmith.playbook.graph.operators import (
-    ALIASES,
-    COPIES,
-    POINTWISE,
-    PRODUCTS,
-    VIEWS,
-    is_inplace,
-    is_known,
-    operator_name,
-)
-from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
+from tilesmith.playbook.graph.operators import ALIASES, COPIES, POINTWISE, VIEWS, is_inplace, operator_name
+from tilesmith.tasks.graph import Graph, Node, reference, references
 
-_MORE_VIEWS = {
-    "transpose", "permute", "t", "select", "slice", "narrow", "unbind", "split", "split_with_sizes", "chunk",
-    "diagonal", "as_strided", "unfold", "movedim", "swapaxes", "swapdims", "view_as_real", "view_as_complex",
-    "tensor_split", "mT", "numpy_T", "squeeze_", "adjoint", "real", "imag",
-}  # fmt: skip
-"""Operators beside those of recipes whose results share memory with their first operand."""
-_RANDOM = {
-    "rand", "randn", "rand_like", "randn_like", "randint", "randint_like", "randperm", "bernoulli", "multinomial",
-    "normal", "poisson", "native_dropout", "rrelu_with_noise", "rrelu", "geometric",
-    "log_normal", "exponential", "uniform", "random", "cauchy",
-}  # fmt: skip
-_RANDOM_IN_TRAINING = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"}
+ENTER, EXIT = "_enter_autocast", "_exit_autocast"
+"""Between these two, the types that operators compute in are not those of their operands."""
 
 
 @dataclass(frozen=True)
@@ -45,117 +25,131 @@ class OrderedGraph:
     before: dict[str, frozenset[str]]
     """For each node those that must come earlier: its operands, and whatever its effects ask for."""
     effects: frozenset[str]
-    """Nodes that do more than give a result: PyTorch runs them."""
+    """Nodes that PyTorch runs: they do more than give a result, or name memory that is written into."""
 
 
 def order(graph: Graph) -> OrderedGraph:
-    """The graph with in-place operators made plain where nobody can tell, without what nobody needs.
-
-    Raises where somebody could: what is written must be a buffer that nobody else looks at.
-    """
-    graph = _made_plain(graph)
-    writing = {node.name for node in graph.nodes if _written(node)}
-    _refuse_shared_writes(graph, writing)
-    random = [node.name for node in graph.nodes if is_random(node)]
-    graph = _needed(graph, writing)
-    before = {node.name: set(references([node.args, node.kwargs])) for node in graph.nodes}
-    _keep_order(before, [name for name in random if name in before])
-    _keep_order(before, [node.name for node in graph.nodes if node.name in writing])
+    """The graph with in-place operators made plain where nobody can tell, without what nobody needs."""
+    graph = _with_copies(_needed(_made_plain(graph)))
     names = {node.name for node in graph.nodes}
-    kept = {name: frozenset(earlier & names) for name, earlier in before.items()}
-    return OrderedGraph(graph, kept, frozenset((writing | set(random)) & names))
+    random = [name for name in graph.random if name in names]
+    before = {node.name: set(references([node.args, node.kwargs])) & names for node in graph.nodes}
+    _keep_order(before, random)
+    written = {_owner(graph, name) for targets in graph.writes.values() for name in targets}
+    _keep_writes(graph, before, written)
+    inside = _in_autocast(graph.nodes)
+    _keep_blocks(before, inside)
+    sharing = {name for name, owner in graph.memory.items() if owner in written}
+    effects = (set(graph.writes) | set(random) | inside | sharing) & names
+    return OrderedGraph(graph, {name: frozenset(earlier) for name, earlier in before.items()}, frozenset(effects))
 
 
-def _written(node: Node) -> list[str]:
-    """The values that an operator writes to."""
-    kind = operator_name(node)
-    if kind in ("batch_norm", "instance_norm"):
-        return list(references(list(node.args[3:5]))) if node.args[5] else []
-    if is_inplace(node) or kind.startswith("_foreach_") or node.op.endswith((".out", "_out")):
-        return list(references([node.args, node.kwargs]))[:1] or [node.name]
-    return []
+def has_autocast(graph: Graph) -> bool:
+    return any(node.op == ENTER for node in graph.nodes)
 
 
-def _refuse_shared_writes(graph: Graph, writing: set[str]) -> None:
-    buffers = {one.name for one in graph.parameters}
-    for node in graph.nodes:
-        for target in _written(node):
-            users = [one for one in graph.nodes if target in references([one.args, one.kwargs]) and one is not node]
-            if target not in buffers or not {one.name for one in users} <= writing:
-                raise Unmatched(f"writes into a tensor that others may see ({node.op})")
-            if target in references(graph.outputs):
-                raise Unmatched(f"returns a tensor that it writes into ({node.op})")
+def reads_what_it_writes(graph: Graph) -> bool:
+    """Whether some memory has one value at one time of the pass and another at another."""
+    written = {_owner(graph, name) for targets in graph.writes.values() for name in targets}
+    readers = (node for node in graph.nodes if node.name not in graph.writes)
+    return any(_owner(graph, name) in written for node in readers for name in references([node.args, node.kwargs]))
 
 
-def is_random(node: Node) -> bool:
-    kind = operator_name(node)
-    if kind in _RANDOM_IN_TRAINING:
-        return bool(len(node.args) > 2 and node.args[1] and node.args[2])
-    if kind == "scaled_dot_product_attention":
-        return bool(node.args[4] if len(node.args) > 4 else node.kwargs.get("dropout_p", 0.0))
-    return kind in _RANDOM
-
-
-def shares_memory(node: Node) -> bool:
-    """Whether the result may be the first operand's memory under another name."""
-    kind = operator_name(node)
-    aliases = kind in ALIASES and kind not in COPIES
-    return node.op == GETITEM or aliases or kind in VIEWS or kind in _MORE_VIEWS or is_inplace(node)
-
-
-def _owners(graph: Graph) -> dict[str, str]:
-    """For every value the one whose memory it may be in."""
-    owner = {leaf.name: leaf.name for leaf in graph.leaves}
-    for node in graph.nodes:
-        source = reference(node.args[0]) if node.args else None
-        owner[node.name] = owner[source] if source is not None and shares_memory(node) else node.name
-    return owner
+def _owner(graph: Graph, name: str) -> str:
+    """The value whose memory it is in."""
+    return graph.memory.get(name, name)
 
 
 def _made_plain(graph: Graph) -> Graph:
-    owner = _owners(graph)
+    values = {one.name: one for one in (*graph.leaves, *graph.nodes)}
     leaves = {leaf.name for leaf in graph.leaves}
-    dtypes = {one.name: one.dtype for one in (*graph.leaves, *graph.nodes)}
+    inside = _in_autocast(graph.nodes)
     renamed: dict[str, str] = {}
+    moved: dict[str, str] = {}
+    """Memory that got a new owner when an operator in place became a plain one."""
+    memory, writes = dict(graph.memory), dict(graph.writes)
     nodes: list[Node] = []
     for position, node in enumerate(graph.nodes):
+        if node.name in memory:
+            memory[node.name] = moved.get(memory[node.name], memory[node.name])
         target = reference(node.args[0]) if is_inplace(node) and node.args else None
-        if target is not None and owner[target] not in leaves:
+        if target is not None and node.name in writes and node.name not in inside:
+            owner = graph.memory.get(target, target)
+            earlier = [one.name for one in graph.nodes[:position]]
+            sharing = {name for name in earlier if _owner(graph, name) == owner} - {target}
             later = set(references([[one.args, one.kwargs] for one in graph.nodes[position + 1 :]]))
-            later |= set(references(graph.outputs))
-            known = {one.name for one in graph.nodes[:position]}
-            sharing = {name for name in known if owner[name] == owner[target]} - {target}
-            others = {dtypes[name] for name in references([node.args[1:], node.kwargs])}
-            readers = [
-                one
-                for one in graph.nodes[:position]
-                if one.name == target or {target, *sharing} & set(references([one.args]))
-            ]
-            is_plain = operator_name(node) in POINTWISE and all(map(_is_fresh_or_known, readers))
-            if is_plain and not sharing & later and others <= {node.dtype, "bool"}:
-                plain = replace(with_names(node, renamed), op=_plain_name(node.op))
-                nodes.append(plain)
+            later |= {*references(graph.outputs), *graph.assigned.values()}
+            others = {values[name].dtype for name in references([node.args[1:], node.kwargs])}
+            is_plain = operator_name(node) in POINTWISE and owner not in leaves and others <= {node.dtype, "bool"}
+            if is_plain and values[target].shape == node.shape and not sharing & later:
+                nodes.append(replace(with_names(node, renamed), op=_plain_name(node.op)))
                 renamed = {old: node.name if new == target else new for old, new in renamed.items()}
-                renamed[target] = node.name
+                renamed[target] = moved[owner] = node.name
+                del writes[node.name]
+                memory.pop(node.name, None)
                 continue
         nodes.append(with_names(node, renamed))
-    return replace(graph, nodes=tuple(nodes), outputs=substitute(graph.outputs, renamed))
-
-
-def _is_fresh_or_known(node: Node) -> bool:
-    """Whether it is known of an operator if its result shares memory with its operand."""
-    kind = operator_name(node)
-    return (
-        shares_memory(node)
-        or is_known(node)
-        or kind in PRODUCTS
-        or kind.startswith(("conv", "max_pool", "avg_pool"))
+    return replace(
+        graph,
+        nodes=tuple(nodes),
+        outputs=substitute(graph.outputs, renamed),
+        memory=memory,
+        writes={name: tuple(renamed.get(one, one) for one in targets) for name, targets in writes.items()},
+        assigned={name: renamed.get(value, value) for name, value in graph.assigned.items()},
     )
 
 
 def _plain_name(op: str) -> str:
     first, name, *rest = op.split(".")
     return ".".join([first, name.removesuffix("_"), *rest])
+
+
+def _with_copies(graph: Graph) -> Graph:
+    """Where an operator copied what it might have shared, and the copy is written into, it is copied for sure: a
+    kernel's results may lie in memory in another order than PyTorch's would."""
+    written = {_owner(graph, name) for targets in graph.writes.values() for name in targets}
+    nodes: list[Node] = []
+    for node in graph.nodes:
+        if node.name in written and operator_name(node) in (ALIASES | VIEWS) - COPIES:
+            nodes.append(replace(node, name=f"{node.name}_shared"))
+            node = replace(node, op="aten.clone.default", args=({"node": nodes[-1].name},), kwargs={})
+        nodes.append(node)
+    return replace(graph, nodes=tuple(nodes))
+
+
+def _keep_writes(graph: Graph, before: dict[str, set[str]], written: set[str]) -> None:
+    """Whoever touches such memory comes after the last write before it, and a write after everybody before it."""
+    last: dict[str, set[str]] = {memory: set() for memory in written}
+    since: dict[str, set[str]] = {memory: set() for memory in written}
+    for node in graph.nodes:
+        targets = {_owner(graph, name) for name in graph.writes.get(node.name, ())}
+        touched = {_owner(graph, name) for name in (node.name, *references([node.args, node.kwargs]))}
+        for memory in (touched | targets) & written:
+            before[node.name] |= last[memory]
+            if memory in targets:
+                before[node.name] |= since[memory]
+                last[memory], since[memory] = {node.name}, set()
+            else:
+                since[memory].add(node.name)
+
+
+def _in_autocast(nodes: Iterable[Node]) -> set[str]:
+    inside: set[str] = set()
+    depth = 0
+    for node in nodes:
+        depth += node.op == ENTER
+        if depth:
+            inside.add(node.name)
+        depth -= node.op == EXIT
+    return inside
+
+
+def _keep_blocks(before: dict[str, set[str]], inside: set[str]) -> None:
+    """Nobody moves into a block or out of it, and what is inside stays in its order."""
+    earlier: set[str] = set()
+    for name in before if inside else ():
+        before[name] |= earlier if name in inside else earlier & inside
+        earlier.add(name)
 
 
 def with_names(node: Node, renamed: dict[str, str]) -> Node:
@@ -175,12 +169,12 @@ def substitute(value: Any, renamed: dict[str, str]) -> Any:
     return value
 
 
-def _needed(graph: Graph, writing: set[str]) -> Graph:
+def _needed(graph: Graph) -> Graph:
     """Without nodes that neither a result nor an effect depends on."""
-    wanted = set(references(graph.outputs)) | writing
+    wanted = {*references(graph.outputs), *graph.writes, *graph.assigned.values(), *graph.random}
     kept: list[Node] = []
     for node in reversed(graph.nodes):
-        if node.name in wanted:
+        if node.name in wanted or node.op in (ENTER, EXIT):
             kept.append(node)
             wanted |= set(references([node.args, node.kwargs]))
     return replace(graph, nodes=tuple(kept[::-1]))

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tilesmith.playbook.graph.operators import is_inplace
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.tasks.graph import GETITEM, Node, reference
+from tilesmith.tasks.graph import GETITEM, Node, Parameter, reference
 
 _METHODS = {
     "view", "reshape", "transpose", "permute", "expand", "contiguous", "unsqueeze", "squeeze", "flatten", "chunk",
     "unflatten", "unbind", "repeat", "masked_fill", "index_select", "gather", "clone", "detach", "t", "narrow",
+    "select", "add_", "sub_", "mul_", "div_", "copy_", "fill_", "zero_", "masked_fill_", "scatter_add_",
 }  # fmt: skip
 """Written as methods of their first operand, with the same arguments."""
 _IN_TORCH = {
@@ -24,7 +24,7 @@ _IN_TORCH = {
 """Functions of `torch` that take what the operator takes, in its order."""
 _IN_FUNCTIONAL = {"linear", "gelu", "silu", "scaled_dot_product_attention", "pad"}
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-_SIZED = {"view": 1, "reshape": 1, "expand": 1, "_unsafe_view": 1}
+SIZED = {"view": 1, "reshape": 1, "expand": 1, "_unsafe_view": 1}
 """Where an operator takes the sizes of its result."""
 _DEVICE = re.compile(r"(cpu|cuda|hip|meta)(:\d+)?")
 
@@ -37,21 +37,35 @@ def write_call(node: Node, host: Host, shapes: Mapping[str, tuple[int, ...] | No
     return _CallWriter(host, shapes, near).write(node)
 
 
+def write_constant(owned: Parameter, near: str) -> str:
+    """A tensor that the pass makes of numbers."""
+    values = _CallWriter(str, {}, near).argument(owned.values)
+    return f"torch.tensor({values}, dtype=torch.{owned.dtype}, device={near}.device)"
+
+
+def write_block(node: Node, near: str) -> str:
+    """The head of a block with autocast, which is for the device that the pass runs on."""
+    device, dtype, is_enabled = node.args[:3]
+    kind = f"{near}.device.type" if device == "cpu" else repr(device)
+    types = f", dtype=torch.{dtype['dtype']}" if dtype else ""
+    return f"with torch.autocast({kind}{types}{'' if is_enabled else ', enabled=False'}):"
+
+
 class _CallWriter:
     def __init__(self, host: Host, shapes: Mapping[str, tuple[int, ...] | None], near: str) -> None:
         self._host, self._shapes, self._near = host, shapes, near
 
     def write(self, node: Node) -> str:
         if node.op == GETITEM:
-            return f"{self._argument(node.args[0])}[{node.args[1]!r}]"
+            return f"{self.argument(node.args[0])}[{node.args[1]!r}]"
         namespace, name, *overload = node.op.split(".")
         if namespace != "aten":
             raise Unmatched(f"calls {node.op}, which has no words outside of the tracer")
-        args = [self._argument(one) for one in self._with_sizes(name, node)]
-        kwargs = [f"{key}={self._argument(one)}" for key, one in node.kwargs.items()]
+        args = [self.argument(one) for one in self._with_sizes(name, node)]
+        kwargs = [f"{key}={self.argument(one)}" for key, one in node.kwargs.items()]
         if name in _INFIX and len(args) == 2 and not kwargs:
             return f"{args[0]} {_INFIX[name]} {args[1]}"
-        if name in _METHODS and not is_inplace(node):
+        if name in _METHODS:
             if name == "view":  # a kernel's results are contiguous, whatever PyTorch's would have been
                 name = "reshape"
             return f"{args[0]}.{name}({', '.join([*args[1:], *kwargs])})"
@@ -65,7 +79,7 @@ class _CallWriter:
 
     def _with_sizes(self, name: str, node: Node) -> Sequence[Any]:
         """Sizes that the operand has in the same place are read off it, so that other batches pass."""
-        place = _SIZED.get(name)
+        place = SIZED.get(name)
         source = reference(node.args[0]) if node.args else None
         if place is None or source is None or not isinstance(node.args[place], list):
             return node.args
@@ -76,13 +90,13 @@ class _CallWriter:
         ]
         return [*node.args[:place], sizes, *node.args[place + 1 :]]
 
-    def _argument(self, value: Any) -> str:
+    def argument(self, value: Any) -> str:
         if (name := reference(value)) is not None:
             return self._host(name)
         if isinstance(value, Mapping):
             return self._special(value)
         if isinstance(value, list | tuple):
-            return f"[{', '.join(self._argument(one) for one in value)}]"
+            return f"[{', '.join(self.argument(one) for one in value)}]"
         return repr(value)
 
     def _special(self, value: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.lowering import list_outputs
-from tilesmith.playbook.graph.operators import is_free
+from tilesmith.playbook.graph.operators import is_free, is_known, is_view
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
@@ -72,7 +72,7 @@ class _Cutter:
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
         for one in self._planned:
-            if _structure(one.graph) == _structure(region.graph):
+            if structure(one.graph) == structure(region.graph):
                 names = dict(zip(one.names, region.names.values(), strict=True))
                 return replace(region, graph=one.graph, names=names, match=one.match)
         return region
@@ -107,7 +107,7 @@ class _Cutter:
                     break
             else:
                 refused.add(name)
-        self._assigned |= inside
+        self._assigned |= inside - find_views_of_inputs(found.nodes)
         return found
 
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
@@ -122,8 +122,12 @@ class _Cutter:
         return names | {user for name in several for user in self._users[name] if self._nodes[user].op == GETITEM}
 
     def _extras(self, added: set[str], inside: set[str]) -> list[set[str]]:
-        """What else a region could compute for nodes that are added: all that it can, casts and views, nothing."""
-        found = [self._unassigned_producers(added, inside, is_wanted) for is_wanted in (lambda _: True, is_free)]
+        """What else a region could compute for itself and nodes that are added: all that it can, all that these
+        need, that without products, casts and views of that, nothing."""
+        everything = self._unassigned_producers(added | inside, set(), lambda _: True)
+        needed = self._unassigned_producers(added, inside, lambda _: True)
+        found = [everything, needed]
+        found += [self._unassigned_producers(added, inside, is_wanted) for is_wanted in (is_known, is_free)]
         return [extra for place, extra in enumerate(found) if extra and extra not in found[:place]] + [set()]
 
     def _unassigned_producers(
@@ -159,7 +163,7 @@ class _Cutter:
         if self._trials > _MOST_TRIALS:
             return None
         nodes = tuple(self._nodes[name] for name in sorted(names, key=self._place.__getitem__))
-        if len(nodes) == len(self._nodes):
+        if len(nodes) == len(self._nodes) and not self._ordered.graph.assigned:
             graph = self._ordered.graph
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
@@ -171,9 +175,16 @@ class _Cutter:
         return None
 
     def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
-        step_of: dict[str, Step] = dict(self._nodes.items())
+        step_of: dict[str, Step] = {}
+        wanted = {*references(self._ordered.graph.outputs), *self._ordered.graph.assigned.values()}
         for region in regions:
-            step_of |= dict.fromkeys((node.name for node in region.nodes), region)
+            own = {node.name for node in region.nodes} - find_views_of_inputs(region.nodes)
+            step_of |= dict.fromkeys(own, region)
+            wanted |= {region.names[given.name] for given in region.graph.inputs}
+        for node in reversed([node for node in self._nodes.values() if node.name not in step_of]):
+            if node.name in wanted or not is_view(node):  # a view that only kernels need, they make themselves
+                step_of[node.name] = node
+                wanted |= set(references([node.args, node.kwargs]))
         return tuple(_sorted(step_of, self._ordered.before, self._place.__getitem__))
 
 
@@ -189,18 +200,29 @@ def _sorted(
             names = {node.name for node in step.nodes} if isinstance(step, PlannedRegion) else {name}
             if all(before[one] <= done | names for one in names):
                 yield step
-                done |= names
-                waiting = [one for one in waiting if one not in names]
+                done |= {one for one in names if step_of.get(one) is step}
+                waiting = [one for one in waiting if one not in done]
                 break
         else:
             raise AssertionError("regions that wait for one another")
 
 
+def find_views_of_inputs(nodes: Sequence[Node]) -> set[str]:
+    """Views of what others made: everyone who needs such a view makes it, at no cost."""
+    names = {node.name for node in nodes}
+    found: set[str] = set()
+    for node in nodes:
+        if is_view(node) and not (set(references([node.args, node.kwargs])) & names) - found:
+            found.add(node.name)
+    return found
+
+
 def extract(graph: Graph, nodes: Sequence[Node]) -> Graph:
     """Some nodes as a graph of their own: it takes what others made, and gives what others need."""
     names = {node.name for node in nodes}
+    views = find_views_of_inputs(nodes)
     used = set(references([[node.args, node.kwargs] for node in nodes]))
-    elsewhere = set(references(graph.outputs))
+    elsewhere = {*references(graph.outputs), *graph.assigned.values()}
     elsewhere |= set(references([[one.args, one.kwargs] for one in graph.nodes if one.name not in names]))
     made = [node for node in graph.nodes if node.name in used - names]
     numbers = tuple(one for one in graph.inputs if one.shape is None and type(one.value) is float)
@@ -210,7 +232,7 @@ def extract(graph: Graph, nodes: Sequence[Node]) -> Graph:
         inputs=(*inputs, *numbers, *(Input(one.name, one.name, (), one.shape, None, one.dtype) for one in made)),
         parameters=tuple(one for one in graph.parameters if one.name in used),
         nodes=tuple(nodes),
-        outputs={"tuple": [{"node": node.name} for node in nodes if node.name in elsewhere]},
+        outputs={"tuple": [{"node": node.name} for node in nodes if node.name in elsewhere - views]},
     )
 
 
@@ -250,7 +272,7 @@ def renamed(graph: Graph) -> tuple[Graph, dict[str, str]]:
     return result, {name: old for old, name in new.items()}
 
 
-def _structure(graph: Graph) -> object:
+def structure(graph: Graph) -> object:
     """What a region does, whatever its values are called."""
     places = {one.name: str(place) for place, one in enumerate((*graph.leaves, *graph.nodes))}
     inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]

@@ -1,13 +1,13 @@
 """The recipes, in the order in which they are asked: those for regions, and those for whole tasks."""
 
 from tilesmith.playbook.recipe import Recipe, RegionRecipe
+from tilesmith.playbook.recipes.columns import ColumnsRecipe
 from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
 from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentRecipe
 from tilesmith.playbook.recipes.rows import RowsRecipe
-from tilesmith.playbook.recipes.totals import TotalsRecipe
 
-REGION_RECIPES: tuple[RegionRecipe, ...] = (ElementwiseRecipe(), RowsRecipe(), TotalsRecipe(), ProductsRecipe())
+REGION_RECIPES: tuple[RegionRecipe, ...] = (ElementwiseRecipe(), RowsRecipe(), ColumnsRecipe(), ProductsRecipe())
 RECIPES: tuple[Recipe, ...] = (RecurrentRecipe(),)
 
 __all__ = ["RECIPES", "REGION_RECIPES"]

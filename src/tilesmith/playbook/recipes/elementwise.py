@@ -1,4 +1,4 @@
-"""Pointwise operators of any number, fused into one kernel over the flat output.
+"""Pointwise operators of any number, fused into one kernel over the flat output, or over its rows.
 
 PyTorch runs a chain of k operators as k kernels that each read and write the whole tensor. One kernel reads the
 inputs once and writes the outputs once, so the speedup is about the ratio of bytes.
@@ -6,13 +6,14 @@ inputs once and writes the outputs once, so the speedup is about the ratio of by
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from math import prod
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.graph.placement import Placer, TilePosition
-from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, VIEW, KernelStep
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
@@ -22,6 +23,10 @@ from tilesmith.tasks.graph import Node
 _SIZES = ((1024, 4), (2048, 8), (512, 4), (4096, 8), (2048, 4), (1024, 8), (8192, 16))
 """Elements and warps per program: eight elements a thread keep enough loads in flight."""
 _LARGEST_BLOCK, _MOST_WARPS = 16384, 32
+_LONG_ROW = 1024
+"""Rows so long are worth programs of their own where a number belongs to all of one."""
+_NEAR, _SHORT_ROW, _CACHED = 8, 16, 1 << 18
+"""Elements so near are read together; rows so short, and tensors so small, may be scattered."""
 
 
 class ElementwiseRecipe:
@@ -36,20 +41,51 @@ class ElementwiseRecipe:
             steps = [step for step in low.values.values() if isinstance(step, KernelStep)]
             if any(step.op in REDUCTIONS or step.row_lengths for step in steps):
                 return Declined("the task reduces, so its elements are not independent")
-            outputs = list_outputs(region.graph)
-            columns = low.step(outputs[0]).form.dims if outputs else ()
-            placer = Placer(low.symbols, TilePosition(None, "offs", len(columns)), (), columns)
-            fused = fuse(low, placer, region)
-            body = write_on_one_tile(placer, Tile(None, "offs", False), fused.outputs)
-            return ElementwiseMatch(fused, tuple(body))
+            if _count_row_dims(low):
+                with contextlib.suppress(Unmatched):
+                    return _matched(region, low, has_rows=True)
+                low = Lowering(region.graph)
+            return _matched(region, low, has_rows=False)
         except Unmatched as reason:
             return Declined(f"the task {reason}")
+
+
+def _matched(region: Region, low: Lowering, has_rows: bool) -> ElementwiseMatch:
+    outputs = list_outputs(region.graph)
+    dims = low.step(outputs[0]).form.dims if outputs else ()
+    split = len(dims) - _count_row_dims(low) if has_rows else 0
+    lead, trail = ("row", "cols") if has_rows else (None, "offs")
+    placer = Placer(low.symbols, TilePosition(lead, trail, len(dims) - split), dims[:split], dims[split:])
+    fused = fuse(low, placer, region)
+    if not any(dims):
+        raise Unmatched("computes a single number, which takes less time than a launch does")
+    if fused.working_operators == 0:
+        raise Unmatched("only copies, which PyTorch does as well")
+    _refuse_scattered_reads(fused)
+    return ElementwiseMatch(
+        fused, tuple(write_on_one_tile(placer, Tile(lead, trail, False), fused.outputs)), has_rows
+    )
+
+
+def _count_row_dims(low: Lowering) -> int:
+    """Along how many last dimensions some tensor is repeated, where that is a long row of every output."""
+    forms = [low.step(name).form for name in list_outputs(low.graph)]
+    if not forms or any(form.dims != forms[0].dims for form in forms):
+        return 0
+    for step in low.values.values():
+        if isinstance(step, KernelStep) and step.op in (LEAF, VIEW) and any(step.form.dims):
+            repeated = len(step.form.dims) - max(i + 1 for i, dim in enumerate(step.form.dims) if dim)
+            if 0 < repeated < forms[0].rank and prod(forms[0].shape[-repeated:]) >= _LONG_ROW:
+                return repeated
+    return 0
 
 
 @dataclass(frozen=True)
 class ElementwiseMatch:
     fused: FusedKernel
     body: tuple[str, ...]
+    has_rows: bool
+    """A program stays within one row, for which it reads one number where others are repeated along it."""
     kernel_type = "elementwise"
 
     @property
@@ -68,8 +104,9 @@ class ElementwiseMatch:
         return tuple(tuning.changed("BLOCK", block) for block in order)
 
     def strategy(self, tuning: Tuning) -> str:
+        where = "a row" if self.has_rows else "the flat output"
         return (
-            f"One program per {tuning['BLOCK']} elements of the flat output, {tuning['NUM_WARPS']} warps: "
+            f"One program per {tuning['BLOCK']} elements of {where}, {tuning['NUM_WARPS']} warps: "
             "every input is read once, every intermediate stays in registers."
         )
 
@@ -91,13 +128,21 @@ class ElementwiseMatch:
         wide = self._needs_wide_offsets
         first = "tl.program_id(0).to(tl.int64)" if wide else "tl.program_id(0)"
         why = "  # more elements than 32 bits can count" if wide else ""
+        head = [f"offs = {first} * BLOCK + tl.arange(0, BLOCK){why}", "mask = offs < numel"]
+        if self.has_rows:
+            head = [
+                "blocks = tl.cdiv(N, BLOCK)",
+                f"row = {first} // blocks{why}",
+                "cols = tl.program_id(0) % blocks * BLOCK + tl.arange(0, BLOCK)",
+                "mask = cols < N",
+            ]
         kernel = KernelParts(
             name=fused.name,
             pointers=fused.pointers,
-            sizes=("numel", *(f"{name}: tl.constexpr" for name in fused.placer.sizes)),
+            sizes=("N" if self.has_rows else "numel", *(f"{name}: tl.constexpr" for name in fused.placer.sizes)),
             scalars=tuple(number.name for number in fused.scalars),
             meta=("BLOCK: tl.constexpr",),
-            body=(f"offs = {first} * BLOCK + tl.arange(0, BLOCK){why}", "mask = offs < numel", *self.body),
+            body=(*head, *self.body),
             helpers=(),
             launcher=tuple(self._launcher(wide, prefix)),
         )
@@ -106,15 +151,37 @@ class ElementwiseMatch:
     def _launcher(self, wide: bool, prefix: str) -> list[str]:
         fused, block = self.fused, f"{prefix}BLOCK"
         result = fused.outputs[0].name
-        bound = [] if wide else [f'    assert numel < 2**31 - {block}, "offsets are 32-bit"']
+        larger = [
+            step.name for step in fused.loaded if prod(step.form.shape) > prod(fused.outputs[0].step.form.shape)
+        ]
+        most = f"max({', '.join(['numel', *(f'{name}.numel()' for name in larger)])})" if larger else "numel"
+        bound = [] if wide else [f'    assert {most} < 2**31 - {block}, "offsets are 32-bit"']
         constants = [f"BLOCK={block}", f"num_warps={prefix}NUM_WARPS"]
         launch = fused.launch(f"(triton.cdiv(numel, {block}),)", ["numel"], constants)
-        count = [f"    numel = {result}.numel()", *bound]
-        return [*fused.signature(), *fused.preparation(), *fused.allocations(), *count, *launch]
+        if self.has_rows:
+            columns = " * ".join(fused.product(dim) for dim in fused.placer.columns if dim)
+            bound.append(f"    N = {columns}")
+            launch = fused.launch(f"(numel // N * triton.cdiv(N, {block}),)", ["N"], constants)
+        numel = [f"    numel = {result}.numel()", *bound]
+        return [*fused.signature(), *fused.preparation(), *fused.allocations(), *numel, *launch]
 
     @property
     def _needs_wide_offsets(self) -> bool:
-        return any(prod(output.step.form.shape) >= 2**31 - _LARGEST_BLOCK for output in self.fused.outputs)
+        steps = [*(output.step for output in self.fused.outputs), *self.fused.loaded]
+        return any(prod(step.form.shape) >= 2**31 - _LARGEST_BLOCK for step in steps)
+
+
+def _refuse_scattered_reads(fused: FusedKernel) -> None:
+    """Neighbors in the output should be neighbors in memory, unless the caches hold the tensor anyway."""
+    placer = fused.placer
+    row = placer.symbols.sizes[placer.trail.axes[-1]] if placer.trail.axes else 1
+    for value in placer.values:
+        if value.step.op != LEAF or row <= _SHORT_ROW or prod(value.step.form.shape) <= _CACHED:
+            continue
+        parts = [part for index in value.place.indices for part in index]
+        stride = placer.indices.stride_of(parts, placer.trail)
+        if stride is not None and abs(stride) > _NEAR:
+            raise Unmatched(f"reads {value.step.name} across its rows, {stride} elements apart")
 
 
 def _tuning(block: int, warps: int) -> Tuning:

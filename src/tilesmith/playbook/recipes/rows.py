@@ -1,13 +1,15 @@
-"""Reductions over the last dimensions with any pointwise work around them: one pass over each row.
+"""Reductions over the last dimensions, or over everything, with any pointwise work around them.
 
-Softmax, the normalizations, row sums and maxima. Where a row fits on chip, it is read once and everything else
-happens in registers; a longer one is read in blocks, once per reduction that waits for another and once to write.
+Softmax, the normalizations, sums and maxima. Where a row fits on chip, it is read once and everything else happens
+in registers. A longer one is shared by many programs: one kernel says what the parts of a row say, another puts
+that together and writes. Where that is not possible, a program reads its row in blocks, once per reduction.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import is_known
@@ -15,9 +17,11 @@ from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.shared_rows import MOST_PARTS, ROW, SharedRows
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
 from tilesmith.playbook.writing.kernel_body import Tile, write_in_blocks, write_on_one_tile
+from tilesmith.playbook.writing.row_parts import find_statistics, may_loop
 from tilesmith.tasks.graph import Node
 
 ON_CHIP = 16384
@@ -25,9 +29,16 @@ ON_CHIP = 16384
 _MOST_ON_CHIP = 65536
 _BLOCKS = ((4096, 8), (8192, 16), (2048, 8), (16384, 16))
 """Elements and warps per program for rows that do not fit."""
+_PARTS = ((8192, 16), (16384, 16), (4096, 4))
+"""Elements and warps per program for rows that programs share."""
+_HELD = ((8192, 16), (16384, 16), (4096, 8), (32768, 32))
+"""The same where the programs of a row hold it on chip."""
+_LOOPS = ((4096, 8), (2048, 4), (8192, 8), (8192, 16))
+"""The same where all that is wanted are sums."""
 _TILE_ELEMENTS = 2048
 """What a program should have to do: short rows share one."""
-_ROW = "row = tl.program_id(0).to(tl.int64)  # M * N may pass 2**31"
+_FEW_ROWS, _SHARED_ROW = 64, 4096
+"""So few rows leave most of a GPU idle, unless programs share those that are long enough."""
 _MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS = 32, 16384, 64
 
 
@@ -39,19 +50,23 @@ class RowsRecipe:
 
     def match(self, region: Region) -> RowsMatch | Declined:
         try:
-            first = _first_reduction(Lowering(region.graph))
+            first = find_reduction(Lowering(region.graph))
             if first is None:
                 return Declined("the task reduces nothing")
-            match = RowsMatch(region, first.options["length"])
+            if reduces_columns(first):
+                return Declined("the task reduces columns")
+            length = first.options["length"]
+            match = RowsMatch(region, length, prod(first.operands[0].form.shape) // length)
             if not match.tunings:
-                return Declined(f"the task picks places in rows of {match.length}, longer than fit on chip")
+                return Declined(f"the task needs rows of {match.length} as a whole, longer than fit on chip")
             match.write(match.tunings[0])
         except Unmatched as reason:
             return Declined(f"the task {reason}")
         return match
 
 
-def _first_reduction(low: Lowering) -> KernelStep | None:
+def find_reduction(low: Lowering) -> KernelStep | None:
+    """The first reduction: it says what a row is."""
     waiting = [step for value in low.values.values() for step in (value if isinstance(value, tuple) else (value,))]
     seen: set[KernelStep] = set()
     while waiting:
@@ -64,48 +79,96 @@ def _first_reduction(low: Lowering) -> KernelStep | None:
     return None
 
 
+def reduces_columns(reduction: KernelStep) -> bool:
+    """Whether neighbors in memory have results of their own."""
+    form = reduction.operands[0].form
+    wide = [i for i, size in enumerate(form.shape) if size != 1]
+    return bool(wide) and wide[-1] not in reduction.options["axes"]
+
+
+def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
+    low = Lowering(region.graph)
+    step = find_reduction(low)
+    assert step is not None
+    dims, axes = step.operands[0].form.dims, step.options["axes"]
+    kept, reduced = [dim for i, dim in enumerate(dims) if i not in axes], [dims[i] for i in axes]
+    placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced)), kept, reduced)
+    return fuse(low, placer, region)
+
+
 @dataclass(frozen=True)
 class RowsMatch:
     region: Region
     length: int
+    rows: int
 
     @property
     def name(self) -> str:
-        return self._fused(Tile("row", "cols", True)).name
+        return self._fused(self._row_tile).name
 
     @property
     def kernel_type(self) -> str:
-        stored = self._fused(Tile("row", "cols", True)).outputs
+        stored = self._fused(self._row_tile).outputs
         return "normalization" if any(output.value.is_wide for output in stored) else "reduction"
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         block = _power_of_two(self.length)
+        blocked = [_blocked(size, warps) for size, warps in _BLOCKS] if self._may_block else []
         if block > ON_CHIP:
-            return tuple(_blocked(size, warps) for size, warps in _BLOCKS) if self._may_block else ()
-        rows = min(max(_TILE_ELEMENTS // block, 1), 16)
+            return (*self._shared, *blocked)
+        rows = 1 if self.rows == 1 else min(max(_TILE_ELEMENTS // block, 1), 16)
         warps = min(max(rows * block // 512, 1), 16)
         whole = [_whole(rows, warps), _whole(rows, min(2 * warps, _MOST_WARPS)), _whole(rows, max(warps // 2, 1))]
-        whole += [_whole(2 * rows, warps), _whole(max(rows // 2, 1), warps)]
+        whole += [_whole(2 * rows, warps), _whole(max(rows // 2, 1), warps)] if self.rows > 1 else []
         whole += [_blocked(2048, 8)] if block > 2048 and self._may_block else []
-        return tuple(dict.fromkeys(whole))
+        few = self.rows < _FEW_ROWS and block > _SHARED_ROW
+        return tuple(dict.fromkeys([*(self._shared if few else ()), *whole]))
+
+    @cached_property
+    def _shared(self) -> tuple[Tuning, ...]:
+        """Ways to share rows among programs."""
+        try:
+            loops = may_loop(find_statistics(self._fused(self._row_tile).placer.values))
+        except Unmatched:
+            return ()
+        parts = [
+            Tuning((("PART_N", size), ("NUM_WARPS", warps)))
+            for size, warps in (_LOOPS if loops else _PARTS)
+            if loops or self.length <= size * MOST_PARTS
+        ]
+        gpu = self.region.survey.gpu
+        most = gpu.multiprocessors if gpu and self.kernel_type == "normalization" else 0
+        held = [(size, warps) for size, warps in _HELD if self.length <= size * most]
+        return (*(Tuning((("HELD_N", size), ("NUM_WARPS", warps))) for size, warps in held), *parts)
 
     @cached_property
     def _may_block(self) -> bool:
         """Where an extreme lies is not known from the lanes of one block."""
-        values = self._fused(Tile("row", "cols", True)).placer.values
+        values = self._fused(self._row_tile).placer.values
         return not any(value.step.op in ("argmax", "argmin") for value in values)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": ("BLOCK_N", _LARGEST_BLOCK)}.get(
+        block = next((name for name in ("PART_N", "HELD_N") if name in tuning), "BLOCK_N")
+        knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": (block, _LARGEST_BLOCK)}.get(
             stage, ("ROWS", _MOST_ROWS)
         )
-        if knob not in tuning:
+        if knob not in tuning or (knob == "ROWS" and self.rows == 1):
             return ()
         values = dict.fromkeys((min(2 * tuning[knob], most), max(tuning[knob] // 2, 1)))
         return tuple(tuning.changed(knob, value) for value in values)
 
     def strategy(self, tuning: Tuning) -> str:
+        if "PART_N" in tuning:
+            return (
+                f"Rows in parts of {tuning['PART_N']} or more, one program of {tuning['NUM_WARPS']} warps each: "
+                "one kernel reduces every part by itself, the next one puts the parts of a row together."
+            )
+        if "HELD_N" in tuning:
+            return (
+                f"Rows in parts of {tuning['HELD_N']}, one program of {tuning['NUM_WARPS']} warps each, which has "
+                "its part on chip until all programs of its row have met: every input is read once."
+            )
         if "BLOCK_N" in tuning:
             return (
                 f"One program of {tuning['NUM_WARPS']} warps per row, which it reads in blocks of "
@@ -119,7 +182,7 @@ class RowsMatch:
 
     @property
     def is_worth_it(self) -> bool:
-        return self._fused(Tile("row", "cols", True)).working_operators > 1
+        return self._fused(self._row_tile).working_operators > 1
 
     @property
     def advice(self) -> tuple[str, str]:
@@ -130,46 +193,57 @@ class RowsMatch:
         return plan, "read the row in blocks instead of holding it on chip"
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
-        tile = _tile(tuning)
-        fused = self._fused(tile)
-        kernel = KernelParts(
+        fused = self._fused(self._tile(tuning))
+        if "PART_N" in tuning or "HELD_N" in tuning:
+            held = "HELD_N" in tuning
+            kernel = SharedRows(fused, self._row_tile, self._counts(fused), self.length, prefix, held).kernels()
+        else:
+            kernel = self._alone(fused, tuning, prefix)
+        where = "" if self.rows == 1 else " over rows"
+        title = f"{fused.title}{where} in {'two kernels' if 'PART_N' in tuning else 'one kernel'}."
+        return fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
+
+    def _alone(self, fused: FusedKernel, tuning: Tuning, prefix: str) -> KernelParts:
+        """One kernel whose programs have whole rows."""
+        tile = self._tile(tuning)
+        return KernelParts(
             name=fused.name,
             pointers=fused.pointers,
-            sizes=(
-                *(("M",) if tile.lead == "rows" else ()),
-                "N",
-                *(f"{n}: tl.constexpr" for n in fused.placer.sizes),
-            ),
+            sizes=(*(("M",) if tile.lead == "rows" else ()), "N", *fused.index_sizes),
             scalars=tuple(number.name for number in fused.scalars),
             meta=_meta(tuning),
             body=tuple(_body(fused, tile, tuning)),
             helpers=fused.helpers,
             launcher=tuple(self._launcher(fused, tuning, prefix)),
         )
-        title = f"{fused.title} over rows in one kernel."
-        return fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
+
+    @property
+    def _row_tile(self) -> Tile:
+        return Tile("row" if self.rows > 1 else None, "cols", True)
+
+    def _tile(self, tuning: Tuning) -> Tile:
+        several = "ROWS" in tuning and tuning["ROWS"] > 1
+        return replace(self._row_tile, lead="rows") if several else self._row_tile
 
     def _fused(self, tile: Tile) -> FusedKernel:
-        low = Lowering(self.region.graph)
-        step = _first_reduction(low)
-        assert step is not None
-        dims, count = step.operands[0].form.dims, step.options["count"]
-        cut = len(dims) - count
-        placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, count), dims[:cut], dims[cut:])
-        return fuse(low, placer, self.region)
+        return fuse_reductions(self.region, tile)
 
     def _launcher(self, fused: FusedKernel, tuning: Tuning, prefix: str) -> list[str]:
-        leading, columns = fused.placer.rows, fused.placer.columns
-        sizes = [f"    N = {fused.product(_flat(columns))}", f"    M = {_row_count(fused, leading, columns)}"]
+        sizes = self._counts(fused)
+        programs = "(M,)" if self.rows > 1 else "(1,)"
         if "BLOCK_N" in tuning:
             constants = [f"BLOCK_N={prefix}BLOCK_N", f"num_warps={prefix}NUM_WARPS"]
-            return self._assembled(fused, sizes, "(M,)", ["N"], constants)
+            return self._assembled(fused, sizes, programs, ["N"], constants)
         sizes += [f'    assert N <= {_MOST_ON_CHIP}, "a row must fit in the registers of one program"']
         constants = ["BLOCK_N=triton.next_power_of_2(N)", f"num_warps={prefix}NUM_WARPS"]
         if tuning["ROWS"] == 1:
-            return self._assembled(fused, sizes, "(M,)", ["N"], constants)
+            return self._assembled(fused, sizes, programs, ["N"], constants)
         rows = f"{prefix}ROWS"
         return self._assembled(fused, sizes, f"(triton.cdiv(M, {rows}),)", ["M", "N"], [f"ROWS={rows}", *constants])
+
+    def _counts(self, fused: FusedKernel) -> list[str]:
+        sizes = count_rows(fused)
+        return sizes if self.rows > 1 else sizes[:1]
 
     def _assembled(
         self, fused: FusedKernel, sizes: list[str], grid: str, given: list[str], constants: list[str]
@@ -186,10 +260,6 @@ def _blocked(block: int, warps: int) -> Tuning:
     return Tuning((("BLOCK_N", block), ("NUM_WARPS", warps)))
 
 
-def _tile(tuning: Tuning) -> Tile:
-    return Tile("rows" if "ROWS" in tuning and tuning["ROWS"] > 1 else "row", "cols", True)
-
-
 def _meta(tuning: Tuning) -> tuple[str, ...]:
     several = "ROWS" in tuning and tuning["ROWS"] > 1
     return (*(("ROWS: tl.constexpr",) if several else ()), "BLOCK_N: tl.constexpr")
@@ -197,7 +267,7 @@ def _meta(tuning: Tuning) -> tuple[str, ...]:
 
 def _body(fused: FusedKernel, tile: Tile, tuning: Tuning) -> list[str]:
     if "BLOCK_N" in tuning:
-        return [_ROW, *write_in_blocks(fused.placer, tile, fused.outputs)]
+        return [*_row(tile), *write_in_blocks(fused.placer, tile, fused.outputs)]
     if tile.lead == "rows":
         head = [
             "rows = (tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS))[:, None]",
@@ -207,16 +277,20 @@ def _body(fused: FusedKernel, tile: Tile, tuning: Tuning) -> list[str]:
             "mask = mask_m & mask_n",
         ]
     else:
-        head = [_ROW, "cols = tl.arange(0, BLOCK_N)", "mask = cols < N"]
+        head = [*_row(tile), "cols = tl.arange(0, BLOCK_N)", "mask = cols < N"]
     return [*head, *write_on_one_tile(fused.placer, tile, fused.outputs)]
 
 
-def _row_count(fused: FusedKernel, rows: tuple[Dim, ...], columns: tuple[Dim, ...]) -> str:
-    symbols = fused.low.symbols
-    for leaf in fused.leaves:
-        if symbols.same(leaf.form.dims, (*rows, *columns)):
-            return f"{leaf.name}.numel() // N"
-    return fused.product(_flat(rows))
+def _row(tile: Tile) -> list[str]:
+    return [ROW] if tile.lead else []
+
+
+def count_rows(fused: FusedKernel) -> list[str]:
+    """Lines of a launcher: N, the length of a row, and M, the number of rows."""
+    rows, columns, symbols = fused.placer.rows, fused.placer.columns, fused.low.symbols
+    whole = (leaf for leaf in fused.leaves if symbols.same(leaf.form.dims, (*rows, *columns)))
+    count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(_flat(rows)))
+    return [f"    N = {fused.product(_flat(columns))}", f"    M = {count}"]
 
 
 def _flat(dims: tuple[Dim, ...]) -> Dim:

@@ -7,7 +7,7 @@ from typing import Any
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL
 from tilesmith.playbook.graph.placement import PlacedValue
 from tilesmith.playbook.graph.scalars import NamedNumber
-from tilesmith.playbook.graph.steps import CAST, KernelStep, widest
+from tilesmith.playbook.graph.steps import CAST, CONSTANT, KernelStep, widest
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.operands import to_source
 from tilesmith.playbook.writing.pointwise import INTEGER_SOURCE, POINTWISE_SOURCE
@@ -31,6 +31,8 @@ def write_expression(value: PlacedValue) -> str:
     step = value.step
     if step.op == CAST:
         return _cast(value.operands[0], step)
+    if step.op == CONSTANT:
+        return f"tl.full([], {to_source(step.options['value'])}, {step.computed_in})"
     wanted = step.computed_in
     if step.op in COMPARISONS:
         wanted = widest([one.step.computed_in for one in value.operands if isinstance(one, PlacedValue)])

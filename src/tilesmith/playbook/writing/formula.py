@@ -8,16 +8,23 @@ from typing import Any
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import (
     ALIASES,
+    PARTED,
+    REPEATED,
     VIEWS,
     find_needed_nodes,
     list_working_operators,
     operator_name,
 )
+from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.tasks.graph import GETITEM, Node, reference
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "=="}
 _LONGEST = 240
+_UNTOLD = {"device", "layout", "pin_memory", "dtype"}
+"""Arguments that say where a tensor is made, not what is in it."""
+_OPEN = 2**62
+"""A slice that ends beyond this ends with the tensor."""
 
 
 def write_formula(low: Lowering, output: str) -> str:
@@ -33,12 +40,29 @@ def _leaves(low: Lowering) -> list[str]:
     return [value.name for value in low.values.values() if isinstance(value, KernelStep) and value.op == "leaf"]
 
 
+def _dim(node: Node) -> int:
+    dim = int(node.args[1]) if len(node.args) > 1 else 0
+    return dim if dim >= 0 else dim + len(node.shape or ()) + (operator_name(node) == "select")
+
+
+def _range(node: Node) -> str:
+    """What stands in brackets: `4:`, `::2`, `-1`."""
+    if operator_name(node) == "select":
+        return str(node.args[2])
+    start, end, every = (
+        find_argument(node, place, name) for place, name in ((2, "start"), (3, "end"), (4, "step"))
+    )
+    ends = end is not None and end < _OPEN
+    return f"{start or ''}:{end if ends else ''}{f':{every}' if every else ''}"
+
+
 class _FormulaWriter:
     """Writes every node once, in order; what grows too long is cut, so that sharing cannot make it explode."""
 
     def __init__(self, low: Lowering) -> None:
         self._low = low
         self._texts: dict[str, str] = {}
+        self._several = {node.name for node in low.graph.nodes if operator_name(node) in PARTED}
         for node in find_needed_nodes(low.graph):
             self._texts[node.name] = self._written(node)
 
@@ -51,14 +75,18 @@ class _FormulaWriter:
 
     def _written(self, node: Node) -> str:
         kind = operator_name(node)
-        if node.op == GETITEM or kind in ALIASES or kind in VIEWS:
+        if node.op == GETITEM and reference(node.args[0]) in self._several:
+            return f"{self.of(node.args[0])}[{node.args[1]}]"
+        if node.op == GETITEM or kind in ALIASES or kind in VIEWS | REPEATED:
             return self.of(node.args[0]) if node.args else kind
+        if kind in ("slice", "select"):
+            return f"{self.of(node.args[0])}[{':, ' * _dim(node)}{_range(node)}]"
         symbol = _INFIX.get(kind)
         if symbol and len(node.args) == 2 and not node.kwargs:
             text = f"({self.of(node.args[0])} {symbol} {self.of(node.args[1])})"
         else:
             written = [self.of(argument, top=True) for argument in node.args if argument is not None]
-            given = node.kwargs.items()
+            given = [(key, value) for key, value in node.kwargs.items() if key not in _UNTOLD]
             written += [f"{key}={self.of(value, top=True)}" for key, value in given if value is not None]
             text = f"{kind.strip('_')}({', '.join(written)})"
         return text if len(text) <= 2 * _LONGEST else "(" + "." * 2 * _LONGEST + ")"

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 import keyword
+import re
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
 
+from tilesmith.playbook.graph.indices import grouped
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
-from tilesmith.playbook.graph.operators import find_working_nodes, list_working_operators
+from tilesmith.playbook.graph.operators import (
+    MOVED_VIEWS,
+    PARTED,
+    called,
+    find_working_nodes,
+    list_working_operators,
+    operator_name,
+)
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import LEAF, KernelStep
-from tilesmith.playbook.graph.symbols import Dim
+from tilesmith.playbook.graph.symbols import Axis, Dim
 from tilesmith.playbook.recipe import KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.formula import write_formula
 from tilesmith.playbook.writing.kernel_body import COMBINERS, StoredOutput
-from tilesmith.tasks.graph import Graph, Parameter
+from tilesmith.tasks.graph import GETITEM, Graph, Parameter, reference
 
 _MOST_NAMED, _MOST_TOLD, _LONGEST_LINE = 3, 8, 110
 
@@ -86,6 +95,11 @@ class FusedKernel:
         return (*(f"{step.name}_ptr" for step in self.loaded), *(output.pointer for output in self.outputs))
 
     @property
+    def index_sizes(self) -> tuple[str, ...]:
+        """What index arithmetic needs to know."""
+        return tuple(f"{name}: tl.constexpr" for name in self.placer.sizes)
+
+    @property
     def loaded(self) -> tuple[KernelStep, ...]:
         """The tensors that the tile itself reads."""
         placed = {value.step for value in self.placer.values}
@@ -100,14 +114,25 @@ class FusedKernel:
             return [line]
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
-    def preparation(self) -> list[str]:
-        """Inputs may come with any strides; parameters are as the constructor made them."""
+    def preparation(self, others: Sequence[KernelStep] = ()) -> list[str]:
+        """Inputs may come with any strides, which a product reads; parameters are as the constructor made them.
+
+        `others` must lie in one piece, too.
+        """
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [step.name for step in self.leaves if step in taken]
+        names = [one.name for one in dict.fromkeys((*self.loaded, *others)) if one in taken]
         made = ", ".join(f"{name}.contiguous()" for name in names)
-        return [f"    {', '.join(names)} = {made}"] if names else []
+        return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
+
+    def _checks(self) -> list[str]:
+        """Sizes that the kernel has as numbers."""
+        symbols, names = self.low.symbols, {step.name for step in self.leaves}
+        found = [(axis, f"== {symbols.sizes[axis]}") for axis in symbols.pinned() if axis[0] in names]
+        found += [(axis, f"% {by} == 0") for axis, by in symbols.divisors() if axis[0] in names]
+        written = [f"{self._size_of(axis)} {wanted}" for axis, wanted in found]
+        return [f'    assert {one}, "written for {one}"' for one in written]
 
     def allocations(self) -> list[str]:
         return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]
@@ -115,23 +140,50 @@ class FusedKernel:
     def launch(
         self, grid: str, sizes: Sequence[str], constants: Sequence[str], factors: Sequence[str] = ()
     ) -> list[str]:
-        results = ", ".join(output.name for output in self.outputs)
-        extra = [f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items()]
-        inputs = ", ".join([*factors, *(step.name for step in self.loaded)])
-        groups = (("inputs", inputs), ("outputs", results), ("sizes", ", ".join([*sizes, *extra])))
-        numbers = ", ".join(f"{number.name}={number.name}" for number in self.scalars)
-        lines = [f"    {self.name}_kernel[{grid}]("]
-        for title, given in (*groups, ("scalars", numbers), ("constants", ", ".join(constants))):
+        results = [output.name for output in self.outputs]
+        inputs = [*factors, *(step.name for step in self.loaded)]
+        lines = self.call(f"{self.name}_kernel[{grid}]", inputs, results, sizes, constants)
+        return [*lines, f"    return {', '.join(results)}"]
+
+    def call(
+        self,
+        kernel: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        sizes: Sequence[str],
+        constants: Sequence[str],
+        body: Sequence[str] | None = None,
+    ) -> list[str]:
+        """A launch of a kernel that takes the sizes and numbers of this one, or those that its `body` uses."""
+        used = names_in(body or ())
+        extra = [
+            f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items() if body is None or name in used
+        ]
+        named = (number.name for number in self.scalars)
+        numbers = [f"{name}={name}" for name in named if body is None or name in used]
+        groups = (("inputs", inputs), ("outputs", outputs), ("sizes", [*sizes, *extra]), ("scalars", numbers))
+        lines = [f"    {kernel}("]
+        for title, given in (*groups, ("constants", constants)):
             if given:
-                wrapped = textwrap.wrap(f"{given},", _LONGEST_LINE - 8, break_long_words=False)
+                wrapped = textwrap.wrap(f"{', '.join(given)},", _LONGEST_LINE - 8, break_long_words=False)
                 lines += [f"        # {title}", *(f"        {part}" for part in wrapped)]
-        return [*lines, "    )", f"    return {results}"]
+        return [*lines, "    )"]
 
     def product(self, dim: Dim) -> str:
         """A product of sizes, read off the tensors at hand."""
+        sizes = [self._size_of(axis) for axis in dim]
+        return " * ".join(grouped(size) for size in sizes) if len(sizes) > 1 else "".join(sizes) or "1"
+
+    def _size_of(self, axis: Axis) -> str:
+        symbols = self.low.symbols
         ranks = {step.name: step.form.rank for step in self.leaves}
-        axes = ((leaf, -1 if axis == ranks.get(leaf, 0) - 1 else axis) for leaf, axis in dim)
-        return " * ".join(f"{leaf}.shape[{axis}]" for leaf, axis in axes) or "1"
+        for leaf, place in symbols.equal_axes(axis):
+            if leaf in ranks:
+                return f"{leaf}.shape[{-1 if place == ranks[leaf] - 1 else place}]"
+        rule = symbols.rules.get(axis)
+        if rule is None or rule.template is None:
+            return str(symbols.sizes[axis])
+        return rule.template.format(*(grouped(self.product(one)) for one in (rule.source, *rule.others)))
 
     def text(self, title: str, strategy: str, tuning: Tuning, kernel: KernelParts) -> RegionText:
         return RegionText(
@@ -175,6 +227,10 @@ class FusedKernel:
         return next(name for name, step in self.low.values.items() if step is leaf)
 
 
+def names_in(lines: Iterable[str]) -> set[str]:
+    return {name for line in lines for name in re.findall(r"\w+", line)}
+
+
 def fuse(
     low: Lowering, placer: Placer, region: Region, operands: tuple[KernelStep, ...] = (), ending: str = ""
 ) -> FusedKernel:
@@ -182,14 +238,30 @@ def fuse(
     names = list_outputs(low.graph)
     if not names:
         raise Unmatched("returns its inputs as they are")
+    for name in names:
+        _refuse_view(low.graph, name)
     wanted = ["y"] if len(names) == 1 else [f"y{position}" for position in range(len(names))]
     steps = [low.step(name) for name in names]
     called = [f"{low.free_name(name)}_ptr" for name in wanted]
-    stored = [StoredOutput(placer.output(step), pointer, step) for step, pointer in zip(steps, called, strict=True)]
+    placed = [placer.output(step) for step in steps]
+    named = zip(placed, called, steps, strict=True)
+    stored = [StoredOutput(one.value, pointer, step, one.address) for one, pointer, step in named]
     fused = FusedKernel(low, placer, tuple(stored), region.taken, ending, operands)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
     return fused
+
+
+def _refuse_view(graph: Graph, name: str) -> None:
+    """A view of a result costs PyTorch nothing; a kernel would have to write it."""
+    nodes = {node.name: node for node in graph.nodes}
+    while name in nodes:
+        node = nodes[name]
+        name, kind = str(reference(node.args[0]) if node.args else None), operator_name(node)
+        if kind in MOVED_VIEWS or (node.op == GETITEM and name in nodes and operator_name(nodes[name]) in PARTED):
+            raise Unmatched(f"returns a view ({called(node)}), which costs nothing")
+        if kind not in ("view", "unsqueeze", "squeeze", "unflatten", "detach", "alias", "dropout"):
+            return
 
 
 def write_host_name(graph: Graph, name: str) -> str:
@@ -198,9 +270,7 @@ def write_host_name(graph: Graph, name: str) -> str:
         if given.name == name:
             return given.expression
     attribute = next(owned.attribute for owned in graph.parameters if owned.name == name)
-    if not attribute:
-        raise Unmatched("makes a constant tensor in forward")
-    return _write_attribute_access(attribute)
+    return write_attribute_access(attribute)
 
 
 def _is_contiguous(owned: Parameter) -> bool:
@@ -218,7 +288,7 @@ def _numbers(value: PlacedValue) -> Iterator[NamedNumber]:
             yield one
 
 
-def _write_attribute_access(dotted: str) -> str:
+def write_attribute_access(dotted: str) -> str:
     """`self.norm.weight`; what a list of modules holds is an attribute as well (`layers[2]` may be another one)."""
     found = "self"
     for part in dotted.split("."):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
-from tilesmith.playbook.graph.steps import LEAF, PRODUCT, REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.steps import INDEX, LEAF, PRODUCT, REDUCTIONS, KernelStep
 from tilesmith.playbook.writing.expressions import neutral_element, write_expression, write_masked
 from tilesmith.playbook.writing.operands import to_source
 
@@ -24,24 +24,41 @@ class Tile:
     """How a program addresses what it computes."""
 
     lead: str | None
-    """The variable that counts rows: `row` for one per program, `rows` for several, None on a flat tile."""
+    """The variable that counts rows: `row` for one per program, `rows` for several, None on a flat tile. Where
+    columns are reduced, `cols`: then they are what is called rows elsewhere."""
     trail: str
     pads: bool
     """Lanes beyond the row must hold something known, because they are reduced."""
 
+    @property
+    def is_flat(self) -> bool:
+        """Whether it has one dimension."""
+        return self.lead not in ("rows", "cols")
+
+    @property
+    def head(self) -> list[str]:
+        """Where a block of the row that begins at `start` is, and what of it is there."""
+        if self.is_flat:
+            return [f"{self.trail} = start + tl.arange(0, BLOCK_N)", f"mask = {self.trail} < N"]
+        lanes = "[:, None]" if self.lead == "cols" else "[None, :]"
+        block = f"{self.trail} = start + tl.arange(0, BLOCK_N){lanes}"
+        return [block, f"mask_n = {self.trail} < N", "mask = mask_m & mask_n"]
+
     def mask(self, value: PlacedValue) -> str | None:
-        if self.lead != "rows":
-            return "mask" if value.is_wide else None
-        both = value.is_wide and value.place.lead is not None
-        return "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
+        lanes = "mask" if value.is_wide else None
+        if not self.is_flat:
+            both = value.is_wide and value.place.lead is not None
+            lanes = "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
+        names = [*([lanes] if lanes else []), *(guard.name for guard in value.place.guards)]
+        return " & ".join(names) or None
 
     @property
     def columns_mask(self) -> str:
-        return "mask_n" if self.lead == "rows" else "mask"
+        return "mask" if self.is_flat else "mask_n"
 
     def reduced(self, kind: str, operand: str) -> str:
         axis = "1" if self.lead == "rows" else "0"
-        keep = ", keep_dims=True" if self.lead == "rows" else ""
+        keep = "" if self.is_flat else ", keep_dims=True"
         if kind in COMBINERS:
             return f"tl.reduce({operand}, {axis}, {COMBINERS[kind][0]}{keep})"
         return f"tl.{kind}({operand}, axis={axis}{keep})"
@@ -54,6 +71,8 @@ class StoredOutput:
     value: PlacedValue
     pointer: str
     step: KernelStep
+    address: str
+    """Where its elements go, counted from the pointer."""
 
     @property
     def name(self) -> str:
@@ -78,19 +97,19 @@ def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput
     """Every value once, in order, then the stores."""
     filled = choose_paddings(placer.values) if tile.pads else {}
     computed = [value for value in placer.values if value.step.op != PRODUCT]
-    lines = [_computed(placer, tile, value, filled) for value in computed]
-    return _explained(lines + [_store(placer, tile, output) for output in outputs], tile)
+    lines = [write_value(tile, value, filled) for value in computed]
+    return _explained(lines + [write_store(tile, output) for output in outputs], tile)
 
 
-def _computed(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
     if value.step.op == LEAF:
-        return _load(placer, tile, value, filled)
+        return _load(tile, value, filled)
     if value.step.op in REDUCTIONS:
         operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
         found = tile.reduced(value.step.op, _widened(operand, value))
         place = value.step.op in ("argmax", "argmin")  # 32 bits in Triton
         return f"{value.name} = {found}{'.to(tl.int64)' if place else ''}"
-    return f"{value.name} = {write_expression(value)}"
+    return f"{value.name} = {value.text if value.step.op == INDEX else write_expression(value)}"
 
 
 def _widened(operand: str, value: PlacedValue) -> str:
@@ -100,23 +119,21 @@ def _widened(operand: str, value: PlacedValue) -> str:
     return operand if same or not is_sum else f"{operand}.to({value.step.computed_in})"
 
 
-def _load(placer: Placer, tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
-    address, mask = placer.address(value), tile.mask(value)
-    source = f"{value.step.name}_ptr" + (f" + {address}" if address else "")
+def _load(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+    mask = tile.mask(value)
+    source = f"{value.step.name}_ptr" + (f" + {value.text}" if value.text != "0" else "")
     other = f", other={to_source(filled[value.name])}" if mask and value.name in filled else ""
     loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other})"
     narrow = value.step.dtype in ("float16", "bfloat16")
     return f"{value.name} = {loaded}{'.to(tl.float32)' if narrow else ''}"
 
 
-def _store(placer: Placer, tile: Tile, output: StoredOutput) -> str:
+def write_store(tile: Tile, output: StoredOutput) -> str:
     value, mask = output.value, tile.mask(output.value)
-    address = (
-        tile.trail if tile.lead is None else tile.lead if not value.is_wide else f"{tile.lead} * N + {tile.trail}"
-    )
+    target = f"{output.pointer} + {output.address}" if output.address != "0" else output.pointer
     narrow = value.step.dtype in ("float16", "bfloat16")
     held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
-    return f"tl.store({output.pointer} + {address}, {held}{f', mask={mask}' if mask else ''})"
+    return f"tl.store({target}, {held}{f', mask={mask}' if mask else ''})"
 
 
 def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
@@ -126,18 +143,15 @@ def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput])
     lines: list[str] = []
     for level in range(max((value.level for value in placer.values), default=0) + 1):
         ready = [one for one in narrow if one.level == level and one.step.op not in REDUCTIONS]
-        lines += [_computed(placer, tile, value, filled) for value in ready]
+        lines += [write_value(tile, value, filled) for value in ready]
         reductions = [one for one in narrow if one.step.op in REDUCTIONS and one.level == level + 1]
         if reductions:
-            lines += [_accumulator(value) for value in reductions]
-            lines += _pass(placer, tile, [one.operands[0] for one in reductions], filled)
-            lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
-            lines += [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
+            lines += write_accumulation(placer, tile, reductions, filled)
     wide = [output for output in outputs if output.value.is_wide]
     if wide:
-        lines += _pass(placer, tile, [output.value for output in wide], filled)
-        lines += [f"    {_store(placer, tile, output)}" for output in wide]
-    lines += [_store(placer, tile, output) for output in outputs if not output.value.is_wide]
+        lines += write_pass(placer, tile, [output.value for output in wide], filled)
+        lines += [f"    {write_store(tile, output)}" for output in wide]
+    lines += [write_store(tile, output) for output in outputs if not output.value.is_wide]
     return _explained(lines, tile)
 
 
@@ -148,15 +162,37 @@ def _explained(lines: list[str], tile: Tile) -> list[str]:
     return [f"{line}{reason}" if line is masked_sum else line for line in lines]
 
 
-def _pass(placer: Placer, tile: Tile, wanted: Sequence[PlacedValue], filled: dict[str, float]) -> list[str]:
+def write_accumulation(
+    placer: Placer,
+    tile: Tile,
+    reductions: Sequence[PlacedValue],
+    filled: dict[str, float],
+    span: tuple[str, str] = ("0", "N"),
+) -> list[str]:
+    """Reductions of a row that is read in blocks: lane by lane, then over the lanes."""
+    lines = [_accumulator(tile, value) for value in reductions]
+    lines += write_pass(placer, tile, [one.operands[0] for one in reductions], filled, span)
+    lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
+    return lines + [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
+
+
+def write_pass(
+    placer: Placer,
+    tile: Tile,
+    wanted: Sequence[PlacedValue],
+    filled: dict[str, float],
+    span: tuple[str, str] = ("0", "N"),
+) -> list[str]:
     """The head of a loop over the blocks of a row, and all it takes to have `wanted` in it."""
-    needed = _closure(wanted, lambda value: value.is_wide)
+    needed = find_needed(wanted, lambda value: value.is_wide)
     inside = [value for value in placer.values if value in needed]
-    head = ["for start in range(0, N, BLOCK_N):", "    cols = start + tl.arange(0, BLOCK_N)", "    mask = cols < N"]
-    return head + [f"    {_computed(placer, tile, value, filled)}" for value in inside]
+    first, last = span
+    head = [f"for start in range({first}, {last}, BLOCK_N):", *(f"    {line}" for line in tile.head)]
+    return head + [f"    {write_value(tile, value, filled)}" for value in inside]
 
 
-def _closure(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], bool]) -> set[PlacedValue]:
+def find_needed(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], bool]) -> set[PlacedValue]:
+    """The values that these are computed from, themselves included, along those that belong."""
     found: set[PlacedValue] = set()
     waiting = [value for value in wanted if belongs(value)]
     while waiting:
@@ -167,9 +203,10 @@ def _closure(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], boo
     return found
 
 
-def _accumulator(value: PlacedValue) -> str:
+def _accumulator(tile: Tile, value: PlacedValue) -> str:
     lane = neutral_element(value.step.op, value.step.computed_in)
-    return f"{value.name}_acc = tl.full([BLOCK_N], {to_source(lane)}, dtype={value.step.computed_in})"
+    shape = "[BLOCK_N]" if tile.is_flat else "[BLOCK_N, BLOCK_M]"
+    return f"{value.name}_acc = tl.full({shape}, {to_source(lane)}, dtype={value.step.computed_in})"
 
 
 def _accumulated(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:

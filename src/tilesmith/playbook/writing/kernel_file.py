@@ -18,8 +18,8 @@ class KernelFile:
     """Lines of the module's docstring."""
     regions: tuple[RegionText, ...]
     code: TaskCode
-    forward: tuple[str, ...]
-    """Body of `forward`."""
+    classes: tuple[str, ...]
+    """ModelNew, and what it needs before it."""
 
 
 def render_file(page: KernelFile) -> str:
@@ -31,14 +31,14 @@ def render_file(page: KernelFile) -> str:
         *page.code.definitions,
         *helpers,
         *(text for region in page.regions for text in _region(region.kernel)),
-        "\n".join(_model(page)),
+        *page.classes,
     ]
     head, rest = blocks[:3], blocks[3:]
     return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(rest) + "\n"
 
 
 def _region(kernel: KernelParts) -> tuple[str, str]:
-    return "\n".join(_kernel(kernel)), "\n".join(kernel.launcher)
+    return render_kernel(kernel), "\n".join(kernel.launcher)
 
 
 def _docstring(lines: Sequence[str]) -> str:
@@ -48,7 +48,7 @@ def _docstring(lines: Sequence[str]) -> str:
 def _imports(page: KernelFile) -> list[str]:
     """Sorted as isort does: the standard library and friends the task brought, then torch and triton."""
     own = ["import torch", "import torch.nn as nn", "import triton", "import triton.language as tl"]
-    if any("libdevice." in line for region in page.regions for line in region.kernel.body):
+    if any("libdevice." in line for one in page.regions for line in (*one.kernel.body, *one.kernel.helpers)):
         own.append("from triton.language.extra import libdevice")
     brought = list(page.code.imports)
     if any("weakref." in helper for region in page.regions for helper in region.kernel.helpers):
@@ -56,19 +56,28 @@ def _imports(page: KernelFile) -> list[str]:
     return [*brought, *([""] if brought else []), *own]
 
 
-def _kernel(kernel: KernelParts) -> list[str]:
+def render_kernel(kernel: KernelParts) -> str:
     groups = (("pointers", kernel.pointers), ("sizes", kernel.sizes), ("scalars", kernel.scalars))
     lines = ["@triton.jit", f"def {kernel.name}_kernel("]
     for title, names in (*groups, ("meta-parameters", kernel.meta)):
         if names:
             lines += [f"    # {title}", *(f"    {name}," for name in names)]
-    return [*lines, "):", *(f"    {line}" for line in kernel.body)]
+    return "\n".join([*lines, "):", *(part for line in kernel.body for part in _broken(f"    {line}"))])
 
 
-def _model(page: KernelFile) -> list[str]:
-    body = [page.code.body, ""] if page.code.body else []
-    head = f"    def forward({page.code.signature}){page.code.returns}:"
-    return [f"class {NEW_NAME}({page.code.bases}):", *body, head, *(f"        {line}" for line in page.forward)]
+def _broken(line: str) -> list[str]:
+    """A load whose address is long, on several lines."""
+    if len(line) <= _WIDTH or "tl.load(" not in line or "//" not in line:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def write_model(code: TaskCode, forward: Sequence[str]) -> str:
+    """ModelNew, with the lines of its `forward`."""
+    body = [code.body, ""] if code.body else []
+    head = f"    def forward({code.signature}){code.returns}:"
+    return "\n".join([f"class {NEW_NAME}({code.bases}):", *body, head, *(f"        {line}" for line in forward)])
 
 
 def wrap(text: str) -> list[str]:

@@ -165,6 +165,8 @@ _LOGICAL: dict[str, Emit] = {
     "bitwise_and": _infix("&"),
     "bitwise_or": _infix("|"),
     "bitwise_xor": _infix("^"),
+    "bitwise_right_shift": _infix(">>"),
+    "bitwise_left_shift": _infix("<<"),
     "bitwise_not": lambda x: f"~{x}",
 }
 _ARITHMETIC: dict[str, Emit] = {

@@ -54,8 +54,16 @@ class WholeModel:
     names: frozenset[str]
 
 
-def read_task_code(survey: Survey) -> TaskCode:
-    return _TaskCodeReader(_source(survey), {}, _own_packages(survey)).read()
+def read_task_code(survey: Survey, results: Collection[str] = (), reserved: Collection[str] = ()) -> TaskCode:
+    """`results` are classes that `forward` returns instances of; a kernel needs the names that are `reserved`."""
+    return _TaskCodeReader(_source(survey), {}, _own_packages(survey), reserved).read(results)
+
+
+def read_outer_code(survey: Survey, reserved: Collection[str]) -> TaskCode:
+    """All of the model under its own name, for a ModelNew that is derived from it."""
+    source = _source(survey)
+    kept = {source.model_name: source.model_name}
+    return _TaskCodeReader(source, kept, _own_packages(survey), reserved).read_outer()
 
 
 def read_whole_model(survey: Survey, module: str, replacement: str) -> WholeModel:
@@ -94,33 +102,51 @@ def refuse_constants(code: TaskCode | WholeModel, names: Sequence[str]) -> None:
 
 
 class _TaskCodeReader:
-    def __init__(self, source: TaskSource, replaced: Mapping[str, str], own: Collection[str]) -> None:
+    def __init__(
+        self,
+        source: TaskSource,
+        replaced: Mapping[str, str],
+        own: Collection[str],
+        reserved: Collection[str] = (),
+    ) -> None:
         self._model, self._own = source.model_name, own
-        self._words = VerbatimSource(source.text, {self._model: NEW_NAME, **replaced})
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             self._tree = parse(source.text)
+        self._renamed = self._new_names({*OURS, NEW_NAME, "libdevice", *reserved})
+        self._words = VerbatimSource(source.text, {self._model: NEW_NAME, **replaced, **self._renamed})
         found = [node for node in self._tree.body if isinstance(node, ast.ClassDef) and node.name == self._model]
         if not found:
             raise Unmatched(f"takes class {self._model} from another file")
         self._class = found[-1]
         self._refuse_changes()
 
-    def read(self) -> TaskCode:
+    def read(self, results: Collection[str]) -> TaskCode:
         forward = self._method("forward")
-        if forward is None or forward.args.vararg or forward.args.kwarg:
-            raise Unmatched("has no forward with plain arguments")
+        if forward is None:
+            raise Unmatched(f"takes the forward of class {self._model} from another class")
         kept = [node for node in self._kept() if not _is_docstring(node)]
         annotations = [forward.args, *([forward.returns] if forward.returns else [])]
-        wanted = _free_names([*kept, *self._class.bases, *annotations]) | {"annotations"}
+        wanted = _free_names([*kept, *self._class.bases, *annotations]) | {"annotations", *results}
         needed = self._needed(wanted)
+        if unknown := set(results) - {name for node in needed for name in _defined(node)}:
+            raise Unmatched(f"returns an object of class {min(unknown)}, which its file does not define")
         imports = tuple(line for node in needed if _is_import(node) for line in _kept_import(node, wanted))
         definitions = tuple(self._words.at_module_level(node) for node in needed if not _is_import(node))
-        names = frozenset(name for node in needed for name in _defined(node))
+        names = frozenset(self._renamed.get(name, name) for node in needed for name in _defined(node))
         bases = ", ".join(ast.unparse(base) for base in (*self._class.bases, *self._class.keywords))
         body = "\n\n".join(self._words.in_class(node) for node in kept)
         returns = f" -> {ast.unparse(forward.returns)}" if forward.returns else ""
         return TaskCode(imports, definitions, bases, body, ast.unparse(forward.args), returns, names)
+
+    def read_outer(self) -> TaskCode:
+        wanted = _free_names([self._class]) | {"annotations"}
+        needed = self._needed(wanted)
+        definitions = [node for node in needed if not _is_import(node)]
+        imports = tuple(line for node in needed if _is_import(node) for line in _kept_import(node, wanted))
+        texts = tuple(self._words.at_module_level(node) for node in (*definitions, self._class))
+        names = frozenset(self._renamed.get(name, name) for node in needed for name in _defined(node))
+        return TaskCode(imports, texts, self._model, "", "self", "", names | {self._model})
 
     def read_whole(self, replaced: Sequence[str]) -> WholeModel:
         """The class with everything in it. What is replaced must be made in exactly one place."""
@@ -141,6 +167,18 @@ class _TaskCodeReader:
             text=f"class {NEW_NAME}({bases}):\n{body}",
             names=frozenset(name for node in (*definitions, *map(_parsed, imports)) for name in _defined(node)),
         )
+
+    def _new_names(self, reserved: Collection[str]) -> dict[str, str]:
+        """For what the task defines under names that every written file needs for something else."""
+        defined = {name for node in self._tree.body if not _is_import(node) for name in _defined(node)}
+        clashing = defined & set(reserved) - {self._model}
+        inside = [one for node in self._tree.body for one in ast.walk(node) if one is not node]
+        hiding = {one.arg for one in inside if isinstance(one, ast.arg)}
+        nested = [one for node in self._tree.body if not isinstance(node, ast.Assign) for one in ast.walk(node)]
+        hiding |= {one.id for one in nested if _is_stored(one)}
+        if hidden := clashing & hiding:
+            raise Unmatched(f"calls two things {min(hidden)}, a name that a kernel needs")
+        return {name: f"task_{name}" for name in clashing}
 
     def _method(self, name: str) -> ast.FunctionDef | None:
         found = [node for node in self._class.body if isinstance(node, ast.FunctionDef) and node.name == name]

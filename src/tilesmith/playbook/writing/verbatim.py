@@ -28,6 +28,8 @@ class VerbatimSource:
 
     def at_module_level(self, node: ast.stmt) -> str:
         wanted = self._under_new_name(node)
+        if isinstance(wanted, ast.FunctionDef | ast.ClassDef):
+            wanted.name = self._renamed.get(wanted.name, wanted.name)
         text = self._renamed_lines(node)
         is_same = node.col_offset == 0 and _dumps(text) == [ast.dump(wanted)]
         return text if is_same else ast.unparse(wanted)

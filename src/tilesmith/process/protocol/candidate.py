@@ -246,8 +246,13 @@ class RecordLaunches(Request[LaunchRecord]):
 @dataclass(frozen=True)
 class CompiledKernels:
     resources: tuple[KernelResources, ...]
+    refused: tuple[str, ...] = ()
+    """Names of kernels that the compiler refused, where that was to be told and not raised."""
 
 
 @dataclass(frozen=True)
 class CompileLaunches(Request[CompiledKernels]):
     """Compile every distinct kernel that was recorded."""
+
+    goes_on: bool = False
+    """Past a kernel that the compiler refuses."""

@@ -88,6 +88,8 @@ class TracedGraph:
 
     graph: Any
     reason: str | None
+    parts: Any = ()
+    """Modules inside that can be listed, where the whole cannot: JSON of `tasks.graph.ModulePart`."""
 
 
 @dataclass(frozen=True)

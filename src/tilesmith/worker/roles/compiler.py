@@ -145,19 +145,23 @@ class CompilerRole:
         kernels = distinct(self._launches)[:_MOST_KERNELS]
         resources: list[KernelResources] = []
         refused: dict[int, CompileFailure] = {}
+        passed_over: list[str] = []
         surviving: set[int | None] = set()
         for launch in kernels:
             try:
                 resources.append(compile_launch(launch, self._target))
                 surviving.add(launch.autotuned_call)
             except CompileFailure as failure:
+                if request.goes_on:
+                    passed_over.append(launch.kernel)
+                    continue
                 if launch.autotuned_call is None:
                     raise
                 refused[launch.autotuned_call] = failure
         for autotuned, refusal in refused.items():
             if autotuned not in surviving:
                 raise refusal
-        return protocol.CompiledKernels(tuple(resources))
+        return protocol.CompiledKernels(tuple(resources), tuple(passed_over))
 
 
 def _without_rival_configs(launches: list[RecordedLaunch]) -> list[RecordedLaunch]:

@@ -19,6 +19,7 @@ from tilesmith.process.protocol import reference as protocol
 from tilesmith.process.protocol.codec import Done
 from tilesmith.process.protocol.comparison import Comparison
 from tilesmith.process.protocol.tensors import ReleaseMemory, SharedMemory, TensorFile
+from tilesmith.records import to_json
 from tilesmith.tasks.graph import graph_to_json
 from tilesmith.tasks.roofline import TaskProfile
 from tilesmith.worker.roles.environment import describe_environment
@@ -38,6 +39,7 @@ from tilesmith.worker.task.argument_types import argument_types
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.loading import importable
 from tilesmith.worker.task.torch_steps import Step, covers
+from tilesmith.worker.task.traced.parts import trace_parts
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
@@ -91,7 +93,10 @@ class ReferenceRole:
 
     def trace(self, request: protocol.TraceTask) -> protocol.TracedGraph:
         traced = trace(self._loaded, self._variant("shrunk").training)
-        return protocol.TracedGraph(graph_to_json(traced.graph) if traced.graph else None, traced.reason)
+        if traced.graph is not None:
+            return protocol.TracedGraph(graph_to_json(traced.graph), None)
+        parts = trace_parts(self._loaded, self._variant("shrunk").training)
+        return protocol.TracedGraph(None, traced.reason, [to_json(part) for part in parts])
 
     def make_variants(self, request: protocol.MakeVariants) -> protocol.Variants:
         plans: dict[str, str] = {}

@@ -6,33 +6,43 @@ Traced on fake tensors before any decomposition, so a 40 GB task costs nothing a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import fx, nn
 
-from tilesmith.tasks.graph import MOST_NODES, Graph, Node, Parameter
-from tilesmith.worker.compat.torch_names import TorchFunctionMode, trace_on_fakes
+from tilesmith.tasks.graph import MOST_NODES, Graph, Input, Node, Parameter
+from tilesmith.worker.compat.torch_names import FakeTensor, TorchFunctionMode, storage_of, trace_on_fakes
 from tilesmith.worker.task.fake_tensors import fake_tensors
 from tilesmith.worker.task.forward_arguments import ForwardArguments
-from tilesmith.worker.task.graph_records import (
-    filled,
-    form,
-    inputs_of,
-    is_random,
-    laid_out,
-    node_record,
-    scalars_of,
-    tensors_of,
-)
 from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, unload
 from tilesmith.worker.task.recurrent_nodes import recurrent_as_nodes
 from tilesmith.worker.task.task_faults import one_line
+from tilesmith.worker.task.traced.graph_records import (
+    filled,
+    form,
+    inputs_of,
+    is_idle_dropout,
+    is_random,
+    laid_out,
+    literal,
+    node_record,
+    plain_state_of,
+    scalars_of,
+    tensors_of,
+    written_by,
+)
+from tilesmith.worker.task.traced.watched_numbers import WatchedNumber, watch_numbers
 from tilesmith.worker.tensors.exchange import map_tensors
 
 _CALLS_PER_NODE = 10
 """Python calls into torch per operator, at most: most read a shape or build an argument."""
+_MOST_NUMBERS = 64
+"""Of a constant that a graph tells."""
+_LIFTED = torch.ops.aten.lift_fresh_copy.default
 
 
 @dataclass(frozen=True)
@@ -50,10 +60,7 @@ def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
         with fake_tensors(), torch.no_grad():
             again = load_task(loaded.source)
             try:
-                model, arguments = build_model(again), again.make_inputs(seed=0)
-                if training is not None:
-                    model.train(training)
-                return Traced(_graph(model, arguments, training is None), None)
+                return Traced(_graph(again, training), None)
             finally:
                 unload(again)
     except _TooLarge as error:
@@ -80,17 +87,16 @@ class _OperatorLimit(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _graph(model: nn.Module, arguments: ForwardArguments, may_change_mode: bool) -> Graph:
-    traced = _TracedRun(model, arguments)
+def _graph(loaded: LoadedTask, training: bool | None) -> Graph:
+    model, arguments = build_model(loaded), loaded.make_inputs(seed=0)
+    traced = TracedRun(model if training is None else model.train(training), arguments)
     module = traced.run()
-    if may_change_mode and model.training and any(is_random(node) for node in module.graph.nodes):
-        model.eval()
-        traced = _TracedRun(model, arguments)
-        module = traced.run()
+    if training is None and model.training and any(is_random(node) for node in module.graph.nodes):
+        return _graph(loaded, False)
     return traced.translated(module)
 
 
-class _TracedRun:
+class TracedRun:
     """One run of the model under the tracer, and its translation into records."""
 
     def __init__(self, model: nn.Module, arguments: ForwardArguments) -> None:
@@ -98,23 +104,47 @@ class _TracedRun:
         self._inputs = list(inputs_of(model, arguments))
         self._owned = {**dict(model.named_parameters()), **dict(model.named_buffers())}
         self._outputs: Any = None
+        self._assigned: dict[str, torch.Tensor] = {}
+        self._numbers: list[WatchedNumber] = []
         self._names: dict[str, str] = {}
         """Names of the graph by names of the tracer."""
+        self._memory: dict[str, str] = {}
+        self._owners: dict[int, str] = {}
+        """The first value in every piece of memory."""
 
     def run(self) -> fx.GraphModule:
         tensors = [tensor for _, tensor in self._inputs if tensor is not None]
 
         def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
             given, state = iter(flat[: len(tensors)]), dict(zip(self._owned, flat[len(tensors) :], strict=True))
-            arguments = map_tensors(self._arguments, lambda _: next(given))
-            with _OperatorLimit():
+            arguments = watch_numbers(map_tensors(self._arguments, lambda _: next(given)), self._numbers)
+            with _OperatorLimit(), self._watching_state(state):
                 found = torch.func.functional_call(self._model, state, tuple(arguments.args), arguments.kwargs)
             leaves: list[torch.Tensor] = []
             self._outputs = laid_out(found, leaves)
-            return leaves
+            return [*leaves, *self._assigned.values()]
 
         with recurrent_as_nodes():
             return trace_on_fakes(forward)(*tensors, *self._owned.values())
+
+    @contextmanager
+    def _watching_state(self, state: dict[str, torch.Tensor]) -> Iterator[None]:
+        """Notes which tensors of the model are others after the pass; what Python keeps must stay as it is."""
+        tensors, plain = state | dict(tensors_of(self._model)), dict(plain_state_of(self._model))
+
+        def compare(*_: Any) -> None:
+            owned = {**dict(self._model.named_parameters()), **dict(self._model.named_buffers())}
+            now = owned | dict(tensors_of(self._model))
+            self._assigned = {name: one for name, one in now.items() if one is not tensors.get(name)}
+            for name, value in plain_state_of(self._model):
+                if name in plain and plain[name] != value:
+                    raise ValueError(f"forward changes self.{name}, which is no tensor")
+
+        hook = self._model.register_forward_hook(compare)
+        try:
+            yield
+        finally:
+            hook.remove()
 
     def translated(self, module: fx.GraphModule) -> Graph:
         nodes = list(module.graph.nodes)
@@ -124,6 +154,7 @@ class _TracedRun:
         owned = list(self._owned)
         parameters: list[Parameter] = []
         found: list[Node] = []
+        writes: dict[str, tuple[str, ...]] = {}
         for node in nodes:
             if node.op == "placeholder":
                 if given:
@@ -132,21 +163,57 @@ class _TracedRun:
                     parameters.append(self._parameter(node, self._owned[owned[0]], owned.pop(0)))
             elif node.op == "get_attr":
                 parameters.append(self._constant(node, getattr(module, node.target)))
-            elif node.op == "call_function":
+            elif node.op == "call_function" and node.target is _LIFTED:
+                self._names[node.name] = self._names[node.args[0].name]  # the constant itself
+            elif node.op == "call_function" and getattr(node.target, "__name__", "") != "_set_grad_enabled":
                 self._names[node.name] = self._free_name(node.name)
                 found.append(node_record(node, self._names))
-        outputs = filled(self._outputs, [self._names[end.name] for end in nodes[-1].args[0]])
-        inputs, scalars = tuple(record for record, _ in self._inputs), dict(scalars_of(self._model))
-        return Graph(inputs, tuple(parameters), tuple(found), outputs, scalars, self._model.training)
+                if written := written_by(node):
+                    writes[self._names[node.name]] = tuple(self._names[one.name] for one in written)
+            self._note_memory(node)
+        ends = [self._names[end.name] for end in nodes[-1].args[0]]
+        assigned = dict(zip(reversed(self._assigned), reversed(ends), strict=False))
+        random = tuple(self._names[node.name] for node in nodes if node.op == "call_function" and is_random(node))
+        return Graph(
+            inputs=self._input_records(),
+            parameters=tuple(parameters),
+            nodes=tuple(found),
+            outputs=filled(self._outputs, ends),
+            scalars=dict(scalars_of(self._model)),
+            training=self._model.training,
+            memory=self._memory,
+            writes=writes,
+            random=random,
+            assigned=assigned,
+        )
 
-    def _parameter(self, node: fx.Node, tensor: torch.Tensor, attribute: str) -> Parameter:
+    def _input_records(self) -> tuple[Input, ...]:
+        numbers = iter(self._numbers)
+        records = (record for record, _ in self._inputs)
+        return tuple(
+            replace(one, decides=next(numbers).looked_at) if type(one.value) is float else one for one in records
+        )
+
+    def _note_memory(self, node: fx.Node) -> None:
+        tensor = node.meta.get("val")
+        if isinstance(tensor, torch.Tensor):
+            name = self._names[node.name]
+            owner = self._owners.setdefault(storage_of(tensor), name)
+            if is_idle_dropout(node):  # on fakes it copies
+                source = self._names[node.args[0].name]
+                owner = self._owners[storage_of(tensor)] = self._memory.get(source, source)
+            if owner != name:
+                self._memory[name] = owner
+
+    def _parameter(self, node: fx.Node, tensor: torch.Tensor, attribute: str, values: Any = None) -> Parameter:
         self._names[node.name] = self._free_name(attribute.replace(".", "_") or "constant")
-        return Parameter(self._names[node.name], attribute, *form(tensor))
+        return Parameter(self._names[node.name], attribute, *form(tensor), values)
 
     def _constant(self, node: fx.Node, tensor: torch.Tensor) -> Parameter:
         """A tensor that is neither input nor parameter: an attribute of the model, or made by its code."""
         attribute = next((name for name, own in tensors_of(self._model) if own is tensor), "")
-        return self._parameter(node, tensor, attribute)
+        is_told = not attribute and tensor.numel() <= _MOST_NUMBERS and not isinstance(tensor, FakeTensor)
+        return self._parameter(node, tensor, attribute, literal(tensor.tolist(), {}) if is_told else None)
 
     def _free_name(self, wanted: str) -> str:
         taken = {record.name for record, _ in self._inputs} | set(self._names.values())

@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playbook_children import compile_exact
 from playbook_judging import some_of
 from playbook_surveys import match_recurrent, survey_task
 from recurrent_tasks import cell_task
 
-from tilesmith.records import KernelResources
 from tilesmith.tasks.gpus import REPRESENTATIVES
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
@@ -46,24 +46,6 @@ def example(name: str) -> str:
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
-
-
-def compile_exact(task: str, kernel: str, target: str, folder: str) -> list[KernelResources]:
-    """What every kernel of a forward pass at the task's own shape needs on a GPU."""
-    import torch
-
-    from tilesmith.worker.candidate.loading import execute
-    from tilesmith.worker.compile import compile_launch, distinct
-    from tilesmith.worker.engines.recorder import recording
-    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
-    from tilesmith.worker.task.fake_tensors import fake_tensors
-    from tilesmith.worker.task.loading import load_task
-
-    loaded = load_task(f"{folder}/task.py", task)
-    with recording(target=target) as launches, pretend_cuda(), fake_tensors(), torch.no_grad():
-        model = execute(f"{folder}/kernel.py", kernel)(*loaded.init_args, **loaded.init_kwargs)
-        model(*loaded.make_inputs().args)
-    return [compile_launch(launch, target) for launch in distinct(launches)]
 
 
 def assert_in_registers(folder: Path, text: str, target: str) -> None:

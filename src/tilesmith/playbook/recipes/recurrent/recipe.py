@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilesmith.playbook.recipe import Declined, Tuning
+from tilesmith.playbook.recipe import Declined, TunedPart, Tuning, part_key
 from tilesmith.playbook.recipes.recurrent.layer import CELLS, RecurrentLayer, read_layer
 from tilesmith.playbook.recipes.recurrent.planning import RecurrentPlan, cudnn_ms, expected_ms, make_plans
 from tilesmith.playbook.recipes.recurrent.writing import OWN_NAMES, write_file
@@ -66,6 +66,13 @@ class RecurrentMatch:
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         return tuple(plan.tuning for plan in self.plans)
+
+    @cached_property
+    def parts(self) -> tuple[TunedPart, ...]:
+        """One: grid, blocks and warps depend on one another. Exact products are slower, and tried if others err."""
+        fast = tuple(one for one in self.tunings if ("EXACT" in one) == ("EXACT" in self.tunings[0]))
+        key = part_key(self.layer, self.tunings, self.write(self.tunings[0]))
+        return (TunedPart("", key, "", fast, lambda _: (), may_be_left=False),)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         """None but the plans themselves: registers are full, and grid, blocks and warps depend on one another."""

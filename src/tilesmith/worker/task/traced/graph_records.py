@@ -5,44 +5,53 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import sys
+from collections import deque
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
 import torch
 from torch import fx, nn
 
 from tilesmith.tasks.graph import GETITEM, Input, Node
+from tilesmith.worker.compat.torch_names import schema_of
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.recurrent_nodes import REAL_NAMES
 from tilesmith.worker.tensors.exchange import is_record
 
 _RANDOM = torch.Tag.nondeterministic_seeded
-TAGS = frozenset({"node", "value", "tuple"})
+TAGS = frozenset({"node", "value", "tuple", "record"})
 """Keys that a nest of outputs has a use of its own for, where they are alone."""
+_TURNING = ("detach_", "unsqueeze_", "squeeze_", "t_", "transpose_", "swapdims_", "swapaxes_")
+"""Operators in place that change what a tensor looks like, not what is in it."""
 _SWITCHES = {"dropout": (1, 2), "gru": (5, 6), "lstm": (5, 6), "rnn_tanh": (5, 6), "rnn_relu": (5, 6)}
 """Operators that are random only in training: where their probability and their switch are."""
 
 
 def inputs_of(model: nn.Module, arguments: ForwardArguments) -> Iterator[tuple[Input, torch.Tensor | None]]:
     """Tensors and plain values among the arguments, in the order in which `map_tensors` meets them."""
-    positional = zip(_argument_names(model, len(arguments.args)), arguments.args, strict=True)
-    for argument, value in (*positional, *arguments.kwargs.items()):
-        for path, item in _leaves(value, ()):
+    for argument, start, value in _places(model, arguments):
+        for path, item in _leaves(value, start):
             name = "_".join([argument, *(str(step) for step in path)])
             if isinstance(item, torch.Tensor):
                 yield Input(name, argument, path, *form(item)), item
             else:
-                yield Input(name, argument, path, None, None, None, _literal(item, {})), None
+                yield Input(name, argument, path, None, None, None, literal(item, {})), None
 
 
-def _argument_names(model: nn.Module, count: int) -> list[str]:
-    names: list[str] = []
-    for parameter in inspect.signature(model.forward).parameters.values():
-        if parameter.kind is parameter.VAR_POSITIONAL:
-            names += [f"{parameter.name}_{position}" for position in range(count - len(names))]
-        elif parameter.kind is not parameter.KEYWORD_ONLY:
-            names.append(parameter.name)
-    return names[:count]
+def _places(model: nn.Module, arguments: ForwardArguments) -> Iterator[tuple[str, tuple[Any, ...], Any]]:
+    """Every argument: the parameter of `forward` that holds it, where it is in there, and its value."""
+    parameters = inspect.signature(model.forward).parameters.values()
+    by_kind = {one.kind: one.name for one in parameters}
+    collecting = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    named = [one.name for one in parameters if one.kind not in collecting]
+    places = [one.name for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    for position, value in enumerate(arguments.args):
+        beyond = position - len(places)
+        yield (places[position], (), value) if beyond < 0 else (by_kind[collecting[0]], (beyond,), value)
+    for key, value in arguments.kwargs.items():
+        yield (key, (), value) if key in named else (by_kind[collecting[1]], (key,), value)
 
 
 def _leaves(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -75,28 +84,64 @@ def scalars_of(model: nn.Module) -> Iterator[tuple[str, float]]:
                 yield f"{prefix}.{key}".lstrip("."), value
 
 
+def plain_state_of(model: nn.Module) -> Iterator[tuple[str, Any]]:
+    """What Python keeps in the model beside tensors: numbers and words, and how many things its lists have."""
+    for prefix, module in model.named_modules():
+        for key, value in vars(module).items():
+            if value is None or isinstance(value, bool | int | float | str):
+                yield f"{prefix}.{key}".lstrip("."), value
+            elif isinstance(value, list | dict | set | deque) and not key.startswith("_"):
+                yield f"{prefix}.{key}".lstrip("."), len(value)
+
+
 def node_record(node: fx.Node, names: dict[str, str]) -> Node:
     value = node.meta.get("val")
     shape, dtype = (form(value)[0], form(value)[2]) if isinstance(value, torch.Tensor) else (None, None)
-    args = tuple(_literal(argument, names) for argument in node.args)
-    kwargs = {key: _literal(argument, names) for key, argument in node.kwargs.items()}
+    args = tuple(literal(argument, names) for argument in node.args)
+    kwargs = {key: literal(argument, names) for key, argument in node.kwargs.items()}
     return Node(names[node.name], _op(node), args, kwargs, shape, dtype)
 
 
 def _op(node: fx.Node) -> str:
-    name = GETITEM if node.target is operator.getitem else str(node.target)
-    return REAL_NAMES.get(name, name)
+    if node.target is operator.getitem:
+        return GETITEM
+    if not hasattr(node.target, "namespace"):  # a switch, not an operator
+        return str(getattr(node.target, "__name__", node.target))
+    name = str(node.target)
+    return name.replace("_.", ".", 1) if _turns_its_operand(node) else REAL_NAMES.get(name, name)
 
 
-def _literal(value: Any, names: dict[str, str]) -> Any:
+def _turns_its_operand(node: fx.Node) -> bool:
+    """Whether the operator gives a value of the pass another shape and leaves its memory alone."""
+    return str(node.target).split(".")[-2] in _TURNING and node.args[0].op == "call_function"
+
+
+def written_by(node: fx.Node) -> list[fx.Node]:
+    """The operands that an operator writes into. Batch norm in training does, though its schema does not say so."""
+    if not hasattr(node.target, "namespace") or _turns_its_operand(node):
+        return []
+    written: list[Any] = [
+        value
+        for place, argument in enumerate(schema_of(node.target).arguments)
+        if argument.alias_info is not None and argument.alias_info.is_write
+        for value in [node.args[place] if place < len(node.args) else node.kwargs.get(argument.name)]
+    ]
+    if _op(node).split(".")[1] in ("batch_norm", "instance_norm") and node.args[5]:
+        written += node.args[3:5]
+    flat = [one for value in written for one in (value if isinstance(value, list | tuple) else [value])]
+    return [one for one in flat if isinstance(one, fx.Node)]
+
+
+def literal(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, fx.Node):
         return {"node": names[value.name]}
     if isinstance(value, list | tuple):
-        return [_literal(item, names) for item in value]
+        return [literal(item, names) for item in value]
     if isinstance(value, torch.dtype):
         return {"dtype": str(value).removeprefix("torch.")}
-    if isinstance(value, float) and not math.isfinite(value):
-        return {"float": str(value)}
+    if isinstance(value, float):
+        number = float(value)
+        return number if math.isfinite(number) else {"float": str(number)}
     if value is None or isinstance(value, bool | int | float | str):
         return value
     return {"other": str(value)}
@@ -108,7 +153,9 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
         leaves.append(value)
         return len(leaves) - 1
     if is_record(value):
-        raise ValueError(f"a graph has no word for an output that is a dataclass ({type(value).__name__})")
+        return _record(value, {one.name: getattr(value, one.name) for one in fields(value)}, leaves)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _record(value, value._asdict(), leaves)
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value) or (len(value) == 1 and set(value) <= TAGS):
             raise ValueError(f"a graph has no word for an output dictionary with the keys {list(value)}")
@@ -120,6 +167,14 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
     return {"value": value if value is None or isinstance(value, bool | int | float | str) else str(value)}
 
 
+def _record(value: Any, parts: dict[str, Any], leaves: list[torch.Tensor]) -> Any:
+    """Made by its class from its fields, which the task's own module must know by that name."""
+    kind = type(value)
+    if getattr(sys.modules.get(kind.__module__), kind.__name__, None) is not kind:
+        raise ValueError(f"a graph has no word for an output of the class {kind.__qualname__}")
+    return {"record": {kind.__name__: {name: laid_out(item, leaves) for name, item in parts.items()}}}
+
+
 def filled(layout: Any, ends: list[str]) -> Any:
     if isinstance(layout, int):
         return {"node": ends[layout]}
@@ -128,6 +183,11 @@ def filled(layout: Any, ends: list[str]) -> Any:
     if set(layout) == {"value"}:
         return layout
     return {key: filled(item, ends) for key, item in layout.items()}
+
+
+def is_idle_dropout(node: fx.Node) -> bool:
+    """Whether it is a dropout that gives its operand itself."""
+    return node.op == "call_function" and _op(node) == "aten.dropout.default" and not is_random(node)
 
 
 def is_random(node: fx.Node) -> bool:

@@ -1,0 +1,1 @@
+"""How the playbook's kernels get their constants: by compiling and timing many of them before one is judged."""

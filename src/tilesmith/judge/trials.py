@@ -1,0 +1,174 @@
+"""Rival texts for one task, compiled for the GPU and timed on it. None of this is a verdict.
+
+Texts are compiled several at a time, each in a child of its own, which needs no GPU. One more child then times them
+one after the other, with what the others have compiled. The texts are our own, so that children may share that.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from statistics import median
+
+from tilesmith.errors import MachineError
+from tilesmith.judge.gate_failed import GateFailed
+from tilesmith.judge.machine.gpu_lock import GpuLock
+from tilesmith.judge.sessions import CandidateSession, ReferenceSession
+from tilesmith.process import folders
+from tilesmith.process.fork_server_client import Child, Spawn
+from tilesmith.process.protocol.candidate import (
+    CompileAhead,
+    CompileLaunches,
+    ConstructModel,
+    LoadKernel,
+    PrepareTiming,
+    RecordExactLaunches,
+    TimeCalls,
+    WarmUpGpu,
+)
+from tilesmith.process.protocol.tensors import ReleaseMemory
+
+_MOST_AT_ONCE = 8
+_FAILURES = (GateFailed, MachineError)
+
+
+@dataclass(frozen=True)
+class CompiledTrial:
+    """What the compiler says of one text."""
+
+    spills: dict[str, int]
+    """Bytes by the name of the kernel, for those that it took."""
+    refused: tuple[str, ...] = ()
+    """Kernels that do not fit the GPU."""
+    problem: str | None = None
+    """Why nothing is known of this text."""
+
+
+class KernelTrials:
+    """The children that try texts of one task; close it to end them."""
+
+    def __init__(
+        self,
+        load: Callable[[str], LoadKernel],
+        reference: ReferenceSession,
+        spawn: Spawn,
+        folder: Path,
+        timeout_s: float,
+        is_timed: bool,
+    ) -> None:
+        self._load, self._reference, self._spawn, self._timeout_s = load, reference, spawn, timeout_s
+        self.is_timed = is_timed
+        """Whether there is a GPU with room for it: else nothing but the compiler can be asked."""
+        self._binaries = folder / "triton"
+        """What the compilers' children leave for one another and for the one that times."""
+        self._copying = threading.Lock()
+        self._lock = GpuLock()
+        self._child: Child | None = None
+        """The one that times."""
+        self._has_binaries = False
+        """Whether it has all that the others compiled."""
+        self._prepared: set[str] = set()
+        """Texts that it has compiled."""
+
+    def compile(self, texts: Sequence[str], limit_s: float) -> list[CompiledTrial]:
+        """Of the first texts, as many as are begun in that time, and one at least."""
+        until = time.monotonic() + limit_s
+        blueprint = self._reference.blueprint()
+        if blueprint is None:
+            unknown = CompiledTrial({}, problem="the task's shapes cannot be had without its data")
+            return [unknown for _ in texts]
+        at_once = max(1, min(_MOST_AT_ONCE, (os.cpu_count() or 2) // 2, len(texts)))
+        self._has_binaries = False
+        with ThreadPoolExecutor(at_once) as pool:
+            begun = [pool.submit(self._compile_in_time, text, blueprint, until) for text in texts[1:]]
+            found = [self._compile_one(texts[0], blueprint), *(one.result() for one in begun)]
+        return [one for one in takewhile(lambda one: one is not None, found) if one is not None]
+
+    def _compile_in_time(self, text: str, blueprint: str, until: float) -> CompiledTrial | None:
+        return self._compile_one(text, blueprint) if time.monotonic() < until else None
+
+    def _compile_one(self, text: str, blueprint: str) -> CompiledTrial:
+        child = self._spawn("native", "compiler")
+        compiler = CandidateSession(lambda: child, self._timeout_s)
+        self._hand_binaries(child)
+        try:
+            compiler.ask(self._load(text))
+            compiler.ask(RecordExactLaunches(blueprint))
+            compiled = compiler.ask(CompileLaunches(goes_on=True))
+        except _FAILURES as failed:
+            return CompiledTrial({}, problem=str(failed))
+        finally:
+            child.end()
+            with self._copying:
+                folders.copy_plain_files(child.folder / "triton", self._binaries)
+            child.close()
+        spills: dict[str, int] = {}
+        for one in compiled.resources:
+            spills[one.kernel] = max(one.spills or 0, spills.get(one.kernel, 0))
+        return CompiledTrial(spills, compiled.refused)
+
+    def _hand_binaries(self, child: Child) -> None:
+        """Whatever was compiled so far."""
+        with self._copying:
+            if self._binaries.exists():
+                folders.copy_triton_cache(self._binaries, child.folder / "triton")
+
+    def time_ms(self, text: str, calls: int) -> float | None:
+        """The median time on the GPU; none where the text does not run."""
+        assert self.is_timed
+        try:
+            candidate = self._loaded(text)
+            with self._reference.on_gpu(self._lock.shared):
+                candidate.ask(PrepareTiming("exact", self._reference.inputs("exact", "own"), None))
+            with self._lock.alone():
+                samples = candidate.ask(TimeCalls(tuple(range(calls)), kept=0)).samples
+        except _FAILURES:
+            self.close()
+            return None
+        return median(device_ms for device_ms, _ in samples) if samples else None
+
+    def _loaded(self, text: str) -> CandidateSession:
+        """In the child that is there if it is sound, else in a fresh one."""
+        if self._child is not None:
+            try:
+                candidate = self._session(self._child)
+                candidate.ask(ReleaseMemory())
+                candidate.ask(self._load(text))
+                return self._constructed(candidate, text)
+            except _FAILURES:
+                self.close()
+        self._child = self._spawn("native", "candidate")
+        candidate = self._session(self._child)
+        candidate.ask(WarmUpGpu())
+        candidate.ask(self._load(text))
+        return self._constructed(candidate, text)
+
+    def _session(self, child: Child) -> CandidateSession:
+        return CandidateSession(lambda: child, self._timeout_s)
+
+    def _constructed(self, candidate: CandidateSession, text: str) -> CandidateSession:
+        construct = ConstructModel("exact", self._reference.construction("exact"))
+        candidate.ask(construct)
+        if text not in self._prepared:
+            if self._child is not None and not self._has_binaries:
+                self._hand_binaries(self._child)
+                self._has_binaries = True
+            with self._reference.on_gpu(self._lock.shared):
+                inputs = self._reference.inputs("exact", "own")
+            candidate.ask(CompileAhead("exact", inputs))  # without the lock, because it may take long
+            candidate.ask(construct)  # anew: what kernels that did nothing have left must not stay
+            self._prepared.add(text)
+        return candidate
+
+    def close(self) -> None:
+        if self._child is not None:
+            self._child.close()
+            self._child = None
+        self._prepared.clear()
+        self._has_binaries = False

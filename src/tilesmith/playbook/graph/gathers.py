@@ -1,0 +1,124 @@
+"""Elements at places that another tensor holds: the place is loaded first, then the element.
+
+Where PyTorch counts places below zero from the end, so do kernels. A place outside of the tensor stops PyTorch with
+an assertion on the device; a kernel reads nothing there, and what it computes from that element is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tilesmith.playbook.graph.choices import shaped
+from tilesmith.playbook.graph.moves import make_move
+from tilesmith.playbook.graph.reductions import Lower, find_argument
+from tilesmith.playbook.graph.steps import INDEX, DimMap, KernelStep
+from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.tasks.graph import Node
+
+if TYPE_CHECKING:
+    from tilesmith.playbook.graph.lowering import Lowering
+
+_FROM_THE_END = "tl.where({0} < 0, {0} + {1}, {0})"
+
+
+def _inside(low: Lowering, places: KernelStep, symbol: Dim, wraps: bool) -> KernelStep:
+    """Whether a place is one of the dimension."""
+    bounds = {"least": ((-1, symbol),) if wraps else (), "most": ((1, symbol),)}
+    return KernelStep(low.free_name("is_inside"), INDEX, (places,), places.form, "bool", bounds)
+
+
+def _taken(
+    low: Lowering, source: KernelStep, dim: int, places: KernelStep, position: int, node: Node, wraps: bool
+) -> KernelStep:
+    """`source` with `places` for the index along `dim`; in the result their dimensions stand at `position`."""
+    if places.dtype not in ("int64", "int32"):
+        raise Unmatched(f"takes elements by {places.dtype}")
+    count, rest = places.form.rank, [one for one in range(source.form.rank) if one != dim]
+    kept = [source.form.shape[one] for one in rest], [source.form.dims[one] for one in rest]
+    form = SymbolicShape(
+        (*kept[0][:position], *places.form.shape, *kept[0][position:]),
+        (*kept[1][:position], *places.form.dims, *kept[1][position:]),
+    )
+    aligned = shaped(low, places, (*places.form.shape, *(1 for _ in kept[0][position:])))
+    where = {one: i + (count if i >= position else 0) for i, one in enumerate(rest)}
+    maps = [DimMap(where[one]) if one != dim else None for one in range(source.form.rank)]
+    return _moved(low, source, form, maps, {dim: aligned}, node, wraps)
+
+
+def _moved(
+    low: Lowering,
+    source: KernelStep,
+    form: SymbolicShape,
+    maps: Sequence[DimMap | None],
+    places: dict[int, KernelStep],
+    node: Node,
+    wraps: bool,
+) -> KernelStep:
+    ((dim, held),) = places.items()
+    guard = _inside(low, held, source.form.dims[dim], wraps) if source.form.dims[dim] else None
+    taken = DimMap(taken=held, form=_FROM_THE_END if wraps else "")
+    return make_move(low, source, form, [one or taken for one in maps], node.name, guard)
+
+
+def _embedding(low: Lowering, node: Node) -> KernelStep:
+    """(weight, places)"""
+    weight, places = low.operand(node.args[0]), low.operand(node.args[1])
+    return _taken(low, weight, 0, places, 0, node, wraps=False)
+
+
+def _index(low: Lowering, node: Node) -> KernelStep:
+    """(x, a list with one tensor of places among the dimensions that stay)"""
+    source = low.operand(node.args[0])
+    held = [(dim, low.operand(one)) for dim, one in enumerate(node.args[1]) if one is not None]
+    if len(held) != 1:
+        raise Unmatched("takes elements by several tensors of places")
+    ((dim, places),) = held
+    return _taken(low, source, dim, places, dim, node, wraps=True)
+
+
+def _index_select(low: Lowering, node: Node) -> KernelStep:
+    """(x, dim, places)"""
+    source, places = low.operand(node.args[0]), low.operand(node.args[2])
+    dim = node.args[1] % source.form.rank
+    return _taken(low, source, dim, places, dim, node, wraps=False)
+
+
+def _gather(low: Lowering, node: Node) -> KernelStep:
+    """(x, dim, places), all of one rank."""
+    source, places = low.operand(node.args[0]), low.operand(node.args[2])
+    dim = node.args[1] % source.form.rank
+    for one in range(source.form.rank):
+        if one != dim and source.form.shape[one] != places.form.shape[one]:
+            raise Unmatched("gathers from a part of a tensor")
+    return _along(low, source, dim, places, node)
+
+
+def _take_along(low: Lowering, node: Node) -> KernelStep:
+    """(x, places, dim); the other dimensions are broadcast."""
+    source, places, dim = low.operand(node.args[0]), low.operand(node.args[1]), find_argument(node, 2, "dim")
+    if dim is None:
+        raise Unmatched("takes elements of a flattened tensor")
+    return _along(low, source, dim % source.form.rank, places, node)
+
+
+def _along(low: Lowering, source: KernelStep, dim: int, places: KernelStep, node: Node) -> KernelStep:
+    if places.dtype != "int64":
+        raise Unmatched(f"takes elements by {places.dtype}")
+    without = SymbolicShape(
+        (*source.form.shape[:dim], 1, *source.form.shape[dim + 1 :]),
+        (*source.form.dims[:dim], (), *source.form.dims[dim + 1 :]),
+    )
+    form = low.symbols.broadcast([places.form, without])
+    maps = [DimMap(one) if one != dim else None for one in range(source.form.rank)]
+    return _moved(low, source, form, maps, {dim: places}, node, wraps=False)
+
+
+GATHERS: dict[str, Lower] = {
+    "embedding": _embedding,
+    "index": _index,
+    "index_select": _index_select,
+    "gather": _gather,
+    "take_along_dim": _take_along,
+}

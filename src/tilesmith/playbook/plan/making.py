@@ -1,0 +1,98 @@
+"""From a task's graph to its plan."""
+
+from __future__ import annotations
+
+import builtins
+import keyword
+from collections.abc import Sequence
+
+from tilesmith.playbook.graph.algebra import simplify
+from tilesmith.playbook.plan.decompositions import decompose
+from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
+from tilesmith.playbook.plan.forward import PlannedForward, record_names
+from tilesmith.playbook.plan.part_classes import IS_LIKE, can_be_written
+from tilesmith.playbook.plan.plan import Plan
+from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
+from tilesmith.playbook.recipe import Declined, Region, RegionRecipe
+from tilesmith.playbook.recipes.products.sources import NAMES
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.task_code import TaskCode, read_outer_code, read_task_code
+from tilesmith.records import Survey
+from tilesmith.tasks.graph import Graph
+
+
+def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
+    """Declined where the task's own code cannot be repeated, or no region has a recipe."""
+    try:
+        code = read_task_code(survey, record_names(graph.outputs), NAMES)
+        ordered, notes = _simplified(graph)
+        whole = Region(ordered.graph, survey, _taken(code, graph))
+        steps = cut(ordered, whole, recipes)
+        steps = steps if len(steps) == 1 else _worth_it(steps)
+        plan = Plan(survey, code, (PlannedForward(ordered.graph, steps, code.signature),), notes)
+        if not plan.regions:
+            return Declined(_why_nothing(whole, recipes))
+        plan.write(plan.tunings[0])
+    except Unmatched as reason:
+        return Declined(f"the task {reason}")
+    return plan
+
+
+def _simplified(graph: Graph) -> tuple[OrderedGraph, tuple[str, ...]]:
+    """The graph with composite operators written out and needless work removed, and what that was."""
+    if has_autocast(graph):  # which types those would compute in, nobody says
+        return order(graph), ()
+    ordered = order(decompose(graph))
+    simple = simplify(ordered.graph)
+    is_better = simple.notes and not reads_what_it_writes(ordered.graph)
+    return (order(simple.graph), simple.notes) if is_better else (ordered, ())
+
+
+def plan_parts(survey: Survey, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
+    """For a task that cannot be traced: the modules inside it that can be, each with kernels of its own."""
+    try:
+        code = read_outer_code(survey, NAMES)
+        forwards: list[PlannedForward] = []
+        notes: list[str] = []
+        launchers: set[str] = {IS_LIKE}
+        for part in survey.parts:
+            if not can_be_written(part, code):
+                continue
+            ordered, removed = _simplified(part.graph)
+            taken = _taken(code, part.graph) | launchers
+            steps = _worth_it(cut(ordered, Region(ordered.graph, survey, taken), recipes))
+            forward = PlannedForward(ordered.graph, steps, part.signature, part)
+            if forward.regions:
+                forwards.append(forward)
+                notes += removed
+                names = {region.match.name for region in forward.regions}
+                launchers |= names | {f"{name}_kernel" for name in names}
+        if not forwards:
+            return Declined("the task cannot be traced, and no module inside it has a recipe")
+        plan = Plan(survey, code, tuple(forwards), tuple(dict.fromkeys(notes)))
+        plan.write(plan.tunings[0])
+    except Unmatched as reason:
+        return Declined(f"the task {reason}")
+    return plan
+
+
+def _taken(code: TaskCode, graph: Graph) -> frozenset[str]:
+    """Names that a kernel must leave alone."""
+    arguments = {given.argument for given in graph.inputs}
+    return code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
+
+
+def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Where PyTorch takes part, a kernel for a single operator would only be its equal."""
+    kept: list[Step] = []
+    for step in steps:
+        kept += step.nodes if isinstance(step, PlannedRegion) and not step.match.is_worth_it else [step]
+    return tuple(kept)
+
+
+def _why_nothing(whole: Region, recipes: Sequence[RegionRecipe]) -> str:
+    answers = {recipe.name: recipe.match(whole) for recipe in recipes}
+    reasons = {name: answer.reason for name, answer in answers.items() if isinstance(answer, Declined)}
+    if len(set(reasons.values())) == 1:
+        return next(iter(reasons.values()))
+    return "; ".join(f"{name}: {reason}" for name, reason in reasons.items())

@@ -1,0 +1,103 @@
+"""Which tiles are worth trying for a product, best guess first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from tilesmith.playbook.recipe import Tuning
+
+BLOCKS = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP")
+_NAMES = (*BLOCKS, "NUM_WARPS", "NUM_STAGES")
+Size = tuple[int, int, int, int, int, int]
+"""BLOCK_M, BLOCK_N, BLOCK_K, GROUP, warps, stages. Rows of halves are padded to whole blocks of 64."""
+_LARGE: tuple[Size, ...] = (
+    (128, 128, 64, 8, 8, 3),
+    (128, 128, 32, 8, 8, 4),
+    (128, 64, 64, 8, 8, 3),
+    (64, 128, 64, 8, 8, 3),
+    (64, 64, 64, 8, 4, 4),
+    (128, 128, 32, 8, 8, 3),
+    (64, 64, 64, 8, 4, 2),
+    (64, 64, 32, 8, 4, 2),
+)
+_SMALL: tuple[Size, ...] = (
+    (64, 64, 64, 8, 4, 3),
+    (32, 64, 64, 8, 4, 4),
+    (64, 32, 64, 8, 4, 4),
+)
+_FEW_ROWS: tuple[Size, ...] = (
+    (16, 64, 32, 1, 4, 6),
+    (16, 64, 64, 1, 8, 5),
+    (16, 128, 32, 1, 8, 5),
+    (16, 32, 32, 1, 4, 6),
+    (16, 64, 32, 1, 4, 3),
+)
+"""BLOCK_M is as many rows as there are. A float32 number is three bfloat16 ones in registers: tiles are small."""
+_FEW_HALF_ROWS: tuple[Size, ...] = (
+    (16, 64, 128, 1, 4, 4),
+    (16, 32, 128, 1, 4, 5),
+    (16, 128, 64, 1, 4, 5),
+    (16, 32, 256, 1, 4, 3),
+    (16, 64, 64, 1, 4, 3),
+)
+MULTIPROCESSORS = 132
+"""With fewer tiles than this a GPU is not full."""
+MANY_ROWS = 64
+"""With fewer rows the time goes into reading the weights."""
+_LEAST_CHUNK = 512
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How large a product is, and what may be done about it."""
+
+    batches: int
+    rows: int
+    """In one matrix."""
+    columns: int
+    depth: int
+    is_half: bool
+    may_split: bool
+    shared_limit: float = inf
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether numbers are multiplied as they are, and not as halves made beforehand."""
+        return self.is_half or self.rows < MANY_ROWS
+
+    def tunings(self) -> tuple[Tuning, ...]:
+        sizes = _LARGE
+        if self.rows < MANY_ROWS:
+            height = max(16, 1 << (self.rows - 1).bit_length())
+            few = _FEW_HALF_ROWS if self.is_half else _FEW_ROWS
+            sizes = tuple((height, *size[1:]) for size in few)
+        elif self._tiles(128, 128) < MULTIPROCESSORS:
+            sizes = (*_SMALL, *_LARGE)
+        fitting = [size for size in sizes if self._shared_bytes(size) <= self.shared_limit] or [sizes[-1]]
+        found = [Tuning(tuple(zip(_NAMES, size, strict=True))) for size in fitting]
+        split = [tuning for tuning in map(self._split, found) if tuning is not None]
+        return tuple(dict.fromkeys((*split, *found)))
+
+    def _split(self, tuning: Tuning) -> Tuning | None:
+        """Cut along the sum until every multiprocessor has enough programs, where the result has few tiles."""
+        programs, wanted = self._tiles(tuning["BLOCK_M"], tuning["BLOCK_N"]), 4 if self.is_direct else 2
+        most = min(wanted * MULTIPROCESSORS // programs, self.depth // _LEAST_CHUNK)
+        return Tuning((*tuning.values, ("SPLITS", most))) if most > 1 and self.may_split else None
+
+    def _tiles(self, height: int, width: int) -> int:
+        return self.batches * -(-self.rows // height) * -(-self.columns // width)
+
+    def _shared_bytes(self, size: Size) -> int:
+        height, width, depth, _, _, stages = size
+        return stages * (height + width) * depth * (2 if self.is_half else 4)  # or two halves
+
+
+def vary(tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+    """Neighbors of a tuning that a stage may try."""
+    stages, splits = tuning["NUM_STAGES"], dict(tuning.values).get("SPLITS", 1)
+    name, choices = {
+        "memory": ("NUM_STAGES", (stages + 1, stages - 1)),
+        "grid": ("SPLITS", (2 * splits, splits // 2)) if splits > 1 else ("GROUP", (4, 16)),
+    }.get(stage, ("NUM_WARPS", (4, 8)))
+    return tuple(tuning.changed(name, number) for number in choices if number not in (0, 1, tuning[name]))

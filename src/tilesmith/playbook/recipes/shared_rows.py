@@ -1,0 +1,235 @@
+"""Rows that programs share: a kernel that says what every part of a row says, and one that puts that together.
+
+Where the programs of a row fit on a GPU at once, one kernel does both: every program holds its part on chip and
+waits for the others, so that a row is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tilesmith.playbook.graph.steps import LEAF
+from tilesmith.playbook.recipe import KernelParts
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, names_in
+from tilesmith.playbook.writing.kernel_body import Tile, find_needed
+from tilesmith.playbook.writing.kernel_file import render_kernel
+from tilesmith.playbook.writing.row_parts import (
+    Statistic,
+    find_statistics,
+    may_loop,
+    write_meeting,
+    write_parts,
+    write_together,
+)
+
+ROW = "row = tl.program_id(0).to(tl.int64)  # M * N may pass 2**31"
+MOST_PARTS = 8192
+"""Parts of a row that a program puts together at once."""
+_MOST_PROGRAMS = 4096
+"""That sum up: more would only leave more sums."""
+_LARGEST_OFFSET = 2**31 - 2**15
+_BLOCK_PARTS = "BLOCK_PARTS=triton.next_power_of_2(PARTS)"
+
+
+@dataclass(frozen=True)
+class SharedRows:
+    fused: FusedKernel
+    tile: Tile
+    """One row, or everything where it has no `lead`."""
+    counts: list[str]
+    """Lines of the launcher that find N, and M where there are several rows."""
+    length: int
+    """Of a row in the task."""
+    prefix: str
+    held: bool
+    """Whether every program holds its part until all have met."""
+
+    @cached_property
+    def _statistics(self) -> tuple[Statistic, ...]:
+        return find_statistics(self.fused.placer.values)
+
+    @cached_property
+    def _writes_rows(self) -> bool:
+        return any(output.value.is_wide for output in self.fused.outputs)
+
+    @cached_property
+    def _loops(self) -> bool:
+        """Whether a part may have several tiles."""
+        return may_loop(self._statistics) and not self._writes_rows
+
+    @property
+    def _held(self) -> list[tuple[str, str]]:
+        return [pair for one in self._statistics for pair in one.stored]
+
+    def kernels(self) -> KernelParts:
+        """The second of the two, with the first among its helpers; or one that does both."""
+        if self.held:
+            return self._one_kernel()
+        fused, writes = self.fused, self._writes_rows
+        first = (*self._part(), *write_parts(fused.placer, self.tile, self._statistics, self._loops))
+        kept = tuple(f"{name}_part_ptr" for name, _ in self._held)
+        parts = KernelParts(
+            name=f"{fused.name}_parts",
+            pointers=(*(f"{name}_ptr" for name in self._loaded(first=True)), *kept),
+            sizes=(
+                *_among(["N"], first),
+                "PARTS",
+                *(("SPAN",) if self._loops else ()),
+                *_among(fused.index_sizes, first),
+            ),
+            scalars=_among((number.name for number in fused.scalars), first),
+            meta=("BLOCK_N: tl.constexpr",),
+            body=first,
+            helpers=(),
+            launcher=(),
+        )
+        place = self._part(backwards=True) if writes else [ROW] if self.tile.lead else []
+        place += ["cols = part * BLOCK_N + tl.arange(0, BLOCK_N)", "mask = cols < N"] if writes else []
+        second = (*place, *write_together(fused.placer, self.tile, self._statistics, fused.outputs))
+        return KernelParts(
+            name=fused.name,
+            pointers=(*(f"{name}_ptr" for name in self._loaded()), *kept, *(one.pointer for one in fused.outputs)),
+            sizes=(*_among(["N"], second), "PARTS", *_among(fused.index_sizes, second)),
+            scalars=_among((number.name for number in fused.scalars), second),
+            meta=("BLOCK_N: tl.constexpr", "BLOCK_PARTS: tl.constexpr"),
+            body=second,
+            helpers=(*fused.helpers, render_kernel(parts)),
+            launcher=tuple(self._launcher(first, second)),
+        )
+
+    def _one_kernel(self) -> KernelParts:
+        fused, values = self.fused, self.fused.placer.values
+        number = "tl.atomic_add(arrived_ptr, 1)"
+        why = "  # in order of arrival: nobody waits for a program that has not begun"
+        place = [f"part = {number}{why}"]
+        if self.tile.lead:
+            place = [f"program = {number}{why}", *self._part()[1:]]
+        body = (
+            *place,
+            *write_parts(fused.placer, self.tile, self._statistics, loops=False),
+            *write_meeting(self.tile),
+            *write_together(fused.placer, self.tile, self._statistics, fused.outputs, held=True),
+        )
+        held = [f"{name}_part" for name, _ in self._held]
+        block, near = f"{self.prefix}HELD_N", fused.leaves[0].name
+        every, rows = ("(M * PARTS,)", "M + 1") if self.tile.lead else ("(PARTS,)", "2")
+        results = [output.name for output in fused.outputs]
+        loaded = [step.name for step in fused.loaded if any(value.step is step for value in values)]
+        launcher = [
+            *fused.signature(),
+            *fused.preparation(),
+            *self.counts,
+            f"    PARTS = triton.cdiv(N, {block})",
+            f"    most = torch.cuda.get_device_properties({near}.device).multi_processor_count",
+            '    assert PARTS <= most, "programs that wait for one another must run at the same time"',
+            *self._empty_parts(near),
+            f"    arrived = torch.zeros(({rows},), dtype=torch.int32, device={near}.device)",
+            *fused.allocations(),
+            *fused.call(
+                f"{fused.name}_kernel[{every}]",
+                [*loaded, *held, "arrived"],
+                results,
+                ["N", "PARTS"],
+                [f"BLOCK_N={block}", _BLOCK_PARTS, f"num_warps={self.prefix}NUM_WARPS"],
+            ),
+            f"    return {', '.join(results)}",
+        ]
+        return KernelParts(
+            name=fused.name,
+            pointers=(
+                *(f"{name}_ptr" for name in (*loaded, *held, "arrived")),
+                *(one.pointer for one in fused.outputs),
+            ),
+            sizes=("N", "PARTS", *fused.index_sizes),
+            scalars=tuple(number.name for number in fused.scalars),
+            meta=("BLOCK_N: tl.constexpr", "BLOCK_PARTS: tl.constexpr"),
+            body=body,
+            helpers=fused.helpers,
+            launcher=tuple(launcher),
+        )
+
+    def _empty_parts(self, near: str) -> list[str]:
+        shape = "(M, PARTS)" if self.tile.lead else "(PARTS,)"
+        return [
+            f"    {name}_part = torch.empty({shape}, dtype={kind.replace('tl.', 'torch.')}, device={near}.device)"
+            for name, kind in self._held
+        ]
+
+    def _loaded(self, first: bool = False) -> list[str]:
+        """The tensors that a kernel reads: the first one for its parts, the second one for its outputs."""
+        values = self.fused.placer.values
+        if first:
+            needed = find_needed([one.value for one in self._statistics], lambda _: True)
+        else:
+            wanted = [output.value for output in self.fused.outputs]
+            wide = find_needed(wanted, lambda value: value.is_wide)
+            needed = wide | {one for one in find_needed(wanted, lambda _: True) if not one.is_wide}
+        read = {value.step for value in values if value in needed and value.step.op == LEAF}
+        return [step.name for step in self.fused.loaded if step in read]
+
+    def _part(self, backwards: bool = False) -> list[str]:
+        """Which part of which row a program has."""
+        program = "tl.num_programs(0) - 1 - tl.program_id(0)" if backwards else "tl.program_id(0)"
+        why = "  # backwards: what was read last is still in the cache" if backwards else ""
+        wide = ".to(tl.int64)" if self.length >= _LARGEST_OFFSET or (self._loops and not self.tile.lead) else ""
+        if not self.tile.lead:
+            return [f"part = ({program}){wide}{why}" if wide and backwards else f"part = {program}{wide}{why}"]
+        return [
+            f"program = {program}{why}",
+            "row = (program // PARTS).to(tl.int64)  # M * N may pass 2**31",
+            f"part = {'(program % PARTS)' if wide else 'program % PARTS'}{wide}",
+        ]
+
+    def _launcher(self, first: Sequence[str], second: Sequence[str]) -> list[str]:
+        fused, block = self.fused, f"{self.prefix}PART_N"
+        rows = bool(self.tile.lead)
+        lines = [*fused.signature(), *fused.preparation(), *self.counts]
+        if not rows and not self._loops and self.length < _LARGEST_OFFSET:
+            lines.append(f'    assert N < 2**31 - {block}, "offsets are 32-bit"')
+        if self._loops:
+            most = f"max(1, {_MOST_PROGRAMS} // M)" if rows else str(_MOST_PROGRAMS)
+            lines += [
+                f"    tiles = triton.cdiv(N, {block})",
+                f"    SPAN = triton.cdiv(tiles, min(tiles, {most})) * {block}",
+                "    PARTS = triton.cdiv(N, SPAN)",
+            ]
+        else:
+            lines += [
+                f"    PARTS = triton.cdiv(N, {block})",
+                f'    assert PARTS <= {2 * MOST_PARTS}, "a program must hold what all parts of a row say"',
+            ]
+        lines += self._empty_parts(fused.leaves[0].name)
+        return [*lines, *fused.allocations(), *self._launches(block, first, second)]
+
+    def _launches(self, block: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
+        fused, kept = self.fused, [f"{name}_part" for name, _ in self._held]
+        every, each = ("(M * PARTS,)", "(M,)") if self.tile.lead else ("(PARTS,)", "(1,)")
+        results = [output.name for output in fused.outputs]
+        warps = f"num_warps={self.prefix}NUM_WARPS"
+        return [
+            *fused.call(
+                f"{fused.name}_parts_kernel[{every}]",
+                self._loaded(first=True),
+                kept,
+                [*_among(["N"], first), "PARTS", *(["SPAN"] if self._loops else [])],
+                [f"BLOCK_N={block}", warps],
+                first,
+            ),
+            *fused.call(
+                f"{fused.name}_kernel[{every if self._writes_rows else each}]",
+                [*self._loaded(), *kept],
+                results,
+                [*_among(["N"], second), "PARTS"],
+                [f"BLOCK_N={block}", _BLOCK_PARTS, warps],
+                second,
+            ),
+            f"    return {', '.join(results)}",
+        ]
+
+
+def _among(names: Iterable[str], body: Sequence[str]) -> tuple[str, ...]:
+    """Those that the lines of a kernel use."""
+    used = names_in(body)
+    return tuple(name for name in names if name.partition(":")[0] in used)

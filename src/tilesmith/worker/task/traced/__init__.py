@@ -1,0 +1,1 @@
+"""What a trace consists of, and what is traced where a whole task cannot be."""

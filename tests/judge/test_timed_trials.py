@@ -1,0 +1,121 @@
+"""What the child that times is asked, in order, and how it is replaced when a text breaks it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tilesmith.judge.trials import KernelTrials
+from tilesmith.process.fork_server_client import ChildGone
+from tilesmith.process.protocol.candidate import LoadKernel, TimeCalls, TimedCalls
+from tilesmith.process.protocol.codec import Done, RequestFailed, RequestFailure
+from tilesmith.process.protocol.tensors import TensorFile
+
+
+class FakeChild:
+    walls: tuple[str, ...] = ()
+
+    def __init__(self, number: int, folder: Path, asked: list[str]) -> None:
+        self.number, self.folder, self.outbox, self._asked = number, folder, folder, asked
+        self._text = ""
+        folder.mkdir()
+
+    def ask(self, request: Any, timeout_s: float) -> Any:
+        self._asked.append(f"{self.number} {type(request).__name__}")
+        if isinstance(request, LoadKernel):
+            self._text = request.text
+        if isinstance(request, LoadKernel) and request.text == "dies":
+            raise ChildGone("signal:11", "")
+        if isinstance(request, TimeCalls):
+            if self._text == "fails":
+                raise RequestFailed(RequestFailure("kernel", "it fails", "runtime_error"))
+            samples = tuple((float(self._text), 9.0) for _ in request.seeds)
+            return TimedCalls(samples, (), (), 1)
+        return Done()
+
+    def end(self) -> None: ...
+
+    def close(self) -> None:
+        self._asked.append(f"{self.number} closed")
+
+
+class FakeReference:
+    def construction(self, variant: str) -> str:
+        return f"{variant}.data"
+
+    def inputs(self, variant: str, draw: str) -> TensorFile:
+        return TensorFile(f"{variant}-{draw}.data")
+
+    @contextlib.contextmanager
+    def on_gpu(self, gpu: Callable[[], contextlib.AbstractContextManager[None]]) -> Iterator[None]:
+        with gpu():
+            yield
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def trials(tmp_path: Path, asked: list[str]) -> KernelTrials:
+    children: list[FakeChild] = []
+
+    def spawn(flavor: str, role: str) -> Any:
+        assert (flavor, role) == ("native", "candidate")
+        children.append(FakeChild(len(children), tmp_path / f"child-{len(children)}", asked))
+        return children[-1]
+
+    def load(text: str) -> LoadKernel:
+        return LoadKernel("kernel.py", text, "cuda", "sm_90", "default")
+
+    return KernelTrials(load, FakeReference(), spawn, tmp_path, 5.0, is_timed=True)  # type: ignore[arg-type]
+
+
+FIRST_VISIT = ["LoadKernel", "ConstructModel", "CompileAhead", "ConstructModel", "PrepareTiming", "TimeCalls"]
+NEXT_VISIT = ["ReleaseMemory", "LoadKernel", "ConstructModel", "PrepareTiming", "TimeCalls"]
+
+
+def test_a_text_is_compiled_before_it_is_timed_and_not_again(trials: KernelTrials, asked: list[str]) -> None:
+    assert trials.time_ms("1.5", 3) == 1.5
+    assert asked == [f"0 {name}" for name in ["WarmUpGpu", *FIRST_VISIT]]
+    asked.clear()
+    assert trials.time_ms("2.5", 3) == 2.5
+    assert asked == [f"0 {name}" for name in ["ReleaseMemory", *FIRST_VISIT]]
+    asked.clear()
+    assert trials.time_ms("1.5", 20) == 1.5
+    assert asked == [f"0 {name}" for name in NEXT_VISIT]
+
+
+def test_what_was_compiled_elsewhere_is_at_hand(trials: KernelTrials, tmp_path: Path) -> None:
+    (tmp_path / "triton" / "hash").mkdir(parents=True)
+    (tmp_path / "triton" / "hash" / "kernel.cubin").write_text("binary")
+    trials.time_ms("1.5", 3)
+    assert (tmp_path / "child-0" / "triton" / "hash" / "kernel.cubin").read_text() == "binary"
+
+
+def test_after_a_failure_the_next_text_gets_a_fresh_child(trials: KernelTrials, asked: list[str]) -> None:
+    assert trials.time_ms("fails", 3) is None
+    assert trials.time_ms("2.5", 3) == 2.5
+    assert asked[-len(FIRST_VISIT) - 2 :] == ["0 closed", *(f"1 {name}" for name in ["WarmUpGpu", *FIRST_VISIT])]
+
+
+def test_a_text_that_kills_a_used_child_is_tried_once_more_in_a_fresh_one(
+    trials: KernelTrials, asked: list[str]
+) -> None:
+    """What ran before may have broken it."""
+    trials.time_ms("1.5", 3)
+    asked.clear()
+    assert trials.time_ms("dies", 3) is None
+    assert asked == ["0 ReleaseMemory", "0 LoadKernel", "0 closed", "1 WarmUpGpu", "1 LoadKernel", "1 closed"]
+
+
+def test_closing_ends_the_child(trials: KernelTrials, asked: list[str]) -> None:
+    trials.time_ms("1.5", 3)
+    trials.close()
+    trials.close()
+    assert asked.count("0 closed") == 1
