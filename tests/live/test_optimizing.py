@@ -21,10 +21,11 @@ import tilesmith as ts
 from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.capturing import CapturedCalls
-from tilesmith.live.forging import ForgeResult
+from tilesmith.live.forging import ForgeResult, in_python
 from tilesmith.live.loading import KernelHandle
 from tilesmith.live.optimization_report import KernelReport, Report
-from tilesmith.live.optimizing import install_kernel, share_weights
+from tilesmith.live.optimizing import install_kernel, overlaps, share_weights
+from tilesmith.playbook import EVAL_ADVICE, LLM_ADVICE
 from tilesmith.records import Quantiles, Speedup, Timing, Verdict
 
 HERE = Path(__file__).parent
@@ -172,6 +173,23 @@ def test_a_run_is_loaded_by_its_task(optimized: Optimized, monkeypatch: pytest.M
         (best.parent / "changed" / name).write_bytes((best.parent / name).read_bytes())
     (best.parent / "changed/best.py").write_text(best.read_text().replace("tl.rsqrt", "tl.sqrt"))
     assert "changed since" in ts.load_(model, {"norm": best.parent / "changed"}).skipped["norm"]
+
+
+def test_what_lies_inside_or_around_a_kernel_is_left_alone() -> None:
+    covered = {"encoder.rnn", "blocks.1"}
+    assert overlaps("", covered)
+    assert overlaps("encoder", covered)
+    assert overlaps("blocks.1.norm", covered)
+    assert not any(overlaps(name, covered) for name in ("encoder.rnn", "encoder.norm", "blocks.10", "block"))
+
+
+def test_advice_is_in_the_words_of_the_api() -> None:
+    told = in_python(f"no recipe for batch norm in training mode; {EVAL_ADVICE}; else {LLM_ADVICE}")
+    assert "model.eval()" in told
+    assert "Config(model=...)" in told
+    assert "--" not in told
+    with pytest.raises(UsageError, match=r"name one with model=$"):
+        ts.Config(base_url="http://localhost:1").author()
 
 
 def test_a_twin_shares_every_tensor() -> None:

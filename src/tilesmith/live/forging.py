@@ -13,7 +13,7 @@ from tilesmith.forge.run_specification import RunSpecification, begin_run
 from tilesmith.forge.runner import run_forge
 from tilesmith.judge import Judge
 from tilesmith.live.optimization_settings import Config
-from tilesmith.playbook import find_match
+from tilesmith.playbook import EVAL_ADVICE, LLM_ADVICE, find_match
 from tilesmith.playbook.recipe import Declined
 from tilesmith.records import Evaluation, Event
 from tilesmith.runs.event_text import describe_event
@@ -61,7 +61,7 @@ def run_one(task: TaskName, config: Config, judge: Judge | None = None) -> Forge
         if specification.author.kind == "playbook":
             match = find_match(evaluator.survey())
             if isinstance(match, Declined):
-                return ForgeResult(match.reason, None, None, None, None)
+                return ForgeResult(in_python(match.reason), None, None, None, None)
         with contextlib.closing(begin_run(specification, config.runs_folder)) as run:
             tuner = evaluator.tuner(specification.settings.tuning_s)
             author = make_author(specification.author, config.tell, tuner)
@@ -73,6 +73,12 @@ def run_one(task: TaskName, config: Config, judge: Judge | None = None) -> Forge
     evaluation = confirmed[-1].evaluation if confirmed else summary.best.evaluation
     judged = run.kernel_path(summary.best.candidate)
     return ForgeResult(finished.why, run.path / "best.py", evaluation, finished.faster, run.path, judged)
+
+
+def in_python(reason: str) -> str:
+    """What the playbook advises, in the words of this API rather than of the command line."""
+    reason = reason.replace(EVAL_ADVICE, "if it is for inference, call model.eval() before")
+    return reason.replace(LLM_ADVICE, "name an LLM with Config(model=...) to have it write one")
 
 
 class _Listener:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ class Config:
 
     where: str | Sequence[str] | Callable[[str, Any], bool] | None = None
     """Patterns over qualified names (`blocks.*.norm?`), or a function of name and module. None lets the playbook
-    choose: the outermost modules it has a recipe for."""
+    choose: recurrent layers, then the outermost modules it has a recipe for."""
     model: str | None = None
     """The LLM that writes kernels, as `tilesmith forge --model` takes it; without one the playbook does."""
     provider: str | None = None
@@ -64,7 +65,12 @@ class Config:
 
     def author(self) -> AuthorChoice:
         options = LlmOptions(self.model, self.provider, self.base_url)
-        return choose_author("playbook" if options == LlmOptions() else "llm", options, os.environ)
+        try:
+            return choose_author("playbook" if options == LlmOptions() else "llm", options, os.environ)
+        except UsageError as error:  # it speaks of options of the command line
+            words = {"--model": "model=", "--provider": "provider=", "--base-url": "base_url="}
+            told = functools.reduce(lambda text, word: text.replace(*word), words.items(), str(error))
+            raise UsageError(told) from None
 
     def check(self) -> CheckConfig:
         device = "cpu" if self.interpret else CheckConfig.device

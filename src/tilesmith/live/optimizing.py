@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -55,7 +55,7 @@ def optimize_(
             refused |= dict.fromkeys(group.modules, _TOO_LARGE)
         else:
             groups.append(group)
-    groups.sort(key=lambda group: max(name.count(".") + bool(name) for name in group.modules))
+    groups.sort(key=_rank)
     with Judge(config.check()) as judge:
         work = _Optimization(config, judge)
         for group in groups:
@@ -88,6 +88,18 @@ def share_weights(model: nn.Module) -> nn.Module:
     return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
 
 
+def _rank(group: CapturedCalls) -> tuple[bool, int]:
+    """Recurrent layers first, which a kernel for what is around them leaves to PyTorch; then from the outside."""
+    recurrent = isinstance(next(iter(group.modules.values())), nn.RNNBase)
+    return not recurrent, max(name.count(".") + bool(name) for name in group.modules)
+
+
+def overlaps(name: str, covered: Iterable[str]) -> bool:
+    """Whether a module lies inside one of the others, or around one."""
+    pairs = [(name, one) for one in covered if one != name]
+    return any(not b or not a or f"{a}.".startswith(f"{b}.") or f"{b}.".startswith(f"{a}.") for a, b in pairs)
+
+
 class _Optimization:
     """What is done with one group after another: one judge serves all, and equal tasks are forged once."""
 
@@ -96,20 +108,16 @@ class _Optimization:
         self.installed: list[Installed] = []
         self._config, self._judge, self._timed = config, judge, judge.device == "cuda"
         self._covered: set[str] = set()
-        """Modules that have a kernel: what is inside them is left alone."""
+        """Modules that have a kernel: what is inside them, or around them, is left alone."""
         self._results: dict[str, ForgeResult] = {}
 
     def add(self, group: CapturedCalls) -> None:
-        outside = {name: module for name, module in group.modules.items() if not self._is_inside(name)}
-        if outside:
-            report = self._optimize(replace(group, modules=outside))
+        apart = {name: module for name, module in group.modules.items() if not overlaps(name, self._covered)}
+        if apart:
+            report = self._optimize(replace(group, modules=apart))
             self.reports.append(report)
             if report.card is not None and (report.swapped or not self._timed):
-                self._covered |= set(outside)
-
-    def _is_inside(self, name: str) -> bool:
-        parts = name.split(".") if name else []
-        return any(".".join(parts[:end]) in self._covered for end in range(len(parts)))
+                self._covered |= set(apart)
 
     def _optimize(self, group: CapturedCalls) -> KernelReport:
         config, names = self._config, tuple(group.modules)

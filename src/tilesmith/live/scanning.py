@@ -24,7 +24,7 @@ from tilesmith.live.calls.call_description import class_name
 from tilesmith.live.calls.nests import map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode, TorchDispatchMode
 from tilesmith.live.capturing import capture_calls, putting_back, refuse_lone_tensor
-from tilesmith.playbook import find_match
+from tilesmith.playbook import LLM_ADVICE, find_match
 from tilesmith.playbook.recipe import Declined
 from tilesmith.records import Roofline, TaskProfile
 from tilesmith.tasks.calls.argument_description import dtype_name
@@ -292,8 +292,10 @@ def _recipes(
                 path = Path(folder) / f"task_{number}.py"
                 path.write_text(group.write().text, encoding="utf-8")
                 match = find_match(judge.survey(path))
-                told[name] = match.reason if isinstance(match, Declined) else match.strategy(match.tunings[0])
-                told[name] = ("none: " if isinstance(match, Declined) else "yes: ") + told[name]
+                if isinstance(match, Declined):
+                    told[name] = f"none: {match.reason.replace(f'; {LLM_ADVICE}', '')}"
+                else:
+                    told[name] = f"yes: {match.strategy(match.tunings[0])}"
             except (TaskError, TilesmithError) as error:
                 told[name] = f"none: {error}"
     return {name: text if len(text) < 90 else f"{text[:87]}..." for name, text in told.items()}

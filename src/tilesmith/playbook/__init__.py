@@ -12,8 +12,8 @@ from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Survey
 
-_LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write it"
-_EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
+LLM_ADVICE = _LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write it"
+EVAL_ADVICE = _EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
 
 
 _last: list[tuple[Survey, Match | Declined]] = []
