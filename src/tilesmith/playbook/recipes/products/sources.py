@@ -98,7 +98,8 @@ def split_rows(
         BLOCK = min(8192, triton.next_power_of_2(PADDED))
         ROWS = max(1, 4096 // BLOCK)
     else:
-        BLOCK, ROWS = min(256, triton.next_power_of_2(PADDED)), 32
+        BLOCK = min(256, triton.next_power_of_2(PADDED))
+        ROWS = 32 if M > 8192 else 16  # enough programs, and 64 bytes at least in one piece
     split_rows_kernel[(triton.cdiv(M, ROWS) * OUTER * INNER * chunks,)](
         # inputs
         x,
