@@ -334,6 +334,12 @@ MOVED = {
     "embeddings_normalized": task(
         "return self.norm(self.words(i) + self.places.weight[: i.shape[1]])", _WORDS, _EMBEDDINGS, "24"
     ),
+    "bags": task(
+        "return self.sums(i) * 2 + self.means(i)",
+        _WORDS,
+        owner("self.sums = nn.EmbeddingBag(50, size, mode='sum')", "self.means = nn.EmbeddingBag(50, size)"),
+        "24",
+    ),
     "places_from_the_end": task(
         "return x[:, j] * 2 + x[:, j - 1]", "x = torch.randn(30, 40, 5)\nj = torch.randint(-30, 30, (7, 3))"
     ),
