@@ -302,6 +302,14 @@ MOVED = {
         "return torch.cat((a, b * 2, c.unsqueeze(1)), 1) + 1",
         "a = torch.randn(6, 20, 5)\nb = torch.randn(6, 7, 5)\nc = torch.randn(6, 5)",
     ),
+    "joined_with_a_number": task(
+        "return torch.cat((g.expand(4), x), -1) * 2", "g = torch.randn(1)\nx = torch.randn(40)"
+    ),
+    "joined_in_rows": task(
+        "return F.softmax(torch.cat((g.expand(-1, 4), x), -1), -1)",
+        "g = torch.randn(30, 1)\nx = torch.randn(30, 40)",
+    ),
+    "joined_booleans": task("return torch.cat((a > 0, b < 1), 0) & (a > b).repeat(2, 1)", PAIR),
     "padded": task("return F.pad(x, (1, 2, 0, 3), value=0.5) * 2 + F.pad(x, (2, 1, 3, 0), mode='replicate')", CUBE),
     "padded_around": task("return F.pad(x, (2, 1), mode='reflect') - F.pad(x, (1, 2), mode='circular')", CUBE),
     "triangles": task(

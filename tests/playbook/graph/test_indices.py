@@ -1,4 +1,4 @@
-"""Index arithmetic as text: digits that stand side by side are one, and what moves elements shows in the address."""
+"""Index arithmetic as text: digits side by side are one, and what moves elements shows in the address."""
 
 from __future__ import annotations
 
