@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from playbook_children import find_problems, interpreting
+from playbook_children import Twins, difference, find_problems, interpreting
 from playbook_surveys import survey_task
 from playbook_tasks import IMAGE, owner, task
 
@@ -13,7 +13,9 @@ from tilesmith.playbook.plan.plan import Plan
 
 PAIR = "p = torch.randn(30, 140)\nt = torch.randn(30, 140)"
 SIGNS = "\ns = torch.sign(torch.randn(30))"
-NORM = owner("self.norm = nn.InstanceNorm2d(size, affine=True)")
+CLASSES = "p = torch.randn(30, 140)\nc = torch.randint(0, 100, (30,))"
+PIXELS = "p = torch.randn(4, 13, 11, 7)\nc = torch.randint(0, 13, (4, 11, 7))"
+NORM = owner("self.norm = nn.InstanceNorm2d(size, affine=True)", "self.groups = nn.GroupNorm(3, size)")
 OF_ALL = {
     "mse": "F.mse_loss(p, t)",
     "l1": "F.l1_loss(p, t, reduction='sum')",
@@ -46,6 +48,22 @@ BY_ROW = {
         ["rows", "rows"],
     ),
     "divergence_of_logarithms": ("F.kl_div(p, t, log_target=True, reduction='none')", PAIR, ["elementwise"]),
+    "classes": ("F.cross_entropy(p, c)", CLASSES, ["rows", "rows", "rows"]),
+    "classes_of_rows": ("F.cross_entropy(p * 2, c, reduction='none', label_smoothing=0.1)", CLASSES, ["rows"]),
+    "classes_of_long_rows": (
+        "F.cross_entropy(p, c, reduction='sum')",
+        CLASSES.replace("140", "40000").replace("30", "5"),
+        ["rows", "aten.sum.default"],
+    ),
+    "ignored_classes": (
+        "F.cross_entropy(p, c.masked_fill(c > 30, -100))",
+        CLASSES,
+        ["rows", "aten.sum.default", "rows"],
+    ),
+    "classes_of_pixels": ("F.cross_entropy(p, c, reduction='none')", PIXELS, ["columns"]),
+    "probabilities": ("F.cross_entropy(p, t.softmax(-1))", PAIR, ["rows", "rows"]),
+    "likelihood": ("F.nll_loss(F.log_softmax(p, -1), c, reduction='none')", CLASSES, ["rows"]),
+    "group_norm": ("F.relu(self.groups(x))", IMAGE, ["rows"]),
     "instance_norm": ("F.relu(self.norm(x))", IMAGE, ["rows"]),
     "pool_of_everything": ("F.adaptive_avg_pool2d(torch.relu(x), 1).flatten(1)", IMAGE, ["rows"]),
 }
@@ -55,11 +73,41 @@ EVERY = {name: (formula, PAIR, ["rows"]) for name, formula in OF_ALL.items()} | 
 @pytest.mark.parametrize("name", EVERY)
 def test_what_is_written_out_computes_the_same(name: str) -> None:
     formula, inputs, steps = EVERY[name]
-    text = task(f"return {formula}", inputs, *((NORM, "6") if "self.norm" in formula else ()))
+    text = task(f"return {formula}", inputs, *((NORM, "6") if "self." in formula else ()))
     plan = find_match(survey_task(name, text))
     assert isinstance(plan, Plan), plan
     assert [getattr(step, "recipe", None) or step.op for step in plan.forward.steps] == steps
     assert interpreting(find_problems, text, plan.write(plan.tunings[0])) == []
+
+
+BATCH_NORM = task(
+    "return F.relu(self.norm(x))",
+    "x = torch.randn(6, 9, 150, 131)",
+    owner("self.norm = nn.BatchNorm2d(size)"),
+    "9",
+)
+
+
+def test_a_batch_norm_in_training_is_a_kernel_that_keeps_its_statistics() -> None:
+    plan = find_match(survey_task("batch_norm", BATCH_NORM))
+    assert isinstance(plan, Plan)
+    steps = [getattr(step, "recipe", None) or step.op for step in plan.forward.steps]
+    assert steps == ["aten.add_.Tensor", "rows", "aten.lerp_.Scalar", "aten.lerp_.Scalar"]
+    for tuning in plan.tunings[:2]:
+        assert interpreting(train_both, BATCH_NORM, plan.write(tuning)) < 1e-5
+
+
+def train_both(text: str, kernel: str) -> float:
+    """How far apart the results and the statistics are after a pass in training mode."""
+    import torch
+
+    twins = Twins(text, kernel)
+    twins.written.train()
+    twins.reference.train()
+    x = torch.randn(6, 9, 150, 131) * 3 + 5
+    error = twins.error(x)
+    kept = [list(model.state_dict().values()) for model in (twins.written, twins.reference)]
+    return max(error, difference(*kept))
 
 
 def test_a_loss_of_a_broadcast_tensor_keeps_its_broadcast() -> None:

@@ -174,10 +174,11 @@ class Lowering:
         return step
 
     def _as_size(self, operand: Any, steps: Sequence[KernelStep]) -> Any:
-        """A number that equals the length of the rows a value was reduced over is that length."""
+        """A number that equals the length of the rows a value was reduced over is that length, or one less."""
         lengths = frozenset[int]().union(*(step.row_lengths for step in steps))
-        if isinstance(operand, int | float) and operand in lengths and operand >= _LONG_ROW:
-            return NamedNumber(float(operand), ROW_SIZE, None)
+        for less, name in ((0, ROW_SIZE), (1, f"({ROW_SIZE} - 1)")):
+            if isinstance(operand, int | float) and operand + less in lengths and operand >= _LONG_ROW:
+                return NamedNumber(float(operand), name, None)
         return operand
 
 

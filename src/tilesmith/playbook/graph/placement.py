@@ -83,6 +83,11 @@ class Placer:
     def output(self, step: KernelStep) -> PlacedOutput:
         """A result: a whole tile, or one number per row."""
         dims, rank = step.form.dims, step.form.rank
+        if self.symbols.same(dims, (*self.rows, *self.columns)):
+            whole = self._whole_place((*self.rows, *self.columns), range(len(self.rows), self._rank))
+            place = replace(whole, indices=tuple(self.indices.regrouped(whole.indices, dims)))
+            address = f"{place.lead} * N + {place.trail}" if place.lead else str(place.trail)
+            return PlacedOutput(self.place(step, place), address)
         among = {i for i, dim in enumerate(dims) if dim and set(self._axes([dim])) <= set(self.trail.axes)}
         for columns in (among, *(set(range(split, rank)) for split in range(rank, -1, -1))):
             kept, reduced = _parted(dims, columns)
@@ -93,11 +98,7 @@ class Placer:
                 place = replace(place, trail=None)
             elif not self.symbols.same(reduced, self.columns):
                 continue
-            address = self._flat(place.indices)
-            if place.trail and self.symbols.same(dims, (*self.rows, *self.columns)):
-                # even where a tile has a single row or column
-                address = f"{place.lead} * N + {place.trail}" if place.lead else place.trail
-            return PlacedOutput(self.place(step, place), address)
+            return PlacedOutput(self.place(step, place), self._flat(place.indices))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def place(self, step: KernelStep, place: Place) -> PlacedValue:
@@ -166,8 +167,12 @@ class Placer:
 
     @property
     def _whole_text(self) -> str:
-        columns = range(len(self.rows), len(self.rows) + len(self.columns))
+        columns = range(len(self.rows), self._rank)
         return self._flat(self._whole_place((*self.rows, *self.columns), columns).indices)
+
+    @property
+    def _rank(self) -> int:
+        return len(self.rows) + len(self.columns)
 
     def _flat(self, indices: Sequence[Index]) -> str:
         return self.indices.write(part for index in indices for part in index)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from tilesmith.playbook.graph.operators import POINTWISE, operator_name
@@ -18,6 +19,8 @@ from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, Parameter, refere
 _MEAN, _SUM = 1, 2
 """How PyTorch counts the reductions of losses; 0 is none."""
 _SPREAD_EPSILON = 1e-12
+_LARGE = 1 << 20
+"""Elements from which on a batch norm in training mode is worth more than the launches that keep its statistics."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,11 @@ class _Value:
     def where(self, one: _Value, other: Any) -> _Value:
         return one.apply("where.self", other, first=self)
 
+    def mean(self, dims: list[int]) -> _Value:
+        """Over some dimensions, which stay."""
+        shape = tuple(1 if i in dims else size for i, size in enumerate(self.shape))
+        return self.writer.add("mean.dim", (self, dims, True), shape, self.dtype)
+
     def over(self, op: str, dim: int, *before: Any) -> _Value:
         """A reduction over one dimension."""
         dim %= len(self.shape)
@@ -79,6 +87,8 @@ class _Writer:
     def __init__(self, node: Node, known: Mapping[str, Input | Parameter | Node]) -> None:
         self.node, self._known = node, known
         self.nodes: list[Node] = []
+        self.writes: dict[str, tuple[str, ...]] = {}
+        """Nodes that write into tensors, and into which."""
 
     def operand(self, position: int, name: str = "", default: Any = None) -> Any:
         value = find_argument(self.node, position, name, default)
@@ -94,6 +104,11 @@ class _Writer:
         args = tuple({"node": one.name} if isinstance(one, _Value) else one for one in operands)
         self.nodes.append(Node(name, f"aten.{op}", args, {}, shape, dtype))
         return _Value(self, name, shape, dtype)
+
+    def move_towards(self, target: _Value, value: _Value, share: float) -> None:
+        """Writes into the target."""
+        written = self.add("lerp_.Scalar", (target, value, share), target.shape, target.dtype)
+        self.writes[written.name] = (target.name,)
 
     def reduced(self, value: _Value, reduction: Any) -> None:
         if reduction in (_MEAN, _SUM):
@@ -239,9 +254,97 @@ def _instance_norm(writer: _Writer) -> bool:
         return False
     channel = (x.shape[1], *(1 for _ in x.shape[2:]))
     value = writer.add("layer_norm.default", (x, list(x.shape[2:]), None, None, epsilon), x.shape, x.dtype)
+    _scale(value, weight, bias, channel)
+    return True
+
+
+def _scale(value: _Value, weight: _Value | None, bias: _Value | None, channel: tuple[int, ...]) -> _Value:
     for op, one in (("mul.Tensor", weight), ("add.Tensor", bias)):
         if one is not None:
             value = value.apply(op, one.viewed(channel))
+    return value
+
+
+def _group_norm(writer: _Writer) -> bool:
+    """A layer norm over rows of some channels each."""
+    x, groups, weight, bias = (writer.operand(position) for position in range(4))
+    epsilon = writer.operand(4, "eps", 1e-5)
+    parted = (groups, x.shape[1] // groups)
+    rows = x.viewed((x.shape[0], *parted, *x.shape[2:]))
+    value = writer.add("layer_norm.default", (rows, list(rows.shape[2:]), None, None, epsilon), rows.shape, x.dtype)
+    _scale(value, weight, bias, (*parted, *(1 for _ in x.shape[2:]))).viewed(x.shape)
+    return True
+
+
+def _batch_norm(writer: _Writer) -> bool:
+    """In training mode: by the statistics of the batch, of which the running ones take their share."""
+    x, weight, bias, mean, variance, training, momentum, epsilon = (writer.operand(i) for i in range(8))
+    if not training or prod(x.shape) < _LARGE or x.dtype != "float32" or type(momentum) is not float:
+        return False
+    dims = [i for i in range(len(x.shape)) if i != 1]
+    center = x.mean(dims)
+    centered = x - center
+    squared = centered.apply("square.default")
+    spread = squared.mean(dims)
+    if mean is not None:
+        writer.move_towards(mean, center.viewed(mean.shape), momentum)
+        squares = writer.add("sum.dim_IntList", (squared, dims), variance.shape, x.dtype)
+        writer.move_towards(variance, squares / (prod(x.shape) // x.shape[1] - 1), momentum)
+    value = centered * (spread + epsilon).apply("rsqrt.default")
+    _scale(value, weight, bias, (x.shape[1], *(1 for _ in x.shape[2:])))
+    return True
+
+
+def _cross_entropy(writer: _Writer) -> bool:
+    """(x, targets, weight, reduction, ignored, smoothing)"""
+    x, target, weight = (writer.operand(position) for position in range(3))
+    reduction, ignored = writer.operand(3, "reduction", _MEAN), writer.operand(4, "ignore_index", -100)
+    smoothing = writer.operand(5, "label_smoothing", 0.0)
+    if weight is not None or len(x.shape) < 2:
+        return False
+    if target.shape == x.shape:
+        if smoothing:
+            return False
+        logarithms = writer.add("log_softmax.int", (x, 1), x.shape, x.dtype)
+        loss = (logarithms * target).over("sum.dim_IntList", 1).apply("neg.default")
+        total = loss if reduction == 0 else writer.add("sum.default", (loss,), (), x.dtype)
+        if reduction == _MEAN:
+            total.apply("div.Tensor", prod(loss.shape))
+        return True
+    size = x.over("logsumexp.default", 1)
+    loss = size - _picked(x, target)
+    if smoothing:
+        loss = loss * (1 - smoothing) + (size - x.over("mean.dim", 1)) * smoothing
+    return _reduced_over_targets(writer, loss, target, (reduction, ignored))
+
+
+def _nll(writer: _Writer) -> bool:
+    """(x, targets, weight, reduction, ignored)"""
+    x, target, weight = (writer.operand(position) for position in range(3))
+    reduction, ignored = writer.operand(3, "reduction", _MEAN), writer.operand(4, "ignore_index", -100)
+    if weight is not None or len(x.shape) < 2:
+        return False
+    return _reduced_over_targets(writer, _picked(x, target).apply("neg.default"), target, (reduction, ignored))
+
+
+def _picked(x: _Value, target: _Value) -> _Value:
+    """The elements that the targets name along dimension 1; any other in place of one that does not count."""
+    places = target.apply("clamp_min.default", 0)
+    shape = (target.shape[0], 1, *target.shape[1:])
+    places = x.writer.add("unsqueeze.default", (places, 1), shape, target.dtype)
+    found = x.writer.add("gather.default", (x, 1, places), shape, x.dtype)
+    return x.writer.add("squeeze.dim", (found, 1), target.shape, x.dtype)
+
+
+def _reduced_over_targets(writer: _Writer, loss: _Value, target: _Value, how: tuple[int, int]) -> bool:
+    """Without those that are ignored."""
+    reduction, ignored = how
+    loss = target.compared("ne", ignored).where(loss, 0.0)
+    if reduction != 0:
+        total = writer.add("sum.default", (loss,), (), loss.dtype)
+        if reduction == _MEAN:
+            counted = target.compared("ne", ignored)
+            total.apply("div.Tensor", writer.add("sum.default", (counted,), (), "int64"))
     return True
 
 
@@ -262,6 +365,10 @@ def _pool_to_one(op: str, dims: int) -> Callable[[_Writer], bool]:
 
 _OTHERS: dict[str, Callable[[_Writer], bool]] = {
     "instance_norm": _instance_norm,
+    "group_norm": _group_norm,
+    "batch_norm": _batch_norm,
+    "cross_entropy_loss": _cross_entropy,
+    "nll_loss_nd": _nll,
     **{f"adaptive_avg_pool{dims}d": _pool_to_one("mean.dim", dims) for dims in (1, 2, 3)},
 }
 """What writes an operator out, and says whether it could."""
@@ -300,6 +407,7 @@ def decompose(graph: Graph) -> Graph:
     known: dict[str, Input | Parameter | Node] = {one.name: one for one in (*graph.leaves, *graph.nodes)}
     nodes: list[Node] = []
     renamed: dict[str, str] = {}
+    writes = dict(graph.writes)
     for node in graph.nodes:
         source = known.get(reference(node.args[0]) or "") if node.op == GETITEM else None
         if operator_name(node) == "broadcast_tensors":
@@ -315,19 +423,23 @@ def decompose(graph: Graph) -> Graph:
                 )
             continue
         plain = replace(node, args=substitute(node.args, renamed), kwargs=substitute(node.kwargs, renamed))
-        written = _bags(plain, source, known) or _written_out(plain, known) or [plain]
+        writer = _bags(plain, source, known) or _written_out(plain, known)
+        written = writer.finished() if writer else [plain]
+        if writer:
+            writes.pop(node.name, None)
+            writes |= writer.writes
         known |= {one.name: one for one in written}
         split = _reduced_by_row(written[-1], known)
         nodes += [*written[:-1], *split] if split else written
     outputs = substitute(graph.outputs, renamed)
     needed = set(references([outputs, [[node.args, node.kwargs] for node in nodes]]))
     assert needed <= {one.name for one in (*graph.leaves, *nodes)}
-    return replace(graph, nodes=tuple(nodes), outputs=outputs)
+    return replace(graph, nodes=tuple(nodes), outputs=outputs, writes=writes)
 
 
 def _bags(
     node: Node, source: Input | Parameter | Node | None, known: Mapping[str, Input | Parameter | Node]
-) -> list[Node] | None:
+) -> _Writer | None:
     """The sums or means of bags of embeddings that are all of one size, as reductions of the embeddings."""
     if not isinstance(source, Node) or operator_name(source) != "embedding_bag" or node.args[1] != 0:
         return None
@@ -343,13 +455,13 @@ def _bags(
     shape = (last // size, size)
     rows = bags.add("embedding.default", (table, held.viewed(shape)), (*shape, table.shape[1]), table.dtype)
     rows.over(("sum.dim_IntList", "mean.dim")[mode], 1)
-    return bags.finished()
+    return bags
 
 
-def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> list[Node] | None:
+def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> _Writer | None:
     writer = _Writer(node, known)
     if other := _OTHERS.get(operator_name(node)):
-        return writer.finished() if other(writer) else None
+        return writer if other(writer) else None
     loss = _LOSSES.get(operator_name(node))
     if loss is None or node.kwargs.get("keepdim"):
         return None
@@ -364,8 +476,7 @@ def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> l
         return None
     if loss.reduction is not None:
         writer.reduced(value, find_argument(node, loss.reduction, "reduction", _MEAN))
-    written = writer.finished()
-    return written if written[-1].shape == node.shape else None
+    return writer if writer.nodes[-1].shape == node.shape else None
 
 
 _MISSING = object()

@@ -86,10 +86,18 @@ def reduces_columns(reduction: KernelStep) -> bool:
     return bool(wide) and wide[-1] not in reduction.options["axes"]
 
 
+def is_trailing(reduction: KernelStep) -> bool:
+    """Whether rows lie in memory one after the other."""
+    rank, axes = reduction.operands[0].form.rank, reduction.options["axes"]
+    return bool(axes == tuple(range(rank - len(axes), rank)))
+
+
 def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
     low = Lowering(region.graph)
     step = find_reduction(low)
     assert step is not None
+    if prod(step.operands[0].form.shape) >= 2**31 and not is_trailing(step):
+        raise Unmatched("reduces dimensions in the middle of a tensor of more than 2**31 elements")
     dims, axes = step.operands[0].form.dims, step.options["axes"]
     kept, reduced = [dim for i, dim in enumerate(dims) if i not in axes], [dims[i] for i in axes]
     placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced)), kept, reduced)
@@ -242,8 +250,7 @@ class RowsMatch:
         return self._assembled(fused, sizes, f"(triton.cdiv(M, {rows}),)", ["M", "N"], [f"ROWS={rows}", *constants])
 
     def _counts(self, fused: FusedKernel) -> list[str]:
-        sizes = count_rows(fused)
-        return sizes if self.rows > 1 else sizes[:1]
+        return [line for line in count_rows(fused) if self.rows > 1 or "M" not in line]
 
     def _assembled(
         self, fused: FusedKernel, sizes: list[str], grid: str, given: list[str], constants: list[str]
@@ -290,7 +297,11 @@ def count_rows(fused: FusedKernel) -> list[str]:
     rows, columns, symbols = fused.placer.rows, fused.placer.columns, fused.low.symbols
     whole = (leaf for leaf in fused.leaves if symbols.same(leaf.form.dims, (*rows, *columns)))
     count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(_flat(rows)))
-    return [f"    N = {fused.product(_flat(columns))}", f"    M = {count}"]
+    lines = [f"    N = {fused.product(_flat(columns))}", f"    M = {count}"]
+    reduction = find_reduction(fused.low)
+    if reduction is not None and not is_trailing(reduction):
+        lines.append('    assert M * N < 2**31, "offsets are 32-bit"')
+    return lines
 
 
 def _flat(dims: tuple[Dim, ...]) -> Dim:
