@@ -302,6 +302,14 @@ MOVED = {
         "return torch.cat((a, b * 2, c.unsqueeze(1)), 1) + 1",
         "a = torch.randn(6, 20, 5)\nb = torch.randn(6, 7, 5)\nc = torch.randn(6, 5)",
     ),
+    "joined_with_a_number": task(
+        "return torch.cat((g.expand(4), x), -1) * 2", "g = torch.randn(1)\nx = torch.randn(40)"
+    ),
+    "joined_in_rows": task(
+        "return F.softmax(torch.cat((g.expand(-1, 4), x), -1), -1)",
+        "g = torch.randn(30, 1)\nx = torch.randn(30, 40)",
+    ),
+    "joined_booleans": task("return torch.cat((a > 0, b < 1), 0) & (a > b).repeat(2, 1)", PAIR),
     "padded": task("return F.pad(x, (1, 2, 0, 3), value=0.5) * 2 + F.pad(x, (2, 1, 3, 0), mode='replicate')", CUBE),
     "padded_around": task("return F.pad(x, (2, 1), mode='reflect') - F.pad(x, (1, 2), mode='circular')", CUBE),
     "triangles": task(
@@ -316,7 +324,6 @@ MOVED = {
         "t = x.shape[-1]\nreturn F.softmax(x * 0.5 + torch.full((t, t), float('-inf')).triu(1), -1)",
         "x = torch.randn(6, 20, 20)",
     ),
-    "numbers": task("return (a + b) / 2", "a = torch.randn(())\nb = torch.randn(())"),
     "lengths": task(
         "t = torch.arange(x.shape[1], device=x.device)\nreturn x * (t[None, :] < n[:, None])",
         "x = torch.randn(6, 20)\nn = torch.randint(0, 20, (6,))",
@@ -333,6 +340,12 @@ MOVED = {
     ),
     "embeddings_normalized": task(
         "return self.norm(self.words(i) + self.places.weight[: i.shape[1]])", _WORDS, _EMBEDDINGS, "24"
+    ),
+    "bags": task(
+        "return self.sums(i) * 2 + self.means(i)",
+        _WORDS,
+        owner("self.sums = nn.EmbeddingBag(50, size, mode='sum')", "self.means = nn.EmbeddingBag(50, size)"),
+        "24",
     ),
     "places_from_the_end": task(
         "return x[:, j] * 2 + x[:, j - 1]", "x = torch.randn(30, 40, 5)\nj = torch.randint(-30, 30, (7, 3))"

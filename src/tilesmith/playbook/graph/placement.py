@@ -119,11 +119,11 @@ class Placer:
             raise Unmatched("moves elements of a product")
         operands, text = tuple(self._operand(step, one, place) for one in step.operands), ""
         if step.op == LEAF:
-            text = self._flat(place.indices)
-            operands = (
-                *place.guards,
-                *(value for index in place.indices for part in index for value in part.values),
-            )
+            text, parts = self._flat(place.indices), [part for index in place.indices for part in index]
+            operands = (*place.guards, *(value for part in parts for value in part.values))
+            used = frozenset[str]().union(*(part.variables for part in parts))
+            for name in (place.lead, place.trail) if place.guards else ():
+                text += f" + {name} * 0" if name and name not in used else ""  # as many addresses as the mask has
         elif step.op == INDEX:
             text = self._index(step, operands, place)
         given = tuple(one if isinstance(one, PlacedValue) else repr(one) for one in operands)

@@ -423,7 +423,7 @@ def decompose(graph: Graph) -> Graph:
                 )
             continue
         plain = replace(node, args=substitute(node.args, renamed), kwargs=substitute(node.kwargs, renamed))
-        writer = _written_out(plain, known)
+        writer = _bags(plain, source, known) or _written_out(plain, known)
         written = writer.finished() if writer else [plain]
         if writer:
             writes.pop(node.name, None)
@@ -435,6 +435,27 @@ def decompose(graph: Graph) -> Graph:
     needed = set(references([outputs, [[node.args, node.kwargs] for node in nodes]]))
     assert needed <= {one.name for one in (*graph.leaves, *nodes)}
     return replace(graph, nodes=tuple(nodes), outputs=outputs, writes=writes)
+
+
+def _bags(
+    node: Node, source: Input | Parameter | Node | None, known: Mapping[str, Input | Parameter | Node]
+) -> _Writer | None:
+    """The sums or means of bags of embeddings that are all of one size, as reductions of the embeddings."""
+    if not isinstance(source, Node) or operator_name(source) != "embedding_bag" or node.args[1] != 0:
+        return None
+    begins, mode = known.get(reference(source.args[2]) or ""), source.args[4]
+    unusual = [one for one in source.args[6:9] if one is not None and one is not False]
+    if mode not in (0, 1) or unusual or not isinstance(begins, Node) or operator_name(begins) != "arange":
+        return None
+    bags = _Writer(replace(node, args=source.args[:2]), known)
+    table, held = bags.operand(0), bags.operand(1)
+    first, last, size = begins.args if len(begins.args) == 3 else (1, 0, 1)
+    if first != 0 or (last,) != held.shape or last % size:
+        return None
+    shape = (last // size, size)
+    rows = bags.add("embedding.default", (table, held.viewed(shape)), (*shape, table.shape[1]), table.dtype)
+    rows.over(("sum.dim_IntList", "mean.dim")[mode], 1)
+    return bags
 
 
 def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> _Writer | None:
