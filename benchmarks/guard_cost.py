@@ -31,7 +31,7 @@ from tilesmith.live.swaps.kernel_files import build_kernel  # noqa: E402
 from tilesmith.live.swaps.swapping import swap_in  # noqa: E402
 from tilesmith.records import Evaluation, Verdict  # noqa: E402
 
-CALLS, ROUNDS = 20_000, 15
+CALLS, ROUNDS = 500, 400
 KERNEL = """
 from torch import nn
 class ModelNew(nn.Module):

@@ -73,7 +73,7 @@ def test_what_no_recipe_fits_is_told(optimized: Optimized) -> None:
     reports = {names[0]: rest for names, *rest in optimized.facts["kernels"]}
     verdict, reason, swapped, _ = reports["head"]
     assert (verdict, swapped) == ("none", False)
-    assert reason.startswith("no recipe")
+    assert "no recipe" in reason
 
 
 def test_the_outermost_modules_are_taken_and_what_is_inside_them_left_alone(optimized: Optimized) -> None:
@@ -109,7 +109,9 @@ def test_a_kernel_that_does_not_do_in_this_process_is_not_kept(tmp_path: Path, b
     text = NORM[: NORM.index("        scale")] + f"        {body}\n"
     card = marked_card(norm, tmp_path, x, text=text)
     with pytest.raises(UsageError, match=why):
-        install_kernel(CapturedCalls(card.spec, (x,), {}, {"norm": norm}), card, tmp_path / "best.py", "fallback")
+        install_kernel(
+            CapturedCalls(card.spec, (x,), {}, {"norm": norm}), card, tmp_path / "best.py", "", "fallback"
+        )
     assert "forward" not in vars(norm)
 
 

@@ -20,7 +20,7 @@ from torch import nn
 
 from tilesmith.errors import UsageError
 from tilesmith.live.swaps.kernel_files import build_kernel
-from tilesmith.live.swaps.swapping import swap_in, swap_out
+from tilesmith.live.swaps.swapping import swap_in
 
 HERE = Path(__file__).parent
 X = torch.randn(2, 3, 64, generator=torch.Generator().manual_seed(0))
@@ -47,7 +47,7 @@ def test_a_call_it_was_judged_for_goes_to_the_kernel(model: TinyModel, tmp_path:
 def test_undo(model: TinyModel, tmp_path: Path) -> None:
     expected = model.norm(X)
     kernel = swap_marked(model.norm, tmp_path, X)
-    swap_out(model.norm, kernel)
+    kernel.remove()
     assert torch.equal(model.norm(X), expected)
     assert "forward" not in vars(model.norm)
 
@@ -96,10 +96,10 @@ def test_two_kernels_for_two_shapes(model: TinyModel, tmp_path: Path) -> None:
     assert by_kernel(model.norm(X))
     assert model.norm(long).mean() > 4000
     assert not by_kernel(model.norm(torch.randn(1, 1, 64)))
-    swap_out(model.norm, second)
+    second.remove()
     assert by_kernel(model.norm(X))
     assert not by_kernel(model.norm(long))
-    swap_out(model.norm, first)
+    first.remove()
     assert not by_kernel(model.norm(X))
 
 

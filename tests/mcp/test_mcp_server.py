@@ -153,7 +153,7 @@ def test_a_plan_says_what_would_be_done(server: RunningServer) -> None:
     assert server.call("plan", task="task:Model", inputs="task:get_inputs", device="cpu")["recipe_fits"]
     assert server.call("plan", task="task.py", device="cpu", mode="eval")["recipe_fits"]
     plan = server.call("plan", task="pooling.py", device="cpu")
-    assert plan["told"].startswith("no recipe for avg_pool2d; add --model")
+    assert "no recipe for avg_pool2d; add --model" in plan["told"]
     assert plan["operators"][0]["operator"] == "avg_pool2d"
     assert plan["fusable"] == []
 

@@ -316,6 +316,7 @@ MOVED = {
         "t = x.shape[-1]\nreturn F.softmax(x * 0.5 + torch.full((t, t), float('-inf')).triu(1), -1)",
         "x = torch.randn(6, 20, 20)",
     ),
+    "numbers": task("return (a + b) / 2", "a = torch.randn(())\nb = torch.randn(())"),
     "lengths": task(
         "t = torch.arange(x.shape[1], device=x.device)\nreturn x * (t[None, :] < n[:, None])",
         "x = torch.randn(6, 20)\nn = torch.randint(0, 20, (6,))",

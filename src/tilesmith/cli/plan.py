@@ -17,7 +17,9 @@ _HELP = """
 Show how the playbook would write a task, without writing anything.
 
 The forward pass is cut into regions: kernels where a recipe fits, PyTorch's own operators where none does, each
-with the bytes it moves, what PyTorch moves for it, its FLOPs, the time that the GPU allows, and why. Examples:
+with the bytes it moves, what PyTorch moves for it operator by operator, its FLOPs, the time that the GPU allows,
+the time of those operators at least, and why. Where PyTorch is kept, the first line says where its time goes.
+Examples:
 
     tilesmith plan examples/mlp_gelu.py
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import fnmatch
 import itertools
+import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +16,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.calls.call_description import describe_call
@@ -124,6 +128,8 @@ def refuse_lone_tensor(args: Any) -> None:
 def capture_calls(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], where: Where = None) -> Capture:
     """Runs the model once, without gradients. Buffers and random states are put back afterwards."""
     refuse_lone_tensor(args)
+    if any(map(is_lazy, [*model.parameters(), *model.buffers()])):
+        raise UsageError("the model has lazy modules, which its first call makes: call it once before")
     chosen = dict(_chosen(model, where))
     if not chosen:
         raise UsageError(f"where={where!r} names no module of the model; its modules: {_some_names(model)}")
@@ -151,6 +157,8 @@ class _Before(NamedTuple):
     buffers: list[tuple[torch.Tensor, torch.Tensor]]
     """Small ones by value, because batch_norm writes to them without counting it."""
     state: list[Any]
+    randomness: Any
+    """Of Python and numpy; torch's own operators say themselves that they are random."""
 
 
 class _Observer:
@@ -177,7 +185,8 @@ class _Observer:
         group.calls += 1
         watched = [*tensors_in([args, kwargs]), *module.parameters(), *module.buffers()]
         buffers = [(one, one.clone()) for one in module.buffers() if one.numel() <= _MOST_COPIED]
-        self._before.append(_Before(group, [(one, version_of(one)) for one in watched], buffers, _state(module)))
+        versions = [(one, version_of(one)) for one in watched]
+        self._before.append(_Before(group, versions, buffers, _state(module), _randomness()))
 
     def _on_return(self, module: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         if self._before:
@@ -187,10 +196,27 @@ class _Observer:
                 before.group.reason = "it writes to its inputs, parameters or buffers"
             elif list(map(id, before.state)) != list(map(id, _state(module))):
                 before.group.reason = "it keeps something on itself between calls"
+            elif before.randomness != _randomness():
+                before.group.reason = "it draws random numbers outside of torch"
 
 
 def _state(module: nn.Module) -> list[Any]:
-    return [value for inner in module.modules() for value in vars(inner).values()]
+    """What the modules hold, and what is in the containers and plain objects among it."""
+    held = [value for inner in module.modules() for value in vars(inner).values()]
+    return [*held, *(item for one in held for item in _items(one))]
+
+
+def _items(value: Any) -> Iterable[Any]:
+    if isinstance(value, dict):
+        return [item for pair in value.items() for item in pair]
+    if isinstance(value, list | tuple | set | deque):
+        return value
+    return [] if callable(value) or not hasattr(value, "__dict__") else vars(value).values()
+
+
+def _randomness() -> Any:
+    numpy = sys.modules.get("numpy")
+    return random.getstate(), repr(numpy.random.get_state()) if numpy is not None else None
 
 
 def _chosen(model: nn.Module, where: Where) -> Iterator[tuple[str, nn.Module]]:
@@ -220,7 +246,7 @@ def _cuda_devices(model: nn.Module) -> list[int]:
 @contextmanager
 def putting_back(model: nn.Module) -> Iterator[None]:
     """What an example call in training mode would leave in buffers (running means) is undone."""
-    kept = [(one, one.clone()) for one in model.buffers()]
+    kept = [(one, one.clone()) for one in model.buffers() if one.layout == torch.strided]
     try:
         yield
     finally:

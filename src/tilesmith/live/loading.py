@@ -11,6 +11,7 @@ from torch import nn
 
 from tilesmith.errors import TilesmithError, UsageError
 from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.captured.module_tasks import refuse_other_code
 from tilesmith.live.kernel_cards import (
     CARD_NAME,
     KERNEL_NAME,
@@ -20,7 +21,7 @@ from tilesmith.live.kernel_cards import (
     why_not_here,
 )
 from tilesmith.live.swaps.kernel_files import build_kernel, find_prefix
-from tilesmith.live.swaps.swapping import GuardedKernel, swap_in, swap_out
+from tilesmith.live.swaps.swapping import GuardedKernel, swap_in
 
 
 class Installed(NamedTuple):
@@ -40,7 +41,7 @@ class KernelHandle:
     def undo(self) -> None:
         """Every module has its own forward again."""
         for one in self.installed:
-            swap_out(one.module, one.kernel)
+            one.kernel.remove()
         self.installed = []
 
     @property
@@ -92,6 +93,9 @@ def load_(
             why = why_not_here(card, kernel) or why_not_for(card.spec, module)
             if why is not None:
                 raise UsageError(why)
+            task = kernel.parent / "task.py"
+            if not card.prefix and not init and task.exists():
+                refuse_other_code(module, card.spec, task.read_text(encoding="utf-8"))
             built = build_kernel(kernel, init)
             guarded = swap_in(module, built, replace(card, prefix=find_prefix(built, module)), grad)
             installed.append(Installed(name, module, guarded))

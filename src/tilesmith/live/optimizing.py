@@ -18,7 +18,8 @@ from tilesmith.judge.decisions.statistics import speedup
 from tilesmith.judge.gates.other_shapes import GENERAL
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.live.calls.call_records import CallSpec, KernelCard
-from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
+from tilesmith.live.calls.nests import tensors_in
+from tilesmith.live.captured.module_tasks import ROUNDING, refuse_other_code, same_outputs, shared_memory
 from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, refuse_lone_tensor, unused_path
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import make_card
@@ -26,7 +27,7 @@ from tilesmith.live.loading import Installed, KernelHandle
 from tilesmith.live.optimization_report import KernelReport, Report, shown_names
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
-from tilesmith.live.swaps.swapping import SwappedForward, swap_in, swap_out
+from tilesmith.live.swaps.swapping import SwappedForward, swap_in
 from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
@@ -147,7 +148,7 @@ class _Optimization:
         if not self._timed and not config.interpret:
             return replace(report, reason=f"{result.why}; {_NO_GPU}")
         try:
-            installed = install_kernel(group, card, result.judged, config.grad)
+            installed = install_kernel(group, card, result.judged, str(task.text), config.grad)
         except UsageError as error:
             return replace(report, reason=f"{result.why}, but it does not fit the module: {error}", card=None)
         self.installed += installed
@@ -172,11 +173,13 @@ class _Optimization:
         return self._results[same]
 
 
-def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, grad: str) -> list[Installed]:
+def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, task: str, grad: str) -> list[Installed]:
     """On every module of the group, or on none: the live weights must not show what the judge did not see."""
     done: list[Installed] = []
     try:
         for name, module in group.modules.items():
+            if task and not card.prefix:
+                refuse_other_code(module, card.spec, task)
             with torch.no_grad():
                 expected = module(*group.args, **group.kwargs)
             guarded = swap_in(module, build_kernel(kernel), card, grad)
@@ -190,10 +193,13 @@ def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, grad: s
                 raise UsageError(f"its own guard refuses the example: {guarded.misses_by_reason()}")
             if not same_outputs(found, expected, ROUNDING):
                 raise UsageError(f"it returns something else than {name or 'the model'} with its weights")
+            held = [*tensors_in([group.args, group.kwargs]), *module.parameters(), *module.buffers()]
+            if shared_memory(found, held) != shared_memory(expected, held):
+                raise UsageError("it returns a copy where the module returns a part of its inputs or parameters")
             guarded.hits[0] = 0
     except BaseException:
         for one in done:
-            swap_out(one.module, one.kernel)
+            one.kernel.remove()
         raise
     return done
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from tilesmith.playbook.graph.operators import PRODUCTS, list_unknown_operators, operator_name, trains_batch_norm
+from tilesmith.playbook.plan.costs import tell_time
 from tilesmith.playbook.plan.making import make_plan, plan_parts
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
@@ -35,7 +36,7 @@ def _find_match(survey: Survey) -> Match | Declined:
         if not isinstance(plan, Declined):
             return plan
         why = survey.environment.get("untraced", "its forward pass could not be traced")
-        return Declined(f"no recipe for a task that cannot be traced; {_LLM}: {why}")
+        return _kept(survey, f"no recipe for a task that cannot be traced; {_LLM}: {why}")
     reasons: list[str] = []
     for recipe in RECIPES:
         found = recipe.match(survey, survey.graph)
@@ -47,13 +48,18 @@ def _find_match(survey: Survey) -> Match | Declined:
     if not isinstance(plan, Declined):
         return plan
     if reasons:
-        return Declined(f"no recipe fits; {_LLM}: {reasons[0]}")
+        return _kept(survey, f"no recipe fits; {_LLM}: {reasons[0]}")
     if trains_batch_norm(survey.graph):
-        return Declined(f"no recipe for batch norm in training mode; {_EVAL}; else {_LLM}")
+        return _kept(survey, f"no recipe for batch norm in training mode; {_EVAL}; else {_LLM}")
     with contextlib.suppress(Unmatched):  # then that is the reason
         if unknown := list_unknown_operators(survey.graph, PRODUCTS):
-            return Declined(f"no recipe for {unknown}; {_LLM}")
+            return _kept(survey, f"no recipe for {unknown}; {_LLM}")
         if any(operator_name(node) in PRODUCTS for node in survey.graph.nodes):
             small = "products smaller than 64 rows, a GFLOP or float32, which PyTorch's library does as well"
-            return Declined(f"no recipe for {small}; {_LLM}")
-    return Declined(f"no recipe fits; {_LLM}: {plan.reason}")
+            return _kept(survey, f"no recipe for {small}; {_LLM}")
+    return _kept(survey, f"no recipe fits; {_LLM}: {plan.reason}")
+
+
+def _kept(survey: Survey, reason: str) -> Declined:
+    """PyTorch is kept: where its time goes, and why nothing here would gain."""
+    return Declined(f"{tell_time(survey)}; {reason}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
 
 from tilesmith.playbook import find_match
 from tilesmith.playbook.graph.operators import (
@@ -18,19 +17,17 @@ from tilesmith.playbook.graph.operators import (
     operator_name,
 )
 from tilesmith.playbook.plan.analysis import bytes_of, least_bytes, moved_one_by_one
+from tilesmith.playbook.plan.costs import flops_of, pytorch_ms
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.plan.regions import PlannedRegion, extract
 from tilesmith.playbook.recipe import Declined
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.records import Analysis, Roofline, Survey
-from tilesmith.tasks.graph import Graph, Node, reference, references
+from tilesmith.records import Analysis, GpuPeaks, Roofline, Survey
+from tilesmith.tasks.graph import Graph, Node, references
 
 _MOST_LISTED = 12
 _MOST_WHY = 3
 _WIDTH = 28
-_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "convolution")
-_PRODUCTS = {"matmul": 0, "mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
-"""Operators that sum over the last dimension of an operand, and the place of that operand."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +42,8 @@ class OperatorWork:
     """About; null where the shapes alone do not tell."""
     in_recipes: bool
     """Whether recipes know it; that alone does not make one fit."""
+    pytorch_ms: float | None = None
+    """What all of them take at least, each launched by itself, by roofline; null where the GPU is not known."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +61,8 @@ class RegionPlan:
     floor_ms: float | None
     """What memory and arithmetic of the GPU allow; null where that is not known."""
     why: str
+    pytorch_ms: float | None = None
+    """What PyTorch takes for it at least, operator by operator, by roofline."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def plan_task(survey: Survey) -> TaskPlan:
         task=survey.task,
         recipe_fits=fits,
         told=match.reason if isinstance(match, Declined) else match.strategy(match.tunings[0]),
-        operators=_works(survey.graph) if survey.graph else (),
+        operators=_works(survey.graph, survey.gpu) if survey.graph else (),
         bytes_moved=survey.profile.bytes_moved,
         flops=survey.profile.flops,
         roofline=survey.roofline,
@@ -135,7 +136,7 @@ def _region(survey: Survey, whole: Graph, nodes: tuple[Node, ...], region: Plann
     shapes = {value.name: value.shape or () for value in (*whole.leaves, *whole.nodes)}
     graph = extract(whole, nodes)
     working = [node for node in nodes if not is_free(node)]
-    flops = [_flops(node, shapes) for node in working]
+    flops = [flops_of(node, shapes) for node in working]
     total = None if None in flops else sum(one for one in flops if one is not None)
     least, gpu = least_bytes(graph), survey.gpu
     floor = None
@@ -143,7 +144,8 @@ def _region(survey: Survey, whole: Graph, nodes: tuple[Node, ...], region: Plann
         floor = max(least / (gpu.memory_gb_per_s * 1e9), total / (gpu.fp16_tflops * 1e12)) * 1e3
     operators = tuple(dict.fromkeys(called(node) for node in working))
     kernel = region.match.name if region is not None else None
-    return RegionPlan(operators, kernel, least, moved_one_by_one(graph), total, floor, _why(working, region))
+    moved, spent = moved_one_by_one(graph), sum(pytorch_ms(graph, gpu).values()) if gpu is not None else None
+    return RegionPlan(operators, kernel, least, moved, total, floor, _why(working, region), spent)
 
 
 def _why(working: list[Node], region: PlannedRegion | None) -> str:
@@ -161,11 +163,12 @@ def plan_lines(plan: TaskPlan) -> list[str]:
     if len(plan.regions) > 1:
         lines += _region_lines(plan.regions)
     elif plan.operators:
-        lines.append(f"{'operator':<24} {'calls':>5} {'bytes':>9} {'FLOPs':>9}  recipes")
+        lines.append(f"{'operator':<24} {'calls':>5} {'bytes':>9} {'FLOPs':>9} {'ms':>8}  recipes")
     for one in plan.operators[:_MOST_LISTED] if len(plan.regions) < 2 else ():
         known = "know it" if one.in_recipes else "none"
         lines.append(
-            f"{one.operator:<24} {one.calls:>5} {_number(one.bytes_moved):>9} {_number(one.flops):>9}  {known}"
+            f"{one.operator:<24} {one.calls:>5} {_number(one.bytes_moved):>9} {_number(one.flops):>9} "
+            f"{_milliseconds(one.pytorch_ms):>8}  {known}"
         )
     if len(plan.operators) > _MOST_LISTED and len(plan.regions) < 2:
         lines.append(f"and {len(plan.operators) - _MOST_LISTED} more operators")
@@ -180,14 +183,19 @@ def plan_lines(plan: TaskPlan) -> list[str]:
 
 
 def _region_lines(regions: tuple[RegionPlan, ...]) -> list[str]:
-    lines = [f"{'region':<28} {'by':<8} {'bytes':>9} {'PyTorch':>9} {'FLOPs':>9} {'floor ms':>9}  why"]
+    columns = ("bytes", "unfused", "FLOPs", "floor ms", "unfused")
+    lines = [f"{'region':<28} {'by':<8} {' '.join(f'{one:>9}' for one in columns)}  why"]
     for one in regions:
         what = one.kernel or ", ".join(one.operators)
         shown = what if len(what) <= _WIDTH else f"{what[: _WIDTH - 1]}…"
         sizes = " ".join(f"{_number(count):>9}" for count in (one.bytes_moved, one.pytorch_bytes, one.flops))
-        floor = "?" if one.floor_ms is None else f"{one.floor_ms:.3g}"
-        lines.append(f"{shown:<28} {'kernel' if one.kernel else 'PyTorch':<8} {sizes} {floor:>9}  {one.why}")
+        times = " ".join(f"{_milliseconds(time):>9}" for time in (one.floor_ms, one.pytorch_ms))
+        lines.append(f"{shown:<28} {'kernel' if one.kernel else 'PyTorch':<8} {sizes} {times}  {one.why}")
     return lines
+
+
+def _milliseconds(time: float | None) -> str:
+    return "?" if time is None else f"{time:.3g}"
 
 
 def _number(count: int | None) -> str:
@@ -206,7 +214,8 @@ def _working_nodes(graph: Graph) -> list[Node]:
     return [node for node in nodes if not is_free(node)]
 
 
-def _works(graph: Graph) -> tuple[OperatorWork, ...]:
+def _works(graph: Graph, gpu: GpuPeaks | None) -> tuple[OperatorWork, ...]:
+    times = pytorch_ms(graph, gpu) if gpu is not None else {}
     values = {value.name: value for value in (*graph.leaves, *graph.nodes)}
     shapes = {name: value.shape or () for name, value in values.items()}
     widths = {name: bytes_of(value.shape, value.dtype) for name, value in values.items()}
@@ -214,31 +223,14 @@ def _works(graph: Graph) -> tuple[OperatorWork, ...]:
     for node in _working_nodes(graph):
         name, before = called(node), found.get(called(node))
         moved = sum(widths[one] for one in {*references([node.args, node.kwargs]), node.name})
-        flops = _flops(node, shapes)
+        flops, spent = flops_of(node, shapes), times.get(node.name, 0.0)
         if before is not None:
             moved += before.bytes_moved
+            spent += before.pytorch_ms or 0.0
             flops = None if flops is None or before.flops is None else flops + before.flops
         calls = before.calls + 1 if before else 1
-        found[name] = OperatorWork(name, calls, moved, flops, is_known(node))
+        found[name] = OperatorWork(name, calls, moved, flops, is_known(node), spent if gpu else None)
     return tuple(sorted(found.values(), key=lambda one: -one.bytes_moved))
-
-
-def _flops(node: Node, shapes: dict[str, tuple[int, ...]]) -> int | None:
-    """Two for each multiplication that is added up; one for each element of what is not a product."""
-    operands = [shapes.get(reference(one) or "", ()) for one in node.args]
-    kind, out = operator_name(node), prod(node.shape or ())
-    if kind == "linear":
-        return 2 * out * operands[1][-1]
-    if kind in _PRODUCTS:
-        return 2 * out * operands[_PRODUCTS[kind]][-1]
-    if kind in _CONVOLUTIONS:
-        return 2 * out * prod(operands[1][1:])
-    if called(node) == "attention":
-        query, key, value = operands[:3]
-        return 2 * prod(query[:-1]) * key[-2] * (query[-1] + value[-1])
-    if node.shape is None or not node.op.startswith("aten.") or kind in ("einsum", "gru", "lstm"):
-        return None
-    return max([out, *map(prod, (one for one in operands if one))])
 
 
 def _fusable(graph: Graph) -> tuple[str, ...]:

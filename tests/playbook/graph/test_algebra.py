@@ -22,6 +22,14 @@ REWRITTEN = {
     "scaled_rows": (task("return torch.diag(v) @ x", MATRIX), "diagonal matrix"),
     "scaled_columns": (task("return torch.relu(x.t() @ torch.diag(v)) + 1", MATRIX), "diagonal matrix"),
     "scaled_vector": (task("return torch.diag(v) @ (v * 2)", "v = torch.randn(300)"), "diagonal matrix"),
+    "outer_product": (
+        task("return torch.outer(a, b) + 1", "a = torch.randn(70)\nb = torch.randn(90)"),
+        "every pair",
+    ),
+    "rank_one": (
+        task("return torch.relu(a @ b)", "a = torch.randn(70, 1)\nb = torch.randn(3, 1, 90)"),
+        "every pair",
+    ),
     "sum_of_outputs": (
         task("return self.up(x).sum(dim=1, keepdim=True) * 2", X, LINEAR, "40"),
         "96 outputs of linear",

@@ -11,8 +11,11 @@ from torch import nn
 
 from tilesmith.errors import TaskError
 from tilesmith.live.calls.call_records import CallSpec, TensorSpec
+from tilesmith.live.calls.nests import tensors_in
 from tilesmith.records import ArgumentSpec
 from tilesmith.tasks.calls.argument_description import describe_argument, dtype_name, is_plain
+
+_OF_EVERY_MODULE = {*vars(nn.Module()), "forward"}
 
 
 def describe_call(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallSpec:
@@ -31,7 +34,8 @@ def describe_call(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, A
         module_class=class_name(module),
         arguments=arguments,
         tensors=tensors,
-        settings=dict(settings_of(module)),
+        settings={name: value for name, value in attributes_of(module) if is_plain(value)},
+        objects={name: describe_object(value) for name, value in attributes_of(module) if not is_plain(value)},
         inner={name: class_name(one) for name, one in module.named_modules(remove_duplicate=False) if name},
         device=devices.pop(),
         training=module.training,
@@ -68,16 +72,59 @@ def class_name(module: nn.Module) -> str:
     return f"{type(module).__module__}.{type(module).__qualname__}"
 
 
-def settings_of(module: nn.Module) -> Iterator[tuple[str, Any]]:
-    """Plain attributes that a kernel may have built in."""
+def attributes_of(module: nn.Module) -> Iterator[tuple[str, Any]]:
+    """Whatever a kernel may have built in beside tensors: `norm.eps`, and `norm.config.eps` where code says `eps`.
+
+    Raises TaskError for a tensor that is neither parameter nor buffer, whose changes nobody could see.
+    """
     for prefix, inner in module.named_modules(remove_duplicate=False):
-        for key, value in vars(inner).items():
-            if key != "training" and not key.startswith("_") and is_plain(value):
-                yield f"{prefix}.{key}".lstrip("."), value
+        own = {key: value for key, value in vars(inner).items() if key not in _OF_EVERY_MODULE}
+        if isinstance(inner, nn.RNNBase):
+            own = {key: value for key, value in own.items() if not key.startswith("_flat_weight")}
+        for key, value in (_class_attributes(type(inner)) | own).items():
+            name = f"{prefix}.{key}".lstrip(".")
+            if tensors_in(value):
+                raise TaskError(
+                    f"it keeps a tensor, {name}, that is no parameter: make it one with register_buffer"
+                )
+            yield name, value
+            if type(value).__module__ != "builtins" and not isinstance(value, type) and hasattr(value, "__dict__"):
+                read = _names_in_code(type(inner))
+                yield from ((f"{name}.{one}", held) for one, held in vars(value).items() if one in read)
+
+
+def is_nest(value: Any) -> bool:
+    """Whether a value is lists, tuples and dictionaries of plain values, which may change in place."""
+    if type(value) in (list, tuple, dict):
+        return all(map(is_nest, value.values() if type(value) is dict else value))
+    return is_plain(value)
+
+
+def describe_object(value: Any) -> str:
+    """The same text in every process: a list's items, a function's name, else the class."""
+    if is_nest(value) or isinstance(value, torch.dtype | torch.device):
+        return repr(value)
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _class_attributes(kind: type) -> dict[str, Any]:
+    classes = [one for one in reversed(kind.__mro__) if one not in nn.Module.__mro__]
+    found = {key: value for one in classes for key, value in vars(one).items()}
+    return {key: value for key, value in found.items() if is_plain(value) and key[:2] != "__" and key != "_version"}
+
+
+def _names_in_code(kind: type) -> set[str]:
+    classes = [one for one in kind.__mro__ if one not in nn.Module.__mro__]
+    methods = [value for one in classes for key, value in vars(one).items() if key != "__init__"]
+    return {name for one in methods if inspect.isfunction(one) for name in one.__code__.co_names}
 
 
 def _tensors(module: nn.Module) -> Iterator[TensorSpec]:
-    for name, tensor in module.named_parameters(remove_duplicate=False):
-        yield TensorSpec(name, dtype_name(tensor.dtype), tuple(tensor.shape))
-    for name, tensor in module.named_buffers(remove_duplicate=False):
-        yield TensorSpec(name, dtype_name(tensor.dtype), tuple(tensor.shape), True)
+    named = (module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False))
+    for is_buffer, tensors in enumerate(named):
+        for name, tensor in tensors:
+            if tensor.layout != torch.strided:
+                raise TaskError(f"its {name} is a {tensor.layout} tensor")
+            stride = None if tensor.is_contiguous() else tuple(tensor.stride())
+            yield TensorSpec(name, dtype_name(tensor.dtype), tuple(tensor.shape), bool(is_buffer), stride)

@@ -18,6 +18,8 @@ class TensorSpec:
     dtype: str
     shape: tuple[int, ...]
     is_buffer: bool = False
+    stride: tuple[int, ...] | None = None
+    """Null for a contiguous one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,8 @@ class CallSpec(Interface):
     tensors: tuple[TensorSpec, ...]
     settings: dict[str, Any]
     """Plain attributes of the module and of what is inside it, by dotted name: `norm.eps`."""
+    objects: dict[str, str] | None = None
+    """Its other attributes, described: functions, lists, configurations. Null where nobody wrote them down."""
     inner: dict[str, str]
     """The modules inside it: their classes by dotted name."""
 

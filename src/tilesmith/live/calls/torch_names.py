@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import torch
 from torch import nn
+from torch._C._dynamo.guards import TensorGuards
+from torch._C._functorch import is_batchedtensor as is_batched
 from torch._C._functorch import peek_interpreter_stack as functorch_interpreter
 from torch._ops import OpOverload
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.modules import module as module_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = [
@@ -25,17 +29,25 @@ __all__ = [
     "argument_names",
     "buffer_table",
     "child_table",
+    "count_modes",
     "functorch_interpreter",
+    "has_dual_tensors",
+    "has_global_hooks",
     "has_hooks",
+    "is_batched",
     "lookup_backend",
     "parameter_table",
+    "remember_tensors",
     "renew_flat_weights",
+    "shadow_of",
     "share_tables",
+    "tensor_tables",
     "trace_with_fakes",
     "unlogged_failures",
     "version_of",
 ]
 
+count_modes = torch._C._len_torch_dispatch_stack
 trace_with_fakes = functools.partial(make_fx, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)
 
 
@@ -69,6 +81,22 @@ def share_tables(kernel: nn.Module, module: nn.Module) -> None:
     vars(kernel)["_parameters"], vars(kernel)["_buffers"] = module._parameters, module._buffers
 
 
+def shadow_of(module: nn.Module) -> nn.Module:
+    """Another module with the code, settings and tensors that this one has now, in tables of its own."""
+    shadows: dict[int, nn.Module] = {}
+    for one in module.modules():
+        shadow = shadows[id(one)] = object.__new__(type(one))
+        tables = {name: dict(vars(one)[name]) for name in ("_parameters", "_buffers", "_modules")}
+        vars(shadow).update({key: value for key, value in vars(one).items() if key != "forward"} | tables)
+    for shadow in shadows.values():
+        shadow._modules = {key: one and shadows[id(one)] for key, one in shadow._modules.items()}
+    return shadows[id(module)]
+
+
+def tensor_tables(module: nn.Module) -> list[dict[str, Any]]:
+    return [table for one in module.modules() for table in (one._parameters, one._buffers)]
+
+
 def renew_flat_weights(layer: nn.RNNBase) -> None:
     """A recurrent layer keeps its parameters in a list as well, which does not follow a shared table."""
     vars(layer)["_flat_weights"] = [layer._parameters[name] for name in layer._flat_weights_names]
@@ -78,6 +106,30 @@ def has_hooks(module: nn.Module) -> bool:
     return bool(
         module._forward_hooks or module._forward_pre_hooks or module._backward_hooks or module._backward_pre_hooks
     )
+
+
+def has_global_hooks() -> bool:
+    """Hooks of all modules there are."""
+    return bool(
+        module_hooks._global_forward_hooks
+        or module_hooks._global_forward_pre_hooks
+        or module_hooks._global_backward_hooks
+        or module_hooks._global_backward_pre_hooks
+    )
+
+
+def has_dual_tensors() -> bool:
+    """Whether forward-mode differentiation is on, which looks like any call."""
+    return forward_ad._current_level >= 0
+
+
+def remember_tensors(tensors: Sequence[torch.Tensor], sizes: Sequence[Sequence[int | None]]) -> Any:
+    """A function that asks in one step whether other tensors are as these: type, dtype, device, shape, strides,
+    and all that torch dispatches on (autocast, transforms, modes). Sizes that are null do not count, nor do strides
+    beside them. To a tensor that is handed over twice it says no."""
+    pairs = zip(tensors, sizes, strict=True)
+    strides: list[Any] = [[None] * one.dim() if None in known else list(one.stride()) for one, known in pairs]
+    return TensorGuards(*tensors, dynamic_dims_sizes=[*map(list, sizes)], dynamic_dims_strides=strides).check
 
 
 def version_of(tensor: torch.Tensor) -> int:

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.calls.call_description import bind_arguments, describe_call, tensors_at
+from tilesmith.live.calls.call_description import bind_arguments, describe_call, signature_of, tensors_at
 from tilesmith.live.calls.call_records import CallSpec
 from tilesmith.live.calls.nests import BareText, map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode
@@ -136,7 +136,7 @@ def _input_sizes(spec: CallSpec) -> list[int]:
 
 def _constructor(module: nn.Module, sizes: Mapping[int, str]) -> Iterator[str]:
     """Empty modules that hold parameters and buffers by their names."""
-    for name, inner in module.named_modules():
+    for name, inner in module.named_modules(remove_duplicate=False):
         if name:
             holder = "nn.ModuleList()" if isinstance(inner, nn.ModuleList | nn.Sequential) else "nn.Module()"
             parent, _, key = name.rpartition(".")
@@ -146,10 +146,10 @@ def _constructor(module: nn.Module, sizes: Mapping[int, str]) -> Iterator[str]:
                 else f"{attribute_text(parent) if parent else 'self'}.add_module({key!r}, {holder})"
             )
         prefix = f"{attribute_text(name) if name else 'self'}"
-        for key, tensor in inner.named_parameters(recurse=False):
+        for key, tensor in inner.named_parameters(recurse=False, remove_duplicate=False):
             gradient = "" if tensor.is_floating_point() else ", requires_grad=False"
             yield f"{prefix}.{key} = nn.Parameter({random_text(tensor, sizes)}{gradient})"
-        for key, tensor in inner.named_buffers(recurse=False):
+        for key, tensor in inner.named_buffers(recurse=False, remove_duplicate=False):
             yield f"{prefix}.register_buffer({key!r}, {_buffer_text(tensor, sizes)})"
 
 
@@ -229,6 +229,52 @@ def _resized(bound: inspect.BoundArguments, size: int, other: int) -> inspect.Bo
     return inspect.BoundArguments(bound.signature, map_tensors(dict(bound.arguments), resized))
 
 
+def refuse_other_code(module: nn.Module, spec: CallSpec, task: str) -> None:
+    """Raises UsageError where the module does not do what its task says, word for word: settings that no guard can
+    see, a function that was replaced, another version of the user's package."""
+    names = [argument_name(one) for one in spec.inputs]
+    call = _example_call(module, spec)
+    model = _execute(task).Model()
+    bind_tensors(model, "", module)
+    flat = inspect.BoundArguments(
+        signature_of(model), dict(zip(names, tensors_at(call.arguments, spec.arguments), strict=True))
+    )
+    if trace_forward(model, flat, names, {}) != trace_forward(module, call, names, {}):
+        raise UsageError("its forward pass is another than that of the task that the kernel was judged on")
+
+
+def _example_call(module: nn.Module, spec: CallSpec) -> inspect.BoundArguments:
+    """A call of that kind, on fake tensors."""
+    by_path = {one.path: one for one in spec.arguments}
+    letters = dict.fromkeys(size for one in spec.inputs for size in one.shape if isinstance(size, str))
+    sizes: dict[Any, int] = {letter: number + 7 for number, letter in enumerate(letters)}
+    device = next((one.device for one in module.parameters()), spec.device)
+
+    def made(path: tuple[Any, ...]) -> Any:
+        one = by_path[path]
+        if one.kind == "tensor":
+            shape, dtype = [sizes.get(size, size) for size in one.shape], getattr(torch, str(one.dtype))
+            if one.stride is None:
+                return torch.empty(shape, dtype=dtype, device=device)
+            return torch.empty_strided(shape, one.stride, dtype=dtype, device=device)
+        if one.kind == "dict":
+            return {key: made((*path, key)) for key in one.value}
+        if one.kind in ("tuple", "list"):
+            items = [made((*path, place)) for place in range(one.value)]
+            return tuple(items) if one.kind == "tuple" else items
+        return one.value
+
+    with FakeTensorMode(allow_non_fake_inputs=True):
+        arguments = {path[0]: made(path) for path in by_path if len(path) == 1}
+    return inspect.BoundArguments(signature_of(module), arguments)
+
+
+def _execute(text: str) -> types.ModuleType:
+    task = types.ModuleType("tilesmith_captured_task")
+    exec(compile(text, "<captured task>", "exec"), vars(task))
+    return task
+
+
 def _file_text(
     spec: CallSpec,
     names: Sequence[str],
@@ -272,9 +318,7 @@ def _file_text(
 
 def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments, prefix: str) -> None:
     """The task's Model with the tensors of the live module must return what that returns."""
-    task = types.ModuleType("tilesmith_captured_task")
-    exec(compile(text, "<captured task>", "exec"), vars(task))
-    model = task.Model()
+    model = _execute(text).Model()
     try:
         bind_tensors(model, prefix, module)
     except UsageError as error:
@@ -287,6 +331,16 @@ def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundA
         raise TaskError(
             "its forward pass, written out, returns something else: it may depend on more than its inputs"
         )
+
+
+def shared_memory(outputs: Any, held: Sequence[torch.Tensor]) -> list[list[int]]:
+    """Which of the tensors that a call found each output is a part of."""
+    places = [one.untyped_storage().data_ptr() for one in held]
+    return [
+        [place for place, other in enumerate(places) if other == one.untyped_storage().data_ptr()]
+        for one in tensors_in(outputs)
+        if one.numel()
+    ]
 
 
 def same_outputs(found: Any, expected: Any, factor: float = 1.0) -> bool:

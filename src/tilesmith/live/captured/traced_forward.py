@@ -51,7 +51,8 @@ def trace_forward(
 ) -> str:
     """The body of `forward` with inputs called `names`. Raises TaskError where it cannot be written down."""
     given = tensors_in(bound.arguments)
-    owned = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    named = (module.named_parameters(remove_duplicate=False), module.named_buffers(remove_duplicate=False))
+    owned = {name: tensor for tensors in named for name, tensor in tensors}
     found: list[Any] = []
 
     def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
@@ -60,7 +61,7 @@ def trace_forward(
             refilled(dict(bound.arguments), iter(flat[: len(given)])),
         )
         state = dict(zip(owned, flat[len(given) :], strict=True))
-        found.append(torch.func.functional_call(module, state, call.args, call.kwargs))
+        found.append(torch.func.functional_call(module, state, call.args, call.kwargs, tie_weights=False))
         return tensors_in(found[-1])
 
     leaves = [*names, *map(attribute_text, owned)]
@@ -82,10 +83,11 @@ def trace_steps(
     leaves: Sequence[str],
     sizes: Mapping[int, str],
 ) -> TracedSteps:
-    """What `run` does with `tensors`, which the lines call `leaves`."""
+    """What `run` does with `tensors`, which the lines call `leaves`. Each is a leaf of its own, even if another is
+    the same tensor: the next call may have two."""
     try:
         with torch.no_grad(), unlogged_failures():
-            traced = trace_with_fakes(run)(*tensors)
+            traced = trace_with_fakes(run)(*(one.detach() for one in tensors))
     except Exception as error:  # whatever the module's code does when it meets a tensor without values
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise NotTraceable(f"its forward pass cannot be traced: {line[:160]}") from None
@@ -118,7 +120,7 @@ class _ForwardText:
             if node.op == "placeholder":
                 self._names[node] = next(leaves)
             elif node.op == "get_attr":
-                self._name(node, self._constant(getattr(self._traced, node.target)))
+                self._name(node, self._constant(node))
             elif node.op == "call_function":
                 self._call(node)
             elif node.op != "output":
@@ -182,9 +184,12 @@ class _ForwardText:
             return repr(value)
         raise TaskError(f"its forward pass uses a {type(value).__name__}, which has no plain text")
 
-    def _constant(self, tensor: torch.Tensor) -> str:
+    def _constant(self, node: fx.Node) -> str:
+        tensor = getattr(self._traced, node.target)
+        if not all(str(user.target).startswith("aten.lift_fresh") for user in node.users):
+            raise TaskError("it uses a tensor that is neither an argument nor its own parameter or buffer")
         if tensor.numel() > _MOST_CONSTANT_ELEMENTS:
-            raise TaskError(f"it keeps a tensor of {tensor.numel()} elements that is neither parameter nor buffer")
+            raise TaskError(f"its forward pass makes a tensor of {tensor.numel()} values: use register_buffer")
         values = tensor.tolist() if tensor.dtype != torch.bfloat16 else tensor.float().tolist()
         text = repr(values).replace("inf", 'float("inf")').replace("nan", 'float("nan")')
         return f"torch.tensor({text}, dtype={tensor.dtype}, device={self._leaves[0]}.device)"

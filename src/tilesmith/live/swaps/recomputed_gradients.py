@@ -1,14 +1,19 @@
-"""Gradients for a kernel that has none: its forward pass, and a backward pass that runs the original again."""
+"""Gradients for a kernel that has none: its forward pass, and a backward pass that runs the original again.
+
+The original runs on a shadow of the module: the same code, settings and modes as at the kernel's call, whatever has
+become of the module since, with copies of its tensors, so that hooks on parameters run once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import torch
 from torch import nn
 
 from tilesmith.live.calls.nests import refilled, tensors_in
+from tilesmith.live.calls.torch_names import renew_flat_weights, shadow_of, tensor_tables
 
 
 class RecomputedGradients(torch.autograd.Function):
@@ -16,21 +21,16 @@ class RecomputedGradients(torch.autograd.Function):
 
     @classmethod
     def run(
-        cls,
-        module: nn.Module,
-        original: Callable[..., Any],
-        run_kernel: Callable[[], Any],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
+        cls, module: nn.Module, run_kernel: Callable[[], Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        given = tensors_in([args, kwargs])
-        call = _Call(original, run_kernel, args, kwargs, len(given))
-        outputs = iter(cls.apply(call, *given, *module.parameters()))
+        call = _Call(shadow_of(module), run_kernel, args, kwargs)
+        outputs = iter(cls.apply(call, *tensors_in([args, kwargs]), *call.owned()))
         return refilled(call.nest, outputs)
 
     @staticmethod
     def forward(ctx: Any, call: _Call, *tensors: torch.Tensor) -> Any:
         ctx.call = call
+        ctx.set_materialize_grads(False)
         ctx.save_for_backward(*tensors)
         call.nest = call.run_kernel()
         outputs = tuple(tensors_in(call.nest))
@@ -39,34 +39,36 @@ class RecomputedGradients(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> Any:
-        call: _Call = ctx.call
-        saved = ctx.saved_tensors
-        given = [one.detach().requires_grad_(one.requires_grad) for one in saved[: call.inputs]]
-        parameters = list(saved[call.inputs :])
+        if torch.is_grad_enabled():
+            raise RuntimeError("recomputed gradients have none of their own: load the kernel with grad='fallback'")
+        given = [one.detach().requires_grad_(one.requires_grad) for one in ctx.saved_tensors]
         with torch.enable_grad():
-            args, kwargs = refilled([call.args, dict(call.kwargs)], iter(given))
-            outputs = tensors_in(call.original(*args, **kwargs))
-        wanted = [one for one in (*given, *parameters) if one.requires_grad]
-        pairs = [(y, g) for y, g in zip(outputs, gradients, strict=True) if g is not None and y.requires_grad]
-        found = iter(
-            torch.autograd.grad([y for y, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True)
-            if pairs
-            else [None] * len(wanted)
-        )
-        return None, *(next(found) if one.requires_grad else None for one in (*given, *parameters))
+            outputs = ctx.call.run_original(iter(given))
+        wanted = [one for one in given if one.requires_grad]
+        pairs = [(y, g) for y, g in zip(outputs, gradients, strict=True) if g is not None]
+        if any(not y.requires_grad for y, _ in pairs):
+            raise RuntimeError("a gradient of what the module detaches: load its kernel with grad='fallback'")
+        found = iter(torch.autograd.grad([y for y, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True))
+        return None, *(next(found) if one.requires_grad else None for one in given)
 
 
 class _Call:
     """One call: how to run it either way, and the nest of its outputs once it has run."""
 
     def __init__(
-        self,
-        original: Callable[..., Any],
-        run_kernel: Callable[[], Any],
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-        inputs: int,
+        self, shadow: nn.Module, run_kernel: Callable[[], Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> None:
-        self.original, self.run_kernel = original, run_kernel
-        self.args, self.kwargs, self.inputs = args, kwargs, inputs
+        self.shadow, self.run_kernel, self.args, self.kwargs = shadow, run_kernel, args, kwargs
         self.nest: Any = None
+
+    def owned(self) -> list[torch.Tensor]:
+        return [tensor for table in tensor_tables(self.shadow) for tensor in table.values() if tensor is not None]
+
+    def run_original(self, tensors: Iterator[torch.Tensor]) -> list[torch.Tensor]:
+        args, kwargs = refilled([self.args, dict(self.kwargs)], tensors)
+        for table in tensor_tables(self.shadow):
+            table |= {key: next(tensors) for key, tensor in table.items() if tensor is not None}
+        for one in self.shadow.modules():
+            if isinstance(one, nn.RNNBase):
+                renew_flat_weights(one)
+        return tensors_in(self.shadow.forward(*args, **kwargs))

@@ -16,14 +16,25 @@ import torch
 from torch import nn
 
 from tilesmith.errors import UsageError
-from tilesmith.live.calls.call_description import bind_arguments, signature_of, tensors_at
+from tilesmith.live.calls.call_description import (
+    attributes_of,
+    bind_arguments,
+    describe_object,
+    signature_of,
+    tensors_at,
+)
 from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.calls.torch_names import (
     buffer_table,
     child_table,
+    count_modes,
     functorch_interpreter,
+    has_dual_tensors,
+    has_global_hooks,
     has_hooks,
+    is_batched,
     parameter_table,
+    remember_tensors,
     renew_flat_weights,
 )
 from tilesmith.live.swaps.guard_text import GuardText, default_name, owners_of, write_guard
@@ -41,9 +52,13 @@ class GuardedKernel(NamedTuple):
     forward: Callable[..., Any]
     hits: list[int]
     misses: list[int]
+    place: SwappedForward
 
     def misses_by_reason(self) -> dict[str, int]:
         return {why: count for why, count in zip(self.text.reasons, self.misses, strict=True) if count}
+
+    def remove(self) -> None:
+        self.place.remove(self)
 
     def forget_calls(self) -> None:
         self.hits[0], self.misses[:] = 0, [0] * len(self.misses)
@@ -59,6 +74,7 @@ class SwappedForward:
         self.first: Callable[..., Any] = self.original
         self.__signature__ = inspect.signature(self.original)
         self.__wrapped__ = self.original
+        self.__code__ = type(module).forward.__code__  # torch.export reads it
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.first(*args, **kwargs)
@@ -74,7 +90,7 @@ class SwappedForward:
         return getattr, (self.module, "forward")
 
     def remove(self, kernel: GuardedKernel) -> None:
-        """The other kernels stay."""
+        """The other kernels stay. Somebody who has kept this forward, to wrap it, gets the original."""
         kept = [one for one in self.kernels if one is not kernel]
         self.kernels, self.first = (), self.original
         if not kept:
@@ -95,36 +111,37 @@ def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = 
         raise UsageError("somebody else has replaced its forward already")
     bind_tensors(kernel, card.prefix, module)
     swapped = swapped or SwappedForward(module)
-    text = write_guard(card.spec, signature_of(module), card.flat, grad == "recompute")
+    names = _names(module, card)
+    text = write_guard(module, card.spec, signature_of(module), card.flat, grad == "recompute")
     hits, misses = [0], [0] * len(text.reasons)
     run_kernel = _with_live_weights(kernel)
     traceable = not interprets()  # torch.compile traces Triton's kernels, but not those of its interpreter
-    names = _names(module, card) | {
+    names |= {
         "_kernel": run_kernel if traceable else torch.compiler.disable(run_kernel),
         "_original": swapped.first,
-        "_with_gradients": _with_gradients(module, run_kernel, card, swapped.original),
+        "_with_gradients": _with_gradients(module, run_kernel, card),
         "_hits": hits,
         "_misses": misses,
     }
     exec(compile(text.source, f"<guard of {card.spec.module_class}>", "exec"), names)
-    guarded = GuardedKernel(card, text, names["forward"], hits, misses)
+    guarded = GuardedKernel(card, text, names["forward"], hits, misses, swapped)
     swapped.kernels, swapped.first = (*swapped.kernels, guarded), guarded.forward
     module.forward = swapped
     return guarded
-
-
-def swap_out(module: nn.Module, kernel: GuardedKernel) -> None:
-    swapped = vars(module).get("forward")
-    if isinstance(swapped, SwappedForward):
-        swapped.remove(kernel)
 
 
 def _names(module: nn.Module, card: KernelCard) -> dict[str, Any]:
     """Everything that a guard's text speaks of."""
     inside = dict(module.named_modules(remove_duplicate=False))
     names: dict[str, Any] = {
+        "_count_modes": count_modes,
         "_functorch_interpreter": functorch_interpreter,
+        "_has_dual_tensors": has_dual_tensors,
+        "_has_global_hooks": has_global_hooks,
         "_has_hooks": has_hooks,
+        "_is_batched": is_batched,
+        "_known": [lambda *_: False] * (len(card.spec.inputs) + len(card.spec.tensors) + 1),
+        "_remember": remember_tensors,
     }
     for parameter in signature_of(module).parameters.values():
         names[default_name(parameter.name)] = parameter.default
@@ -132,10 +149,17 @@ def _names(module: nn.Module, card: KernelCard) -> dict[str, Any]:
         if owner not in inside:
             raise UsageError(f"the module has nothing called {owner}, which the kernel was made for")
         names[f"_module_{number}"] = inside[owner]
+        names[f"_forward_{number}"] = type(inside[owner]).forward
         names[f"_attributes_{number}"] = vars(inside[owner])
         names[f"_parameters_{number}"] = parameter_table(inside[owner])
         names[f"_buffers_{number}"] = buffer_table(inside[owner])
         names[f"_children_{number}"] = child_table(inside[owner])
+    held = dict(attributes_of(module)) if card.spec.objects else {}
+    for number, (name, described) in enumerate((card.spec.objects or {}).items()):
+        found = describe_object(held.get(name))
+        if found != described:
+            raise UsageError(f"its {name} is {found}, and the kernel was made for {described}")
+        names[f"_object_{number}"] = held[name]
     return names
 
 
@@ -154,9 +178,7 @@ def _with_live_weights(kernel: nn.Module) -> Callable[..., Any]:
     return forward
 
 
-def _with_gradients(
-    module: nn.Module, kernel: Callable[..., Any], card: KernelCard, original: Callable[..., Any]
-) -> Callable[..., Any]:
+def _with_gradients(module: nn.Module, kernel: Callable[..., Any], card: KernelCard) -> Callable[..., Any]:
     @torch.compiler.disable
     def forward(*args: Any, **kwargs: Any) -> Any:
         def run_kernel() -> Any:
@@ -165,6 +187,6 @@ def _with_gradients(
             bound = bind_arguments(module, args, kwargs).arguments
             return kernel(*tensors_at(bound, card.spec.arguments))
 
-        return RecomputedGradients.run(module, original, run_kernel, args, kwargs)
+        return RecomputedGradients.run(module, run_kernel, args, kwargs)
 
     return forward

@@ -48,6 +48,7 @@ class _Rewriter:
     def rewritten(self, node: Node) -> list[Node]:
         rules: Sequence[Callable[[Node], list[Node] | None]] = (
             self._diagonal,
+            self._outer,
             self._size_one,
             self._summed_product,
         )
@@ -75,6 +76,23 @@ class _Rewriter:
         else:
             return None
         self.notes.append("A product with a diagonal matrix is a scaling by its diagonal.")
+        return made
+
+    def _outer(self, node: Node) -> list[Node] | None:
+        """A product whose sum has one summand is no sum."""
+        kind = operator_name(node)
+        if kind in ("outer", "ger"):
+            left, right = (self._values[str(reference(one))] for one in node.args)
+            column = self._new(node, "column", "aten.unsqueeze.default", (left, 1), (left.shape[0], 1))
+            made = [column, self._as(node, "aten.mul.Tensor", column, right)]
+        elif kind in ("matmul", "mm", "bmm"):
+            left, right = (self._values[str(reference(one))] for one in node.args)
+            if min(len(left.shape), len(right.shape)) < 2 or left.shape[-1] != 1:
+                return None
+            made = [self._as(node, "aten.mul.Tensor", left, right)]
+        else:
+            return None
+        self.notes.append("An outer product is a product of every pair.")
         return made
 
     def _diagonal_of(self, value: Any) -> Any:

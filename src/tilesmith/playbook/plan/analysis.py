@@ -13,7 +13,7 @@ from tilesmith.tasks.graph import Graph, references
 
 _MOST_NAMED = 6
 _WIDTHS = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
-_LAUNCH_MS = 0.002
+LAUNCH_MS = 0.002
 """Launching a kernel takes about this long, so that less work than that does not count."""
 
 
@@ -52,7 +52,7 @@ def _bottleneck(survey: Survey, graph: Graph) -> str:
     kinds = ", ".join(list(dict.fromkeys(called(node) for node in works))[:_MOST_NAMED])
     operators = f"1 operator ({kinds})" if len(works) == 1 else f"{len(works)} operators ({kinds})"
     floor = survey.roofline.floor_ms if survey.roofline else None
-    if floor and floor < _LAUNCH_MS:
+    if floor and floor < LAUNCH_MS:
         return f"launches: {operators} on {_size(least)}, which takes less time than a launch does"
     limit = f"; no kernel can take less than {floor:.3g} ms here" if floor else ""
     verb = "moves" if len(works) == 1 else "move"
@@ -64,7 +64,7 @@ def _gain(survey: Survey, graph: Graph, left: int) -> float:
     """How much less is moved, or launched where that decides."""
     floor = survey.roofline.floor_ms if survey.roofline else None
     works = sum(1 for node in graph.nodes if not is_free(node))
-    gain = float(max(works, 1)) if floor and floor < _LAUNCH_MS else moved_one_by_one(graph) / max(left, 1)
+    gain = float(max(works, 1)) if floor and floor < LAUNCH_MS else moved_one_by_one(graph) / max(left, 1)
     return round(min(max(gain, 1.0), 20.0), 2)
 
 

@@ -57,6 +57,8 @@ def _matched(region: Region, low: Lowering, has_rows: bool) -> ElementwiseMatch:
     lead, trail = ("row", "cols") if has_rows else (None, "offs")
     placer = Placer(low.symbols, TilePosition(lead, trail, len(dims) - split), dims[:split], dims[split:])
     fused = fuse(low, placer, region)
+    if not any(dims):
+        raise Unmatched("computes a single number, which takes less time than a launch does")
     if fused.working_operators == 0:
         raise Unmatched("only copies, which PyTorch does as well")
     _refuse_scattered_reads(fused)

@@ -22,8 +22,8 @@ def describe_argument(path: tuple[Any, ...], value: Any) -> Iterator[ArgumentSpe
     """Raises TaskError in one line where a guard could not tell this argument from another."""
     kind = type(value).__name__
     if hasattr(value, "is_contiguous"):  # a tensor, and torch is not imported here
-        if str(value.layout) != "torch.strided":
-            raise TaskError(f"argument {path[0]} has a {value.layout} tensor")
+        if str(value.layout) != "torch.strided" or value.is_nested:
+            raise TaskError(f"argument {path[0]} has a {'nested' if value.is_nested else value.layout} tensor")
         stride = None if value.is_contiguous() else tuple(value.stride())
         yield ArgumentSpec(path, "tensor", dtype_name(value.dtype), tuple(value.shape), stride)
     elif type(value) in (tuple, list, dict):

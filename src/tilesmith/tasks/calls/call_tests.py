@@ -44,10 +44,13 @@ def bindings(dtypes: Iterable[str | None]) -> list[str]:
     ]
 
 
-def argument_tests(call: Interface) -> Iterator[CallTest]:
+def argument_tests(call: Interface, only_tensors: bool | None = None) -> Iterator[CallTest]:
+    """`only_tensors`: those of tensors, or (False) all others."""
     letters: dict[str, str] = {}
     for one in call.arguments:
         name, value = one.expression, one.value
+        if only_tensors is not None and only_tensors != (one.kind == "tensor"):
+            continue
         if one.kind == "value":
             differs = f"type({name}) is not {type(value).__name__} or {name} != {value!r}"
             if value is None or isinstance(value, bool):
@@ -66,15 +69,7 @@ def _tensor_tests(one: ArgumentSpec, call: Interface, letters: dict[str, str]) -
     other_type = f"type({name}) is not _Tensor and type({name}) is not _Parameter"
     yield CallTest(other_type, f"{name}: not a plain tensor")
     yield CallTest(f"{name}.dtype is not _{one.dtype}", f"{name}: not {one.dtype}", wanted, (name,))
-    shown = ", ".join("any" if isinstance(size, str) else str(size) for size in one.shape)
-    yield CallTest(_shape_differs(one, letters), f"{name}: not of shape [{shown}]", wanted, (name,))
-    if "any" in shown:
-        reason = f"{name}: empty, or more than 2**31 elements"
-        yield CallTest(f"not 0 < {name}.numel() < {_MOST_ELEMENTS}", reason)
-    if one.stride is None:
-        yield CallTest(f"not {name}.is_contiguous()", f"{name}: not contiguous")
-    elif one.stride:
-        yield CallTest(f"{name}.stride() != {one.stride!r}", f"{name}: other strides")
+    yield from layout_tests(one, letters)
     first = call.inputs[0].expression
     if name != first:
         yield CallTest(f"{name}.device != _at", f"{name}: on another device than {first}")
@@ -86,8 +81,22 @@ def _tensor_tests(one: ArgumentSpec, call: Interface, letters: dict[str, str]) -
     yield CallTest(differs, f"{name}: on another device", told)
 
 
-def _shape_differs(one: ArgumentSpec, letters: dict[str, str]) -> str:
+def layout_tests(one: ArgumentSpec, letters: dict[str, str]) -> Iterator[CallTest]:
     """`letters` remembers where each size that may be any stands first."""
+    name = one.expression
+    shown = ", ".join("any" if isinstance(size, str) else str(size) for size in one.shape)
+    wanted = f"{one.describe()} is wanted"
+    yield CallTest(_shape_differs(one, letters), f"{name}: not of shape [{shown}]", wanted, (name,))
+    if "any" in shown:
+        reason = f"{name}: empty, or more than 2**31 elements"
+        yield CallTest(f"not 0 < {name}.numel() < {_MOST_ELEMENTS}", reason)
+    if one.stride is None:
+        yield CallTest(f"not {name}.is_contiguous()", f"{name}: not contiguous")
+    elif one.stride:
+        yield CallTest(f"{name}.stride() != {one.stride!r}", f"{name}: other strides")
+
+
+def _shape_differs(one: ArgumentSpec, letters: dict[str, str]) -> str:
     if all(isinstance(size, int) for size in one.shape):
         return f"{one.expression}.shape != {one.shape!r}"
     sizes = f"_shape_of_{one.expression.translate(_TO_NAME)}"
