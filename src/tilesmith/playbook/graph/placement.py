@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from tilesmith.playbook.graph.indices import Computed, Index, IndexArithmetic, Part, Variable
-from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, REDUCTIONS, VIEW, DimMap, KernelStep
+from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, REDUCTIONS, SCANS, VIEW, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, Symbols
 from tilesmith.playbook.unmatched import Unmatched
 
@@ -209,17 +209,25 @@ class Placer:
             return operand
         if step.op in REDUCTIONS:
             return self._reduced(step, operand, place)
+        if step.op in SCANS:
+            whole = self._whole_place(operand.form.dims, step.options["axes"])
+            if place.guards or self._flat(place.indices) != self._flat(whole.indices):
+                raise Unmatched("moves elements of a running sum")
+            self._refuse_other_rows(operand, step.options["axes"])
+            return self.place(operand, whole)
         return self.place(operand, self._broadcast(operand, place))
 
     def _reduced(self, step: KernelStep, operand: KernelStep, place: Place) -> PlacedValue:
         axes = step.options["axes"]
-        kept, reduced = _parted(operand.form.dims, axes)
-        fits = self.symbols.same(reduced, self.columns) and self.symbols.same(kept, self.rows)
-        if not fits:
-            raise Unmatched("reduces over rows of different lengths")
+        self._refuse_other_rows(operand, axes)
         if self._flat(place.indices) != (self._whole.lead or "0"):
             raise Unmatched("needs the result of one row in others")
         return self.place(operand, self._whole_place(operand.form.dims, axes))
+
+    def _refuse_other_rows(self, operand: KernelStep, axes: Collection[int]) -> None:
+        kept, reduced = _parted(operand.form.dims, axes)
+        if not self.symbols.same(reduced, self.columns) or not self.symbols.same(kept, self.rows):
+            raise Unmatched("reduces over rows of different lengths")
 
     def _before_move(self, step: KernelStep, place: Place) -> PlacedValue:
         source, maps, guard = step.operands[0], step.options["maps"], step.options.get("guard")

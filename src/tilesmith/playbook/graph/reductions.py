@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.scalars import NamedNumber
-from tilesmith.playbook.graph.steps import CAST, KernelStep
+from tilesmith.playbook.graph.steps import CAST, MOVE, KernelStep
 from tilesmith.playbook.graph.symbols import SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -138,3 +138,30 @@ def lower_variance(low: Lowering, node: Node) -> KernelStep:
 def lower_deviation(low: Lowering, node: Node) -> KernelStep:
     squared = lower_variance(low, node)
     return low.pointwise("sqrt", (squared,), node.name, squared.dtype)
+
+
+def lower_scan(kind: str) -> Lower:
+    """cumsum and cumprod: (x, dim). One of a flipped row is a flipped one from the end."""
+
+    def lower(low: Lowering, node: Node) -> KernelStep:
+        step = low.operand(node.args[0])
+        axes = find_axes(step, node.args[1])
+        flipped = step if _is_flip(step, axes[0]) else None
+        source = step.operands[0] if flipped else step
+        options = {"axes": axes, "length": step.form.shape[axes[0]], "reverse": flipped is not None}
+        scan = KernelStep(low.free_name(node.name), kind, (source,), source.form, str(node.dtype), options)
+        if flipped is None:
+            return scan
+        moved = {"maps": flipped.options["maps"], "guard": None}
+        return KernelStep(low.free_name(f"{node.name}_flipped"), MOVE, (scan,), step.form, str(node.dtype), moved)
+
+    return lower
+
+
+def _is_flip(step: KernelStep, axis: int) -> bool:
+    """Whether it is another value with one dimension from its end."""
+    if step.op != MOVE or step.options["guard"] is not None or step.operands[0].form is not step.form:
+        return False
+    maps = step.options["maps"]
+    others = [one for i, one in enumerate(maps) if i != axis]
+    return maps[axis].scale == -1 and all(one.scale == 1 and not one.offset and not one.form for one in others)

@@ -13,6 +13,8 @@ LEAF, VIEW, CAST, PRODUCT = "leaf", "view", "cast", "product"
 MOVE, INDEX, CONSTANT = "move", "index", "constant"
 """Elements of the operand in other places; the place itself, or whether it (or an operand) lies within bounds; a
 tensor whose elements are all alike."""
+SCANS = {"cumsum": "sum", "cumprod": "prod"}
+"""Running reductions along a row, and what they make of a whole one."""
 REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")
 """`max`, the one inside a softmax, may ignore NaN, because the sum brings it back; `amax` and `amin` may not."""
 

@@ -13,7 +13,7 @@ from math import prod
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.rows import count_rows, find_reduction, fuse_reductions, reduces_columns
+from tilesmith.playbook.recipes.rows import count_rows, find_reduction, fuse_reductions, may_block, reduces_columns
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
 from tilesmith.playbook.writing.kernel_body import Tile, write_in_blocks, write_on_one_tile
@@ -68,8 +68,7 @@ class ColumnsMatch:
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
-        places = any(value.step.op in ("argmax", "argmin") for value in self._fused.placer.values)
-        blocked = [] if places else [_blocked(*size) for size in _BLOCKS]
+        blocked = [_blocked(*size) for size in _BLOCKS] if may_block(self._fused) else []
         height = 1 << (self.length - 1).bit_length()
         if height > _ON_CHIP:
             return tuple(blocked)

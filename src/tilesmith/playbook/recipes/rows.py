@@ -14,7 +14,7 @@ from math import prod
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.graph.placement import Placer, TilePosition
-from tilesmith.playbook.graph.steps import REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS, KernelStep
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.shared_rows import MOST_PARTS, ROW, SharedRows
@@ -71,7 +71,7 @@ def find_reduction(low: Lowering) -> KernelStep | None:
     seen: set[KernelStep] = set()
     while waiting:
         step = waiting.pop(0)
-        if step.op in REDUCTIONS:
+        if step.op in REDUCTIONS or step.op in SCANS:
             return step
         if step not in seen:
             seen.add(step)
@@ -84,6 +84,13 @@ def reduces_columns(reduction: KernelStep) -> bool:
     form = reduction.operands[0].form
     wide = [i for i, size in enumerate(form.shape) if size != 1]
     return bool(wide) and wide[-1] not in reduction.options["axes"]
+
+
+def may_block(fused: FusedKernel) -> bool:
+    """Where an extreme lies is not known from the lanes of one block, and blocks are read in one direction."""
+    values = fused.placer.values
+    directions = {value.step.options["reverse"] for value in values if value.step.op in SCANS}
+    return len(directions) < 2 and not any(value.step.op in ("argmax", "argmin") for value in values)
 
 
 def is_trailing(reduction: KernelStep) -> bool:
@@ -136,6 +143,8 @@ class RowsMatch:
     @cached_property
     def _shared(self) -> tuple[Tuning, ...]:
         """Ways to share rows among programs."""
+        if any(value.step.op in SCANS for value in self._fused(self._row_tile).placer.values):
+            return ()
         try:
             loops = may_loop(find_statistics(self._fused(self._row_tile).placer.values))
         except Unmatched:
@@ -152,9 +161,7 @@ class RowsMatch:
 
     @cached_property
     def _may_block(self) -> bool:
-        """Where an extreme lies is not known from the lanes of one block."""
-        values = self._fused(self._row_tile).placer.values
-        return not any(value.step.op in ("argmax", "argmin") for value in values)
+        return may_block(self._fused(self._row_tile))
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         block = next((name for name in ("PART_N", "HELD_N") if name in tuning), "BLOCK_N")

@@ -22,7 +22,7 @@ from tilesmith.playbook.graph.operators import (
 )
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
 from tilesmith.playbook.graph.scalars import NamedNumber
-from tilesmith.playbook.graph.steps import LEAF, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, SCANS, KernelStep
 from tilesmith.playbook.graph.symbols import Axis, Dim
 from tilesmith.playbook.recipe import KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
@@ -83,7 +83,7 @@ class FusedKernel:
 
     @property
     def helpers(self) -> tuple[str, ...]:
-        kinds = {value.step.op for value in self.placer.values}
+        kinds = {SCANS.get(value.step.op, value.step.op) for value in self.placer.values}
         return tuple(
             f"@triton.jit\ndef {name}(a, b):\n    return {body}"
             for kind, (name, body) in COMBINERS.items()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
-from tilesmith.playbook.graph.steps import INDEX, LEAF, PRODUCT, REDUCTIONS, KernelStep
+from tilesmith.playbook.graph.steps import INDEX, LEAF, PRODUCT, REDUCTIONS, SCANS, KernelStep
 from tilesmith.playbook.writing.expressions import neutral_element, write_expression, write_masked
 from tilesmith.playbook.writing.operands import to_source
 
@@ -109,12 +109,21 @@ def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str
         found = tile.reduced(value.step.op, _widened(operand, value))
         place = value.step.op in ("argmax", "argmin")  # 32 bits in Triton
         return f"{value.name} = {found}{'.to(tl.int64)' if place else ''}"
+    if value.step.op in SCANS:
+        return f"{value.name} = {_scanned(tile, value, filled)}"
     return f"{value.name} = {value.text if value.step.op == INDEX else write_expression(value)}"
+
+
+def _scanned(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+    kind = SCANS[value.step.op]
+    operand = _widened(write_masked(value.operands[0], kind, filled, tile.columns_mask), value)
+    reverse = ", reverse=True" if value.step.options["reverse"] else ""
+    return f"tl.{value.step.op}({operand}, axis={1 if tile.lead == 'rows' else 0}{reverse})"
 
 
 def _widened(operand: str, value: PlacedValue) -> str:
     """Integers are summed in the wide type of the result."""
-    is_sum = value.step.op in ("sum", "prod")
+    is_sum = value.step.op in ("sum", "prod", *SCANS)
     same = value.operands[0].step.computed_in == value.step.computed_in
     return operand if same or not is_sum else f"{operand}.to({value.step.computed_in})"
 
@@ -187,8 +196,37 @@ def write_pass(
     needed = find_needed(wanted, lambda value: value.is_wide)
     inside = [value for value in placer.values if value in needed]
     first, last = span
-    head = [f"for start in range({first}, {last}, BLOCK_N):", *(f"    {line}" for line in tile.head)]
-    return head + [f"    {write_value(tile, value, filled)}" for value in inside]
+    scans = [value for value in inside if value.step.op in SCANS]
+    lines = [_carry(tile, value) for value in scans]
+    if any(value.step.options["reverse"] for value in scans):
+        lines += [
+            f"for done in range({first}, {last}, BLOCK_N):",
+            "    start = (N - 1) // BLOCK_N * BLOCK_N - done",
+        ]
+    else:
+        lines += [f"for start in range({first}, {last}, BLOCK_N):"]
+    lines += [f"    {line}" for line in tile.head]
+    for value in inside:
+        lines.append(f"    {write_value(tile, value, filled)}")
+        if value in scans:
+            lines += [f"    {line}" for line in _carried(tile, value, filled)]
+    return lines
+
+
+def _carry(tile: Tile, value: PlacedValue) -> str:
+    """What the blocks before have come to."""
+    lane = to_source(neutral_element(SCANS[value.step.op], value.step.computed_in))
+    shape = "[]" if tile.is_flat else "[1, BLOCK_M]"
+    return f"{value.name}_carry = tl.full({shape}, {lane}, {value.step.computed_in})"
+
+
+def _carried(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> list[str]:
+    kind, sign = SCANS[value.step.op], {"sum": "+", "prod": "*"}[SCANS[value.step.op]]
+    operand = _widened(write_masked(value.operands[0], kind, filled, tile.columns_mask), value)
+    return [
+        f"{value.name} = {value.name} {sign} {value.name}_carry",
+        f"{value.name}_carry = {value.name}_carry {sign} {tile.reduced(kind, operand)}",
+    ]
 
 
 def find_needed(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], bool]) -> set[PlacedValue]:
