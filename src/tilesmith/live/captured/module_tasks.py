@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -61,9 +62,12 @@ def write_task(
     args: Sequence[Any],
     kwargs: Mapping[str, Any],
     names: Sequence[str],
-    init: tuple[Any, ...] = (),
+    init: tuple[Any, ...] | None = None,
 ) -> ModuleTask:
-    """Raises TaskError in one line where the call cannot be made a task. `init`: what ModelNew is made with."""
+    """Raises TaskError in one line where the call cannot be made a task.
+
+    `init`: what ModelNew is made with. Without it Model takes the sizes of its parameters, which may then vary.
+    """
     spec = describe_call(module, args, kwargs)
     bound = bind_arguments(module, args, kwargs)
     if len(tensors_in(bound.arguments)) != len(spec.inputs):
@@ -81,7 +85,8 @@ def write_task(
             before = _skeleton_lines(module, spec, error)
             constructor = ["self.module = Skeleton(SKELETON).load()", "self.eval()"]
             body = _call_text(spec, bound)
-    text = _file_text(spec, names, sizes, before, constructor, body, bound)
+    own = [name for name in sizes.values() if init is None and re.search(rf"\b{name}\b", "\n".join(constructor))]
+    text = _file_text(spec, names, sizes, before, own, constructor, body, bound)
     _compare(text, module, spec, bound, prefix)
     if init:
         text = text.replace("def __init__(self):", "def __init__(self, *init):")
@@ -280,6 +285,7 @@ def _file_text(
     names: Sequence[str],
     sizes: Mapping[int, str],
     before: Sequence[str],
+    own: Sequence[str],
     constructor: Sequence[str],
     body: str,
     bound: inspect.BoundArguments,
@@ -287,6 +293,7 @@ def _file_text(
     inputs = [argument_name(one) for one in spec.inputs]
     made = [random_text(tensor, sizes) for tensor in tensors_at(bound.arguments, spec.arguments)]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    taken = [f"{name}={size}" for size, name in sizes.items() if name in own]
     constants = [f"{name} = {size}" for size, name in sizes.items() if name in "".join([*constructor, body, *made])]
     lines = [
         f'"""{spec.module_class}, called as {spec.describe()}; in its model: {shown or "the model itself"}."""',
@@ -300,7 +307,7 @@ def _file_text(
         "",
         "",
         "class Model(nn.Module):",
-        "    def __init__(self):",
+        f"    def __init__({', '.join(['self', *taken])}):",
         "        super().__init__()",
         *(f"        {line}" for line in constructor),
         "",
@@ -311,6 +318,7 @@ def _file_text(
         "def get_inputs():",
         *(f"    {name} = {text}" for name, text in zip(inputs, made, strict=True)),
         f"    return [{', '.join(inputs)}]",
+        *(["", "", "def get_init_inputs():", f"    return [{', '.join(own)}]"] if own else []),
         "",
     ]
     return "\n".join(lines)
