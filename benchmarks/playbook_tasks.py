@@ -7,7 +7,7 @@
 
 Each task is a child process of the real command line:
 
-    tilesmith forge TASK --author playbook --effort quick --rounds ROUNDS --no-confirm --json
+    tilesmith forge TASK --author playbook --effort quick --rounds ROUNDS --tuning-s SECONDS --no-confirm --json
 
 Quick effort has one seed and no stages. On an H200 a child needs about 6 s to start, 10 to 13 s for its first
 verdict (6 s of it for the compiled baseline) and 4 to 5 s for each further one, of which a round has one. The
@@ -172,6 +172,7 @@ def forge(name: str, options: argparse.Namespace, runs: Path, deadline: float, c
         "--json",
     ]
     command += ["--author", "playbook", "--effort", "quick", "--rounds", str(options.rounds)]
+    command += ["--tuning-s", str(options.tuning_s)]
     command += ["--confirm" if options.confirm else "--no-confirm", "--device", options.device]
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     pipe = subprocess.PIPE
@@ -304,6 +305,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=6, help="children at once")
     parser.add_argument("--seconds", type=float, default=3600.0, help="for all tasks together")
     parser.add_argument("--rounds", type=int, default=1, help="further attempts per task")
+    parser.add_argument("--tuning-s", type=float, default=20.0, help="seconds of measuring tunings per task")
     parser.add_argument("--confirm", action="store_true", help="judge every winner again in fresh processes")
     parser.add_argument("--resume", action="store_true", help="keep the answers that --out already has")
     parser.add_argument("--device", default="auto", help="auto, cpu (small shapes, not timed) or cuda")
