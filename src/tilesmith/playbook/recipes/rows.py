@@ -157,7 +157,8 @@ class RowsMatch:
         gpu = self.region.survey.gpu
         most = gpu.multiprocessors if gpu and self.kernel_type == "normalization" else 0
         held = [(size, warps) for size, warps in _HELD if self.length <= size * most]
-        return (*(Tuning((("HELD_N", size), ("NUM_WARPS", warps))) for size, warps in held), *parts)
+        kept = [Tuning((("HELD_N", size), ("NUM_WARPS", warps))) for size, warps in held]
+        return (*kept[:1], *parts[:1], *kept[1:], *parts[1:])
 
     @cached_property
     def _may_block(self) -> bool:

@@ -230,14 +230,18 @@ def multiply_tiles(
     BLOCK_K: tl.constexpr,
 ):
     """A tile of left @ right.T over a chunk of the summed dimension, summed in float32."""
-    depth = tl.arange(0, BLOCK_K).to(tl.int64)
+    depth = tl.arange(0, BLOCK_K)
+    k = first + depth.to(tl.int64)
+    left_tile = left_ptrs[:, None] + k[None, :] * left_stride_k
+    right_tile = right_ptrs[None, :] + k[:, None] * right_stride_k
     total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start in range(first, first + CHUNK, BLOCK_K):
-        k = start + depth
-        LEFT
-        RIGHT
+        left = tl.load(left_tile, mask=depth[None, :] < K - start, other=0.0)
+        right = tl.load(right_tile, mask=depth[:, None] < K - start, other=0.0)
         DOT
-    return total'''.replace("LEFT", LOADS["left"]).replace("RIGHT", LOADS["right"])
+        left_tile += BLOCK_K * left_stride_k
+        right_tile += BLOCK_K * right_stride_k
+    return total'''
 DOT_FLOAT32 = 'total += tl.dot(left, right, input_precision="bf16x6")  # exact to float32, and short sums'
 DOT_HALF = 'total = tl.dot(left, right, total, input_precision="ieee")  # of halves: nothing is rounded'
 
