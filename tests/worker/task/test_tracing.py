@@ -67,6 +67,23 @@ def test_a_branch_on_a_value_gives_a_reason() -> None:
     assert "could not be traced" in str(found.reason)
 
 
+@pytest.mark.parametrize("formula", ["x * self.scale.item()", "x * s.item()", "self.norm(x)"])
+def test_a_number_that_a_tensor_holds_is_no_constant(formula: str, tmp_path: Path) -> None:
+    text = f"""
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("scale", torch.tensor(2.5))
+                self.norm = nn.BatchNorm1d(3, momentum=None)
+            def forward(self, x, s):
+                return {formula}
+
+        def get_inputs():
+            return [torch.ones(2, 3), torch.tensor(2.0)]
+        """
+    assert "DataDependentOutput" in str(written(tmp_path, text).reason)
+
+
 def test_nested_arguments_and_results(tmp_path: Path) -> None:
     found = written(
         tmp_path,

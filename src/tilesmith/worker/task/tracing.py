@@ -114,6 +114,9 @@ class TracedRun:
 
     def run(self) -> fx.GraphModule:
         tensors = [tensor for _, tensor in self._inputs if tensor is not None]
+        for tensor in (*tensors, *self._owned.values()):
+            if isinstance(tensor, FakeTensor):
+                tensor.constant = None  # the number that it holds now is no number of the code
 
         def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
             given, state = iter(flat[: len(tensors)]), dict(zip(self._owned, flat[len(tensors) :], strict=True))
