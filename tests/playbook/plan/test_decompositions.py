@@ -61,7 +61,7 @@ BY_ROW = {
         ["rows", "aten.sum.default", "rows"],
     ),
     "classes_of_pixels": ("F.cross_entropy(p, c, reduction='none')", PIXELS, ["columns"]),
-    "probabilities": ("F.cross_entropy(p, t.softmax(-1))", PAIR, ["rows", "rows"]),
+    "probabilities": ("F.cross_entropy(p, t.softmax(-1))", PAIR, ["rows", "aten.mean.default"]),
     "likelihood": ("F.nll_loss(F.log_softmax(p, -1), c, reduction='none')", CLASSES, ["rows"]),
     "group_norm": ("F.relu(self.groups(x))", IMAGE, ["rows"]),
     "instance_norm": ("F.relu(self.norm(x))", IMAGE, ["rows"]),
@@ -123,3 +123,12 @@ def test_what_cannot_be_written_out_stays() -> None:
     assert graph is not None
     kept = {node.op for node in decompose(graph).nodes}
     assert {"aten.poisson_nll_loss.default", "aten.adaptive_avg_pool1d.default"} <= kept
+
+
+def test_a_loss_of_several_types_stays() -> None:
+    """PyTorch computes it in the wider one, whichever operand has that."""
+    text = task("return F.mse_loss(p, t.double()), F.l1_loss(p.half(), t), F.huber_loss(p, t.half())", PAIR)
+    graph = survey_task("types", text).graph
+    assert graph is not None
+    kept = {node.op for node in decompose(graph).nodes if "_loss" in node.op}
+    assert kept == {"aten.mse_loss.default", "aten.l1_loss.default"}

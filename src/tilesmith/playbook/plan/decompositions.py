@@ -114,6 +114,10 @@ class _Writer:
         if reduction in (_MEAN, _SUM):
             self.add("mean.default" if reduction == _MEAN else "sum.default", (value,), (), value.dtype)
 
+    def gives_the_same(self) -> bool:
+        """Whether the last node has the form of the one it stands for: operands of several types may not."""
+        return (self.nodes[-1].shape, self.nodes[-1].dtype) == (self.node.shape, self.node.dtype)
+
     def finished(self) -> list[Node]:
         return [*self.nodes[:-1], replace(self.nodes[-1], name=self.node.name)]
 
@@ -307,9 +311,7 @@ def _cross_entropy(writer: _Writer) -> bool:
             return False
         logarithms = writer.add("log_softmax.int", (x, 1), x.shape, x.dtype)
         loss = (logarithms * target).over("sum.dim_IntList", 1).apply("neg.default")
-        total = loss if reduction == 0 else writer.add("sum.default", (loss,), (), x.dtype)
-        if reduction == _MEAN:
-            total.apply("div.Tensor", prod(loss.shape))
+        writer.reduced(loss, reduction)
         return True
     size = x.over("logsumexp.default", 1)
     loss = size - _picked(x, target)
@@ -461,7 +463,7 @@ def _bags(
 def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> _Writer | None:
     writer = _Writer(node, known)
     if other := _OTHERS.get(operator_name(node)):
-        return writer if other(writer) else None
+        return writer if other(writer) and writer.gives_the_same() else None
     loss = _LOSSES.get(operator_name(node))
     if loss is None or node.kwargs.get("keepdim"):
         return None
@@ -476,7 +478,7 @@ def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> _
         return None
     if loss.reduction is not None:
         writer.reduced(value, find_argument(node, loss.reduction, "reduction", _MEAN))
-    return writer if writer.nodes[-1].shape == node.shape else None
+    return writer if writer.gives_the_same() else None
 
 
 _MISSING = object()
