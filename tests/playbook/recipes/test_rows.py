@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from golden_texts import golden
 from playbook_children import Twins, compile_exact, find_problems, interpreting
 from playbook_judging import assert_clean, judge_written, some_of
 from playbook_surveys import match_task, survey_task
-from playbook_tasks import ROWS
+from playbook_tasks import ROWS, task
 
 from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
@@ -120,6 +121,20 @@ def worst_error(text: str, kernel: str, schedule: int) -> float:
     import torch
 
     return Twins(text, kernel).error(torch.randn(5, 40000), schedule=schedule)
+
+
+def test_a_row_may_be_shorter_than_the_correction() -> None:
+    text = task("return x.var(-1, correction=3)", "x = torch.randn(30, 17)")
+    match = match_task("correction", text)
+    assert interpreting(spread_of_short_rows, text, match.write(match.tunings[0])) == [[inf] * 4, [inf] * 4]
+
+
+def spread_of_short_rows(text: str, kernel: str) -> list[list[float]]:
+    """What the written model and PyTorch make of rows of two."""
+    import torch
+
+    twins, x = Twins(text, kernel), torch.randn(4, 2)
+    return [found[0].tolist() for found in (twins.outputs(x), twins.expected(x))]
 
 
 def test_a_sum_of_billions_has_few_partial_sums() -> None:

@@ -131,7 +131,10 @@ def lower_variance(low: Lowering, node: Node) -> KernelStep:
     squared = low.pointwise("square", (centered,), "squared", step.dtype)
     total = make_reduction(low, "sum", squared, axes, name="squares", dtype=step.dtype, keep=keep)
     length = _length(step, axes)
-    divisor = length if not correction else NamedNumber(length - correction, f"(N - {correction})", None)
+    less = (
+        f"(N - {correction})" if correction in (0, 1) else f"tl.maximum(N - {correction}, 0)"
+    )  # a row may be shorter
+    divisor = length if not correction else NamedNumber(max(length - correction, 0), less, None)
     return low.pointwise("div", (total, divisor), "variance", step.dtype)
 
 
