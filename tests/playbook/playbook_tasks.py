@@ -157,6 +157,7 @@ ELEMENTWISE = {
     "named_like_sizes": task(
         "return a * D1 + D2", "a = torch.randn(4, 5, 6)\nD1 = torch.randn(4, 1, 6)\nD2 = torch.randn(5, 1)"
     ),
+    "one_element": task("return F.relu(x) * 2, x.sum(-1), x.softmax(-1)", "x = torch.randn(1)"),
     "upper_and_lower": task("return x * X", "x = torch.randn(4, 5, 6)\nX = torch.randn(4, 1, 6)"),
 }
 

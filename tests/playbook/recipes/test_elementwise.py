@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from golden_texts import golden
-from playbook_children import find_problems, interpreting
+from playbook_children import Twins, find_problems, interpreting
 from playbook_judging import assert_clean, judge_written, some_of
 from playbook_surveys import match_task
-from playbook_tasks import ELEMENTWISE
+from playbook_tasks import ELEMENTWISE, task
 
 from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
@@ -76,3 +77,30 @@ def test_a_number_is_taken_from_where_the_task_has_it() -> None:
     assert "return mul_add(x, s)" in written("number_argument")
     assert "self.act.negative_slope" in written("leaky_relu_module")
     assert "self.width ** 0.5" in written("scaled_by_root")
+
+
+@pytest.mark.parametrize(
+    ("traced", "called", "reason"),
+    [
+        (((12, 40), (12, 40)), ((12, 40), (1, 40)), "b.shape[0] == a.shape[0]"),
+        (((12, 40), (12, 40)), ((12, 40), (12, 41)), "b.shape[-1] == a.shape[-1]"),
+        (((12, 7, 40), (12, 1, 40)), ((12, 7, 40), (12, 7, 40)), "b.shape[1] == 1"),
+        (((1, 40), (1, 40)), ((5, 40), (5, 40)), "a.shape[0] == 1"),
+    ],
+)
+def test_what_a_kernel_would_read_wrongly_is_refused(
+    traced: tuple[tuple[int, ...], ...], called: tuple[tuple[int, ...], ...], reason: str
+) -> None:
+    text = task(
+        "return a * b + 1",
+        "\n".join(f"{name} = torch.randn{shape}" for name, shape in zip("ab", traced, strict=True)),
+    )
+    match = match_task(f"traced_{traced}", text)
+    with pytest.raises(AssertionError, match=re.escape(f"written for {reason}")):
+        interpreting(call_with, text, match.write(match.tunings[0]), called)
+
+
+def call_with(text: str, kernel: str, shapes: tuple[tuple[int, ...], ...]) -> None:
+    import torch
+
+    Twins(text, kernel).outputs(*map(torch.randn, shapes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, count
@@ -127,12 +127,29 @@ class FusedKernel:
         return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
 
     def _checks(self) -> list[str]:
-        """Sizes that the kernel has as numbers."""
+        """Sizes that the kernel has as numbers; a size of one, too, which it does not count along."""
         symbols, names = self.low.symbols, {step.name for step in self.leaves}
-        found = [(axis, f"== {symbols.sizes[axis]}") for axis in symbols.pinned() if axis[0] in names]
+        given = {self.low.step(one.name).name for one in self.graph.inputs if one.shape is not None}
+        ones = [axis for axis, size in symbols.sizes.items() if size == 1 and axis[0] in given]
+        pinned = dict.fromkeys((*symbols.pinned(), *ones))
+        found = [(axis, f"== {symbols.sizes[axis]}") for axis in pinned if axis[0] in names]
         found += [(axis, f"% {by} == 0") for axis, by in symbols.divisors() if axis[0] in names]
-        written = [f"{self._size_of(axis)} {wanted}" for axis, wanted in found]
+        written = [f"{self._size_of(axis)} {wanted}" for axis, wanted in found] + self._ties(pinned)
         return [f'    assert {one}, "written for {one}"' for one in written]
+
+    def _ties(self, pinned: Collection[Axis]) -> list[str]:
+        """What must be as large as what: a kernel reads all of its tensors by the sizes of some."""
+        known: dict[Dim, Axis] = {}
+        found: list[str] = []
+        for step in self.leaves:
+            axes = [(step.name, i) for i, size in enumerate(step.form.shape) if size != 1]
+            pairs = [(axis, known.setdefault(self.low.symbols.canonical((axis,)), axis)) for axis in axes]
+            found += [
+                f"{self._size_of(axis)} == {self._size_of(other)}"
+                for axis, other in pairs
+                if axis != other and not {axis, other} <= {*pinned}
+            ]
+        return found
 
     def allocations(self) -> list[str]:
         return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -44,11 +45,13 @@ class Tile:
         block = f"{self.trail} = start + tl.arange(0, BLOCK_N){lanes}"
         return [block, f"mask_n = {self.trail} < N", "mask = mask_m & mask_n"]
 
-    def mask(self, value: PlacedValue) -> str | None:
-        lanes = "mask" if value.is_wide else None
+    def mask(self, value: PlacedValue, address: str = "") -> str | None:
+        """What of a value is there, or of the lanes that an address goes to: they may all get one number."""
+        used = re.findall(r"\w+", address)
+        is_wide, has_rows = value.is_wide or self.trail in used, value.place.lead is not None or self.lead in used
+        lanes = "mask" if is_wide else None
         if not self.is_flat:
-            both = value.is_wide and value.place.lead is not None
-            lanes = "mask" if both else "mask_n" if value.is_wide else "mask_m" if value.place.lead else None
+            lanes = "mask" if is_wide and has_rows else "mask_n" if is_wide else "mask_m" if has_rows else None
         names = [*([lanes] if lanes else []), *(guard.name for guard in value.place.guards)]
         return " & ".join(names) or None
 
@@ -138,7 +141,7 @@ def _load(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
 
 
 def write_store(tile: Tile, output: StoredOutput) -> str:
-    value, mask = output.value, tile.mask(output.value)
+    value, mask = output.value, tile.mask(output.value, output.address)
     target = f"{output.pointer} + {output.address}" if output.address != "0" else output.pointer
     narrow = value.step.dtype in ("float16", "bfloat16")
     held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
