@@ -86,6 +86,7 @@ def test_a_number_is_taken_from_where_the_task_has_it() -> None:
         (((12, 40), (12, 40)), ((12, 40), (12, 41)), "b.shape[-1] == a.shape[-1]"),
         (((12, 7, 40), (12, 1, 40)), ((12, 7, 40), (12, 7, 40)), "b.shape[1] == 1"),
         (((1, 40), (1, 40)), ((5, 40), (5, 40)), "a.shape[0] == 1"),
+        (((12, 40), (40,)), ((12, 40), (12, 40)), "b.dim() == 1"),
     ],
 )
 def test_what_a_kernel_would_read_wrongly_is_refused(

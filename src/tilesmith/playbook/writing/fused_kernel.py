@@ -134,8 +134,16 @@ class FusedKernel:
         pinned = dict.fromkeys((*symbols.pinned(), *ones))
         found = [(axis, f"== {symbols.sizes[axis]}") for axis in pinned if axis[0] in names]
         found += [(axis, f"% {by} == 0") for axis, by in symbols.divisors() if axis[0] in names]
-        written = [f"{self._size_of(axis)} {wanted}" for axis, wanted in found] + self._ties(pinned)
+        ranks = [f"{one.name}.dim() == {one.form.rank}" for one in self.leaves if one.name in given]
+        written = ranks if self._counts_along(given) else []
+        written += [f"{self._size_of(axis)} {wanted}" for axis, wanted in found] + self._ties(pinned)
         return [f'    assert {one}, "written for {one}"' for one in written]
+
+    def _counts_along(self, given: Collection[str]) -> bool:
+        """Whether the kernel goes by single dimensions of its inputs, not only by rows or elements of them all."""
+        steps = [*(one for one in self.leaves if one.name in given), *(output.step for output in self.outputs)]
+        forms = {tuple(map(self.low.symbols.canonical, one.form.dims)) for one in steps}
+        return bool(self.placer.sizes) or len(forms) > 1
 
     def _ties(self, pinned: Collection[Axis]) -> list[str]:
         """What must be as large as what: a kernel reads all of its tensors by the sizes of some."""
