@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ import tilesmith as ts
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.kernel_cards import read_card, write_card
+from tilesmith.live.swaps.kernel_files import file_digest
 from tilesmith.records import Attempt, AttemptEvent, Candidate, Phase
 from tilesmith.runs import Manifest, create_run
 
@@ -61,6 +63,19 @@ def test_a_library_is_loaded_and_undone(model: TinyModel, library: Path) -> None
     assert "norm: 1 calls by the kernel, by PyTorch: 1 x hidden: not of shape" in str(handle)
     handle.undo()
     assert not by_kernel(model.norm(X))
+
+
+def test_one_kernel_is_loaded_for_the_same_calls(model: TinyModel, library: Path) -> None:
+    shutil.copytree(library / "norm", library / "norm_2")
+    handle = ts.load_(model, library, strict=True)
+    assert [one.name for one in handle.installed] == ["norm", "blocks.0.norm1"]
+    handle.undo()
+    other = library / "norm_2/best.py"
+    other.write_text(other.read_text() + "# tuned\n")
+    write_card(other.parent, replace(read_card(other.parent / "kernel.json"), sha256=file_digest(other)))
+    handle = ts.load_(model, library)
+    assert len(handle.installed) == 2
+    assert "norm_2 is for the same calls as a kernel before it" in handle.skipped["norm"]
 
 
 def test_files_by_name(model: TinyModel, library: Path) -> None:

@@ -93,6 +93,11 @@ def load_(
             why = why_not_here(card, kernel) or why_not_for(card.spec, module)
             if why is not None:
                 raise UsageError(why)
+            same = [one.kernel.card for one in installed if one.name == name and one.kernel.card.spec == card.spec]
+            if same and same[0].sha256 == card.sha256:
+                continue
+            if same:
+                raise UsageError(f"{kernel.parent} is for the same calls as a kernel before it: delete one of them")
             task = kernel.parent / "task.py"
             if not card.prefix and not init and task.exists():
                 refuse_other_code(module, card.spec, task.read_text(encoding="utf-8"))

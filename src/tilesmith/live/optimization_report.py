@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
-from tilesmith.live.capturing import unused_path
 from tilesmith.live.kernel_cards import KERNEL_NAME, write_card
 from tilesmith.live.loading import KernelHandle
 from tilesmith.records import OutputErrors, Speedup
+from tilesmith.runs.atomic_files import write_atomically
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,18 @@ class Report:
 
     def save(self, folder: str | Path) -> tuple[Path, ...]:
         """A folder for each kernel that passed, unless it was timed and not worth swapping in: best.py, kernel.json
-        and task.py. `load_` reads them."""
+        and task.py. `load_` reads them. A kernel for the same calls that was saved before is replaced."""
         written = []
         for one in self.kernels:
             if one.card is None or one.kernel is None or (one.speedup and not one.swapped):
                 continue
             name = one.card.spec.module_class.rpartition(".")[2].lower()
-            path = unused_path(Path(folder), f"{name}_{one.card.sha256[:8]}")
-            path.mkdir(parents=True)
-            shutil.copyfile(one.kernel, path / KERNEL_NAME)
-            (path / "task.py").write_text(one.task or "", encoding="utf-8")
-            write_card(path, one.card)  # last: a folder with a card is whole
+            made_for = repr((one.card.spec, one.card.names, one.card.gpu))
+            path = Path(folder) / f"{name}_{hashlib.sha256(made_for.encode()).hexdigest()[:8]}"
+            path.mkdir(parents=True, exist_ok=True)
+            write_atomically(path / KERNEL_NAME, one.kernel.read_text(encoding="utf-8"))
+            write_atomically(path / "task.py", one.task or "")
+            write_card(path, one.card)  # last: until then the checksum of an older card refuses the kernel
             written.append(path)
         if not written:
             raise UsageError(
