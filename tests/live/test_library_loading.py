@@ -18,6 +18,7 @@ from torch import nn
 import tilesmith as ts
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.compile_backend import tilesmith
 from tilesmith.live.kernel_cards import read_card, write_card
 from tilesmith.live.swaps.kernel_files import file_digest
 from tilesmith.records import Attempt, AttemptEvent, Candidate, Phase
@@ -171,6 +172,12 @@ def test_a_damaged_card_is_named(model: TinyModel, library: Path) -> None:
         ts.load_(model, library)
     with pytest.raises(UsageError, match="has no kernels"):
         ts.load_(model, library.parent)
+
+
+def test_a_compiled_model_is_told_of_a_library_without_kernels(tmp_path: Path) -> None:
+    compiled = torch.compile(nn.ReLU(), backend=tilesmith, options={"library": tmp_path, "inner": "eager"})
+    with pytest.raises(Exception, match=r"UsageError: .*: has no kernels"):
+        compiled(torch.ones(2))
 
 
 def test_a_file_nobody_judged_is_refused(model: TinyModel, tmp_path: Path) -> None:

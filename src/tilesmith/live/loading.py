@@ -15,6 +15,7 @@ from tilesmith.live.captured.module_tasks import refuse_other_code
 from tilesmith.live.kernel_cards import (
     CARD_NAME,
     KERNEL_NAME,
+    find_cards,
     read_card,
     read_run,
     why_not_for,
@@ -125,11 +126,7 @@ def _found(
 ) -> Iterator[_Found]:
     """Each kernel with each module that it is meant for."""
     if not isinstance(kernels, Mapping):
-        folder = Path(kernels)
-        cards = sorted({*folder.glob(CARD_NAME), *folder.glob(f"*/{CARD_NAME}")})
-        if not cards:
-            raise UsageError(f"{folder}: has no kernels (no {CARD_NAME} in it or one folder below)")
-        for path in cards:
+        for path in find_cards(Path(kernels)):
             card = read_card(path)
             yield from (_Found(name, path.parent / KERNEL_NAME, card, ()) for name in card.names)
         return
