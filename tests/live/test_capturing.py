@@ -228,8 +228,14 @@ def test_what_cannot_be_traced_is_unpickled_without_its_weights(tmp_path: Path) 
 
 
 def test_a_cache_is_refused_by_name(model: TinyModel) -> None:
-    found = capture_calls(model, (IDS,), {"caches": [KVCache(), KVCache()]}, "blocks.*.attention")
-    assert found.refused["blocks.0.attention"] == "argument cache is a KVCache, which a guard cannot describe"
+    kwargs = {"caches": [KVCache(), KVCache()]}
+    found = ts.capture(model, (IDS,), kwargs, where=["blocks.*.attention", "blocks.0.norm1"])
+    assert [one.names for one in found] == [("blocks.0.norm1",)]
+    why = "argument cache is a KVCache, which a guard cannot describe"
+    assert found.refused == {"blocks.0.attention": why, "blocks.1.attention": why}
+    first, second, _ = str(found).splitlines()
+    assert first == "RMSNorm(hidden [2, 3, 64] float32) at blocks.0.norm1: a task"
+    assert second == f"blocks.0.attention: left out: {why}"
 
 
 def test_modules_are_chosen_by_pattern_or_function(model: TinyModel) -> None:

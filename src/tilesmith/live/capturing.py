@@ -90,6 +90,32 @@ class Capture:
     """Modules whose calls nobody can describe, and why."""
 
 
+class CapturedTasks(tuple[CapturedTask, ...]):
+    """The tasks of a model, which print as one line each."""
+
+    refused: dict[str, str]
+    """Modules whose calls nobody can describe, and why."""
+
+    def __new__(cls, tasks: Iterable[CapturedTask], refused: dict[str, str]) -> CapturedTasks:
+        made = super().__new__(cls, tasks)
+        made.refused = refused
+        return made
+
+    def __repr__(self) -> str:
+        lines = []
+        for one in self:
+            call = f"{one.spec.describe()} at {shown_names(one.names)}: "
+            lines.append(call + (f"left out: {one.reason}" if one.text is None else one.path or "a task"))
+        return "\n".join(
+            [*lines, *(f"{shown_names([name])}: left out: {why}" for name, why in self.refused.items())]
+        )
+
+
+def shown_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(name or "the model" for name in names[:3]) + more
+
+
 def capture(
     model: nn.Module,
     args: Sequence[Any] = (),
@@ -97,11 +123,12 @@ def capture(
     *,
     where: Where = None,
     folder: str | Path | None = None,
-) -> tuple[CapturedTask, ...]:
+) -> CapturedTasks:
     """Tasks of the modules that one call of `model` reaches, largest groups first; written to `folder` if named."""
-    tasks = [group.task() for group in capture_calls(model, args, kwargs or {}, where).groups]
+    found = capture_calls(model, args, kwargs or {}, where)
+    tasks = [group.task() for group in found.groups]
     if folder is None:
-        return tuple(tasks)
+        return CapturedTasks(tasks, found.refused)
     Path(folder).mkdir(parents=True, exist_ok=True)
     written = []
     for task in tasks:
@@ -111,7 +138,7 @@ def capture(
             file.write_text(task.text, encoding="utf-8")
             path = str(file)
         written.append(CapturedTask(**{**vars(task), "path": path}))
-    return tuple(written)
+    return CapturedTasks(written, found.refused)
 
 
 def unused_path(folder: Path, name: str, suffix: str = "") -> Path:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.capturing import shown_names
 from tilesmith.live.kernel_cards import KERNEL_NAME, write_card
 from tilesmith.live.loading import KernelHandle
 from tilesmith.records import OutputErrors, Speedup
@@ -102,8 +103,3 @@ def _outcome(one: KernelReport) -> str:
 
 def _interval(speedup: Speedup) -> str:
     return f"{speedup.value:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})"
-
-
-def shown_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(name or "the model" for name in names[:3]) + more

@@ -20,11 +20,18 @@ from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.live.calls.call_records import CallSpec, KernelCard
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.captured.module_tasks import ROUNDING, refuse_other_code, same_outputs, shared_memory
-from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, refuse_lone_tensor, unused_path
+from tilesmith.live.capturing import (
+    CapturedCalls,
+    CapturedTask,
+    capture_calls,
+    refuse_lone_tensor,
+    shown_names,
+    unused_path,
+)
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import make_card
 from tilesmith.live.loading import Installed, KernelHandle
-from tilesmith.live.optimization_report import KernelReport, Report, shown_names
+from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.live.swaps.swapping import SwappedForward, swap_in
