@@ -22,9 +22,11 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.capturing import CapturedCalls
 from tilesmith.live.forging import ForgeResult, in_python
+from tilesmith.live.kernel_cards import read_card
 from tilesmith.live.loading import KernelHandle
 from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimizing import install_kernel, overlaps, share_weights
+from tilesmith.live.swaps.kernel_files import file_digest
 from tilesmith.playbook import EVAL_ADVICE, LLM_ADVICE
 from tilesmith.records import Quantiles, Speedup, Timing, Verdict
 
@@ -129,7 +131,10 @@ def test_what_is_faster_is_saved_once(tmp_path: Path) -> None:
     others = replace(swapped, card=replace(card, spec=replace(card.spec, settings={"eps": 0.5})))
     report = Report((swapped, others), KernelHandle([], {}), {})
     assert len(set(report.save(tmp_path / "kernels"))) == 2, "one kernel for calls of two kinds"
-    report.save(tmp_path / "kernels")
+    (first, _) = report.save(tmp_path / "kernels")
+    assert read_card(first / "kernel.json").sha256 == file_digest(first / "best.py")
+    checked = subprocess.run([sys.executable, str(first / "best.py")], capture_output=True, text=True)
+    assert (checked.returncode, checked.stderr.count("task.py: is empty")) == (2, 1), "it was saved without a task"
     assert len(list((tmp_path / "kernels").glob("*/kernel.json"))) == 2, "a second save replaces"
 
 

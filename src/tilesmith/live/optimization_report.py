@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tilesmith.errors import UsageError
@@ -12,8 +12,10 @@ from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.capturing import shown_names
 from tilesmith.live.kernel_cards import KERNEL_NAME, write_card
 from tilesmith.live.loading import KernelHandle
+from tilesmith.live.swaps.kernel_files import file_digest
 from tilesmith.records import OutputErrors, Speedup
 from tilesmith.runs.atomic_files import write_atomically
+from tilesmith.runs.best_file import SELF_CHECK
 
 
 @dataclass(frozen=True)
@@ -73,9 +75,11 @@ class Report:
             made_for = repr((one.card.spec, one.card.names, one.card.gpu))
             path = Path(folder) / f"{name}_{hashlib.sha256(made_for.encode()).hexdigest()[:8]}"
             path.mkdir(parents=True, exist_ok=True)
-            write_atomically(path / KERNEL_NAME, one.kernel.read_text(encoding="utf-8"))
+            text = "\n".join([one.kernel.read_text(encoding="utf-8").rstrip(), "", "", *SELF_CHECK, ""])
+            write_atomically(path / KERNEL_NAME, text)
             write_atomically(path / "task.py", one.task or "")
-            write_card(path, one.card)  # last: until then the checksum of an older card refuses the kernel
+            card = replace(one.card, sha256=file_digest(path / KERNEL_NAME))
+            write_card(path, card)  # last: until then the checksum of an older card refuses the kernel
             written.append(path)
         if not written:
             raise UsageError(
