@@ -245,11 +245,33 @@ def test_modules_are_chosen_by_pattern_or_function(model: TinyModel) -> None:
     ]
     with pytest.raises(UsageError, match=r"where='layers.*' names no module of the model; its modules: embed, enc"):
         ts.capture(model, (IDS,), where="layers.*")
+    with pytest.raises(UsageError, match=r"where='nix' names no module of the model"):
+        ts.capture(model, (IDS,), where=["norm", "nix"])
 
 
 def test_an_example_that_does_not_fit_is_told() -> None:
     with pytest.raises(TaskError, match=r"the example does not fit RMSNorm.forward: missing a required argument"):
         task_of(RMSNorm(TinyModel().config))
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        ((lambda: TinyModel(), (IDS,)), "the model is the function <lambda>: pass the module that it returns"),
+        ((TinyModel, (IDS,)), "the model is the class TinyModel"),
+        ((TinyModel(), {"ids": IDS}), r"keyword arguments come after it: write \(\), \{...\}"),
+        ((TinyModel(), (IDS,), [IDS]), "keyword arguments are a dict, and this is a list"),
+    ],
+)
+def test_wrong_arguments_are_told(args: Any, why: str) -> None:
+    for call in (ts.scan, ts.optimize_, ts.optimize, ts.capture):
+        with pytest.raises(UsageError, match=why):
+            call(*args)
+
+
+def test_a_folder_that_is_a_file_is_told(model: TinyModel) -> None:
+    with pytest.raises(UsageError, match="cannot be a folder: File exists; name another"):
+        ts.capture(model, (IDS,), where="norm", folder=__file__)
 
 
 def test_a_lone_tensor_is_not_taken_for_many_arguments(model: TinyModel) -> None:

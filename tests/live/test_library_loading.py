@@ -180,6 +180,21 @@ def test_a_compiled_model_is_told_of_a_library_without_kernels(tmp_path: Path) -
         compiled(torch.ones(2))
 
 
+def test_wrong_arguments_are_told(model: TinyModel, library: Path) -> None:
+    wrong: Any = [
+        ((None, library), "the first argument is the model, an nn.Module, and this is a NoneType"),
+        ((TinyModel, library), r"the model is the class TinyModel: make one of it, TinyModel\(...\)"),
+        (("kernels/", model), "and this is a str"),
+        ((model, None), "kernels are a folder, or files by the names of modules"),
+        ((model, {"norm": 3}), "kernels are a folder, or files by the names of modules"),
+    ]
+    for args, why in wrong:
+        with pytest.raises(UsageError, match=why):
+            ts.load_(*args)
+    with pytest.raises(UsageError, match="grad='yes': use fallback or recompute"):
+        ts.load_(model, library, grad="yes")
+
+
 def test_a_file_nobody_judged_is_refused(model: TinyModel, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("class ModelNew: pass")
     handle: Any = ts.load_(model, {"norm": tmp_path / "mine.py"})

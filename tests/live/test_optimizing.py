@@ -135,6 +135,8 @@ def test_what_is_faster_is_saved_once(tmp_path: Path) -> None:
     assert read_card(first / "kernel.json").sha256 == file_digest(first / "best.py")
     checked = subprocess.run([sys.executable, str(first / "best.py")], capture_output=True, text=True)
     assert (checked.returncode, checked.stderr.count("task.py: is empty")) == (2, 1), "it was saved without a task"
+    with pytest.raises(UsageError, match="cannot be a folder"):
+        report.save(tmp_path / "best.py")
     assert len(list((tmp_path / "kernels").glob("*/kernel.json"))) == 2, "a second save replaces"
 
 
@@ -216,6 +218,16 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ts.Config(model="gpt-5")
     with pytest.raises(UsageError, match="use fallback or recompute"):
         ts.Config(grad="both")
+    wrong: Any = {"effort": "fast", "precision": "bf16", "where": 3}
+    for name, value in wrong.items():
+        with pytest.raises(UsageError, match=f"{value}'?: use "):
+            ts.Config(**{name: value})
+    settings: Any = {"where": "norm"}
+    with pytest.raises(UsageError, match=r"config is a dict: write config=Config\("):
+        ts.optimize_(nn.ReLU(), (torch.ones(2),), config=settings)
+    lone: Any = torch.ones(2)
+    with pytest.raises(UsageError, match=r"write \(x,\), not x, a Tensor"):
+        ts.check(nn.ReLU(), "kernel.py", lone)
     with pytest.raises(UsageError, match="use all or eager"):
         ts.Config(beat="graph")
     with pytest.raises(UsageError, match=r"name another with Config\(model="):

@@ -23,6 +23,7 @@ from tilesmith.live.kernel_cards import (
 )
 from tilesmith.live.swaps.kernel_files import build_kernel, find_prefix
 from tilesmith.live.swaps.swapping import GuardedKernel, swap_in
+from tilesmith.live.user_arguments import require_gradients, require_model
 
 
 class Installed(NamedTuple):
@@ -83,6 +84,11 @@ def load_(
 
     What does not fit this machine or this model is left out with a reason, or raised with `strict`.
     """
+    require_model(model)
+    given = kernels.values() if isinstance(kernels, Mapping) else [kernels]
+    if not all(isinstance(one, str | Path) for one in given):
+        raise UsageError("kernels are a folder, or files by the names of modules: {'norm': 'runs/.../best.py'}")
+    require_gradients(grad)
     installed: list[Installed] = []
     skipped: dict[str, str] = {}
     modules = dict(model.named_modules())

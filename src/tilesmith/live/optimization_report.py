@@ -13,6 +13,7 @@ from tilesmith.live.capturing import shown_names
 from tilesmith.live.kernel_cards import KERNEL_NAME, write_card
 from tilesmith.live.loading import KernelHandle
 from tilesmith.live.swaps.kernel_files import file_digest
+from tilesmith.live.user_arguments import make_folder
 from tilesmith.records import OutputErrors, Speedup
 from tilesmith.runs.atomic_files import write_atomically
 from tilesmith.runs.best_file import SELF_CHECK
@@ -74,7 +75,7 @@ class Report:
             name = one.card.spec.module_class.rpartition(".")[2].lower()
             made_for = repr((one.card.spec, one.card.names, one.card.gpu))
             path = Path(folder) / f"{name}_{hashlib.sha256(made_for.encode()).hexdigest()[:8]}"
-            path.mkdir(parents=True, exist_ok=True)
+            make_folder(path)
             text = "\n".join([one.kernel.read_text(encoding="utf-8").rstrip(), "", "", *SELF_CHECK, ""])
             write_atomically(path / KERNEL_NAME, text)
             write_atomically(path / "task.py", one.task or "")

@@ -13,6 +13,7 @@ from tilesmith.authors.author_choice import AuthorChoice, choose_author
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import DEFAULT_EFFORT, ForgeSettings, settings_for
+from tilesmith.live.user_arguments import require_gradients, require_where
 from tilesmith.llm.endpoint_choice import LlmOptions
 
 
@@ -52,8 +53,8 @@ class Config:
     """Is told in one line what goes on."""
 
     def __post_init__(self) -> None:
-        if self.grad not in ("fallback", "recompute"):
-            raise UsageError(f"grad='{self.grad}': use fallback or recompute")
+        require_where(self.where)
+        require_gradients(self.grad)
         if self.beat not in ("all", "eager"):
             raise UsageError(f"beat='{self.beat}': use all or eager")
         if self.interpret and os.environ.get("TRITON_INTERPRET") != "1":
@@ -62,6 +63,8 @@ class Config:
             raise UsageError("a model is paid per kernel: name the modules with Config(where=...)")
         if not self.playbook and (self.model, self.provider, self.base_url) == (None, None, None):
             raise UsageError("playbook=False: the playbook is the author here; name another with Config(model=...)")
+        self.check()  # these two refuse what they do not know
+        self.settings()
 
     def author(self) -> AuthorChoice:
         options = LlmOptions(self.model, self.provider, self.base_url)

@@ -24,7 +24,6 @@ from tilesmith.live.capturing import (
     CapturedCalls,
     CapturedTask,
     capture_calls,
-    refuse_lone_tensor,
     shown_names,
     unused_path,
 )
@@ -35,6 +34,7 @@ from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.live.swaps.swapping import SwappedForward, swap_in
+from tilesmith.live.user_arguments import require_config, require_example
 from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
@@ -53,8 +53,9 @@ def optimize_(
     config: Config | None = None,
 ) -> Report:
     """Makes `model` faster in place, for calls like the example. Whatever is swapped in was judged before."""
+    require_example(model, args, kwargs)
+    require_config(config, Config)
     config, kwargs = config or Config(), dict(kwargs or {})
-    refuse_lone_tensor(args)
     captured = capture_calls(model, tuple(args), kwargs, config.where)
     refused, groups = dict(captured.refused), []
     for group in captured.groups:
@@ -84,6 +85,7 @@ def optimize(
     config: Config | None = None,
 ) -> tuple[nn.Module, Report]:
     """A twin with kernels in it that shares every tensor with `model`, which stays as it is."""
+    require_example(model, args, kwargs)
     twin = share_weights(model)
     return twin, optimize_(twin, args, kwargs, config=config)
 
