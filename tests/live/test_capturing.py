@@ -209,6 +209,8 @@ def test_what_cannot_be_traced_is_unpickled_without_its_weights(tmp_path: Path) 
         module = Gate()
         nn.init.normal_(module.inner.weight, 5.0, 0.5)
         made = task_of(module, torch.randn(4, 300), flip=True)
+        with pytest.raises(TaskError, match=r"cannot be traced: .*; such code may draw random numbers in training"):
+            write_task(module.train(), (torch.randn(4, 300),), {}, ())
         sys.modules.pop("their_package")
     assert len(made.text) < 20_000
     assert made.prefix == "module"

@@ -199,3 +199,5 @@ def test_a_file_nobody_judged_is_refused(model: TinyModel, tmp_path: Path) -> No
     (tmp_path / "mine.py").write_text("class ModelNew: pass")
     handle: Any = ts.load_(model, {"norm": tmp_path / "mine.py"})
     assert "neither kernel.json nor run.json" in handle.skipped["norm"]
+    handle = ts.load_(model, {"norm": tmp_path / "nix.py"})
+    assert handle.skipped["norm"].endswith("nix.py: no such file")

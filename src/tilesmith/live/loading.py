@@ -146,6 +146,8 @@ def _found(
                 yield _Found(name, *read_run(kernel, module))
             elif module is None:
                 skipped[name] = "the model has no such module"
+            elif not kernel.exists():
+                skipped[name] = f"{kernel}: no such file"
             else:
                 skipped[name] = (
                     f"{kernel} has neither {CARD_NAME} nor run.json beside it, so nobody knows what it was judged "

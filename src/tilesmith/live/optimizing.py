@@ -41,7 +41,6 @@ from tilesmith.tasks.user_code.task_name import TaskName
 _MOST_INNER_MODULES = 16
 """A module with more inside is not asked about when nobody named it: no recipe covers that much."""
 _TOO_LARGE = "not asked about: it has so much inside that no recipe covers it; name it with where to try"
-_NO_GPU = "not timed: no GPU here; nothing was swapped"
 _FEWEST_ROUNDS, _MOST_ROUNDS, _TIMING_S = 5, 30, 4.0
 
 
@@ -163,7 +162,7 @@ class _Optimization:
         if self._timed and not result.beats(config.beat):
             return report
         if not self._timed and not config.interpret:
-            return replace(report, reason=f"{result.why}; {_NO_GPU}")
+            return replace(report, reason=f"{result.why}; nothing was swapped in")
         try:
             installed = install_kernel(group, card, result.judged, str(task.text), config.grad)
         except UsageError as error:
