@@ -203,6 +203,20 @@ def test_advice_is_in_the_words_of_the_api() -> None:
         ts.Config(base_url="http://localhost:1").author()
 
 
+def test_progress_is_told_on_a_terminal_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ts.Config().tell("to a file")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    ts.Config().tell("kernel 1 is right\n" + "word " * 99)
+    told: list[str] = []
+    ts.Config(notify=told.append).tell("to the user's own")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tilesmith: kernel 1 is right word ")
+    assert len(line) <= 110
+    assert told == ["to the user's own"]
+
+
 def test_a_twin_shares_every_tensor() -> None:
     model = TinyModel()
     twin = share_weights(model)

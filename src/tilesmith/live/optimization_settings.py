@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,9 @@ from tilesmith.errors import UsageError
 from tilesmith.forge.settings import DEFAULT_EFFORT, ForgeSettings, settings_for
 from tilesmith.live.user_arguments import require_gradients, require_where
 from tilesmith.llm.endpoint_choice import LlmOptions
+from tilesmith.runs.event_text import one_line
+
+_TOLD_WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,7 @@ class Config:
     runs: str | Path | None = None
     """The folder that runs are kept in; TILESMITH_RUNS, else ./runs."""
     notify: Callable[[str], None] | None = None
-    """Is told in one line what goes on."""
+    """Is told in one line what goes on. None writes short lines to stderr where that is a terminal."""
 
     def __post_init__(self) -> None:
         require_where(self.where)
@@ -91,3 +95,5 @@ class Config:
     def tell(self, line: str) -> None:
         if self.notify is not None:
             self.notify(line)
+        elif sys.stderr.isatty():
+            print(one_line(f"tilesmith: {line}", _TOLD_WIDTH), file=sys.stderr)
