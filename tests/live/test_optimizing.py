@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -215,6 +215,12 @@ def test_progress_is_told_on_a_terminal_and_nowhere_else(
     assert line.startswith("tilesmith: kernel 1 is right word ")
     assert len(line) <= 110
     assert told == ["to the user's own"]
+
+
+def test_every_setting_is_in_the_guide() -> None:
+    guide = (HERE.parents[1] / "docs/your-own-model.md").read_text()
+    named = "".join(line.split("|")[1] for line in guide.splitlines() if line.startswith("| `"))
+    assert [one.name for one in fields(ts.Config) if f"`{one.name}`" not in named] == []
 
 
 def test_a_twin_shares_every_tensor() -> None:
