@@ -51,6 +51,13 @@ def test_a_kernel_that_is_not_faster_says_so(tmp_path: Path) -> None:
     assert "NOT faster" in (told.run.path / "best.py").read_text().splitlines()[0]
 
 
+@pytest.mark.parametrize(("score", "kept"), [(0.71, True), (0.98, False)])
+def test_a_kernel_of_the_playbook_that_pytorch_beats_is_no_answer(tmp_path: Path, score: float, kept: bool) -> None:
+    told = forged(tmp_path, {"seed": [Reply(kernel(f"passed {score}"), author="playbook")]}, ONE)
+    assert (told.finished.keeps_pytorch, told.finished.best) == (kept, 1)
+    assert ("PyTorch is kept: kernel 1 is right, but NOT faster" in told.finished.why) == kept
+
+
 def test_a_faster_kernel_says_how_much(tmp_path: Path) -> None:
     told = forged(tmp_path, {"seed": [kernel("passed 2.5")]}, ONE)
     assert told.finished.faster is True

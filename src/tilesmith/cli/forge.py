@@ -36,7 +36,7 @@ Without a model the playbook writes the kernel: no network, no key. Keys come fr
 {OWN_KEY} for --base-url and {OPENAI_BASE_URL}, if the server wants one).
 
 Exit code 0: a kernel passed; 1: none did; 2: the task, the options, the author or this machine are at fault;
-3: PyTorch is kept, because the playbook has no recipe for the task or none that would be faster.
+3: PyTorch is kept, because the playbook has no recipe for the task, or none that is as fast.
 """
 _CHANGEABLE_ON_RESUME = ("model", "provider", "base_url", "price", "retries", "call_timeout", "idle_timeout")
 """What may be another on resume: a mistyped address must not cost a run."""

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 
+from tilesmith.authors.playbook import NAME as PLAYBOOK
 from tilesmith.forge.ranking import is_faster, score_of
 from tilesmith.forge.state import ForgeState
 from tilesmith.records import Attempt, ConfirmationEvent, DecisionEvent, Evaluation, Event, FinishedEvent
 
+LEAST_SCORE = 0.97
+"""A kernel of the playbook that is slower than this is no answer, however right it is."""
 MOST_CONFIRMATIONS = 3
 """Candidates that may fail their confirmation before the run has no winner."""
 
@@ -49,7 +52,11 @@ def _finished_with(state: ForgeState, attempt: Attempt, evaluation: Evaluation) 
     if state.stopped_by is not None:
         told += f"; the run was stopped: {state.stopped_by}"
     number = attempt.candidate.number
-    return FinishedEvent(number, faster, score, f"kernel {number} is {told}", state.stopped_by)
+    told = f"kernel {number} is {told}"
+    keeps_pytorch = attempt.candidate.author == PLAYBOOK and score is not None and score < LEAST_SCORE
+    if keeps_pytorch:
+        told = f"PyTorch is kept: {told}"
+    return FinishedEvent(number, faster, score, told, state.stopped_by, keeps_pytorch)
 
 
 def _reason_for_no_winner(state: ForgeState) -> str:

@@ -168,7 +168,8 @@ class ReferenceSession:
         """The inputs of one draw that the reference accepts, for one request."""
         with self._lock:
             written = self._written(variant, draw)
-            assert written.usable, "whoever asks has seen that this draw can be used"
+            if not written.usable:
+                raise MachineError(f"PyTorch does not take the {draw} inputs of the {variant} shape any more")
             memory = written.memory
             if written.shared and memory is None:
                 memory = self.ask(ShareInputs(variant, draw)).memory

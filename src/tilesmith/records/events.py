@@ -100,7 +100,7 @@ class FinishedEvent:
     stopped_by: str | None = None
     """The limit or target that ended it before it was through."""
     keeps_pytorch: bool = False
-    """Nothing was written because the author has no kernel for the task, or none that would be faster."""
+    """The playbook has no kernel for the task, or none that is as fast as PyTorch."""
     event: str = "finished"
 
 
