@@ -166,7 +166,7 @@ def test_a_kernel_is_checked_against_a_live_module(optimized: Optimized, tmp_pat
     norm.eps = 0.5
     with_init = tmp_path / "with_init.py"
     with_init.write_text(
-        optimized.kernel.read_text().replace("def __init__(self)", "def __init__(self, width, eps)")
+        optimized.kernel.read_text().replace("def __init__(self, ", "def __init__(self, width, eps, ")
     )
     evaluation = ts.check(norm, with_init, (x,), init=(64, 1e-5), config=config)
     assert evaluation.verdict in (Verdict.WRONG_VALUES, Verdict.INACCURATE)
