@@ -165,9 +165,7 @@ def test_a_kernel_is_checked_against_a_live_module(optimized: Optimized, tmp_pat
     assert ts.check(norm, optimized.kernel, (x,), config=config).verdict is Verdict.PASSED
     norm.eps = 0.5
     with_init = tmp_path / "with_init.py"
-    with_init.write_text(
-        optimized.kernel.read_text().replace("def __init__(self, ", "def __init__(self, width, eps, ")
-    )
+    with_init.write_text(optimized.kernel.read_text().replace("(self, size_64=64)", "(self, size_64, eps)"))
     evaluation = ts.check(norm, with_init, (x,), init=(64, 1e-5), config=config)
     assert evaluation.verdict in (Verdict.WRONG_VALUES, Verdict.INACCURATE)
     assert ts.lint(optimized.kernel).kernel_type != "unknown"
