@@ -236,7 +236,7 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ts.Config(model="gpt-5")
     with pytest.raises(UsageError, match="use fallback or recompute"):
         ts.Config(grad="both")
-    wrong: Any = {"effort": "fast", "precision": "bf16", "where": 3}
+    wrong: Any = {"effort": "fast", "precision": "bf16", "where": 3, "timeout_s": 0}
     for name, value in wrong.items():
         with pytest.raises(UsageError, match=f"{value}'?: use "):
             ts.Config(**{name: value})
