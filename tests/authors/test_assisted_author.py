@@ -49,6 +49,7 @@ def test_everything_else_is_the_models(phase: Phase) -> None:
 
 
 def test_a_task_without_recipe_is_for_the_model() -> None:
-    survey = Survey("task", "", "cpu", TaskProfile({}), None, None, None)
+    source = "class Model: ...\ndef get_inputs(): return []\n"
+    survey = Survey("task", source, "cpu", TaskProfile({}), None, None, None)
     reply = ask(AuthorRequest(1, Phase.SEED, survey, by_playbook=True))
     assert (reply.stop, reply.text) == (StopReason.DECLINED, "the playbook has no kernel for this task")

@@ -209,6 +209,8 @@ def test_what_cannot_be_traced_is_unpickled_without_its_weights(tmp_path: Path) 
         module = Gate()
         nn.init.normal_(module.inner.weight, 5.0, 0.5)
         made = task_of(module, torch.randn(4, 300), flip=True)
+        with pytest.raises(TaskError, match=r"cannot be traced: .*; such code may draw random numbers in training"):
+            write_task(module.train(), (torch.randn(4, 300),), {}, ())
         sys.modules.pop("their_package")
     assert len(made.text) < 20_000
     assert made.prefix == "module"
@@ -228,8 +230,14 @@ def test_what_cannot_be_traced_is_unpickled_without_its_weights(tmp_path: Path) 
 
 
 def test_a_cache_is_refused_by_name(model: TinyModel) -> None:
-    found = capture_calls(model, (IDS,), {"caches": [KVCache(), KVCache()]}, "blocks.*.attention")
-    assert found.refused["blocks.0.attention"] == "argument cache is a KVCache, which a guard cannot describe"
+    kwargs = {"caches": [KVCache(), KVCache()]}
+    found = ts.capture(model, (IDS,), kwargs, where=["blocks.*.attention", "blocks.0.norm1"])
+    assert [one.names for one in found] == [("blocks.0.norm1",)]
+    why = "argument cache is a KVCache, which a guard cannot describe"
+    assert found.refused == {"blocks.0.attention": why, "blocks.1.attention": why}
+    first, second, _ = str(found).splitlines()
+    assert first == "RMSNorm(hidden [2, 3, 64] float32) at blocks.0.norm1: a task"
+    assert second == f"blocks.0.attention: left out: {why}"
 
 
 def test_modules_are_chosen_by_pattern_or_function(model: TinyModel) -> None:
@@ -239,11 +247,33 @@ def test_modules_are_chosen_by_pattern_or_function(model: TinyModel) -> None:
     ]
     with pytest.raises(UsageError, match=r"where='layers.*' names no module of the model; its modules: embed, enc"):
         ts.capture(model, (IDS,), where="layers.*")
+    with pytest.raises(UsageError, match=r"where='nix' names no module of the model"):
+        ts.capture(model, (IDS,), where=["norm", "nix"])
 
 
 def test_an_example_that_does_not_fit_is_told() -> None:
     with pytest.raises(TaskError, match=r"the example does not fit RMSNorm.forward: missing a required argument"):
         task_of(RMSNorm(TinyModel().config))
+
+
+@pytest.mark.parametrize(
+    ("args", "why"),
+    [
+        ((lambda: TinyModel(), (IDS,)), "the model is the function <lambda>: pass the module that it returns"),
+        ((TinyModel, (IDS,)), "the model is the class TinyModel"),
+        ((TinyModel(), {"ids": IDS}), r"keyword arguments come after it: write \(\), \{...\}"),
+        ((TinyModel(), (IDS,), [IDS]), "keyword arguments are a dict, and this is a list"),
+    ],
+)
+def test_wrong_arguments_are_told(args: Any, why: str) -> None:
+    for call in (ts.scan, ts.optimize_, ts.optimize, ts.capture):
+        with pytest.raises(UsageError, match=why):
+            call(*args)
+
+
+def test_a_folder_that_is_a_file_is_told(model: TinyModel) -> None:
+    with pytest.raises(UsageError, match="cannot be a folder: File exists; name another"):
+        ts.capture(model, (IDS,), where="norm", folder=__file__)
 
 
 def test_a_lone_tensor_is_not_taken_for_many_arguments(model: TinyModel) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,9 @@ from torch import nn
 import tilesmith as ts
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.compile_backend import tilesmith
 from tilesmith.live.kernel_cards import read_card, write_card
+from tilesmith.live.swaps.kernel_files import file_digest
 from tilesmith.records import Attempt, AttemptEvent, Candidate, Phase
 from tilesmith.runs import Manifest, create_run
 
@@ -61,6 +64,19 @@ def test_a_library_is_loaded_and_undone(model: TinyModel, library: Path) -> None
     assert "norm: 1 calls by the kernel, by PyTorch: 1 x hidden: not of shape" in str(handle)
     handle.undo()
     assert not by_kernel(model.norm(X))
+
+
+def test_one_kernel_is_loaded_for_the_same_calls(model: TinyModel, library: Path) -> None:
+    shutil.copytree(library / "norm", library / "norm_2")
+    handle = ts.load_(model, library, strict=True)
+    assert [one.name for one in handle.installed] == ["norm", "blocks.0.norm1"]
+    handle.undo()
+    other = library / "norm_2/best.py"
+    other.write_text(other.read_text() + "# tuned\n")
+    write_card(other.parent, replace(read_card(other.parent / "kernel.json"), sha256=file_digest(other)))
+    handle = ts.load_(model, library)
+    assert len(handle.installed) == 2
+    assert "norm_2 is for the same calls as a kernel before it" in handle.skipped["norm"]
 
 
 def test_files_by_name(model: TinyModel, library: Path) -> None:
@@ -158,7 +174,30 @@ def test_a_damaged_card_is_named(model: TinyModel, library: Path) -> None:
         ts.load_(model, library.parent)
 
 
+def test_a_compiled_model_is_told_of_a_library_without_kernels(tmp_path: Path) -> None:
+    compiled = torch.compile(nn.ReLU(), backend=tilesmith, options={"library": tmp_path, "inner": "eager"})
+    with pytest.raises(Exception, match=r"UsageError: .*: has no kernels"):
+        compiled(torch.ones(2))
+
+
+def test_wrong_arguments_are_told(model: TinyModel, library: Path) -> None:
+    wrong: Any = [
+        ((None, library), "the first argument is the model, an nn.Module, and this is a NoneType"),
+        ((TinyModel, library), r"the model is the class TinyModel: make one of it, TinyModel\(...\)"),
+        (("kernels/", model), "and this is a str"),
+        ((model, None), "kernels are a folder, or files by the names of modules"),
+        ((model, {"norm": 3}), "kernels are a folder, or files by the names of modules"),
+    ]
+    for args, why in wrong:
+        with pytest.raises(UsageError, match=why):
+            ts.load_(*args)
+    with pytest.raises(UsageError, match="grad='yes': use fallback or recompute"):
+        ts.load_(model, library, grad="yes")
+
+
 def test_a_file_nobody_judged_is_refused(model: TinyModel, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("class ModelNew: pass")
     handle: Any = ts.load_(model, {"norm": tmp_path / "mine.py"})
     assert "neither kernel.json nor run.json" in handle.skipped["norm"]
+    handle = ts.load_(model, {"norm": tmp_path / "nix.py"})
+    assert handle.skipped["norm"].endswith("nix.py: no such file")

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,9 +22,11 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.capturing import CapturedCalls
 from tilesmith.live.forging import ForgeResult, in_python
+from tilesmith.live.kernel_cards import read_card
 from tilesmith.live.loading import KernelHandle
 from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimizing import install_kernel, overlaps, share_weights
+from tilesmith.live.swaps.kernel_files import file_digest
 from tilesmith.playbook import EVAL_ADVICE, LLM_ADVICE
 from tilesmith.records import Quantiles, Speedup, Timing, Verdict
 
@@ -116,7 +118,7 @@ def test_a_kernel_that_does_not_do_in_this_process_is_not_kept(tmp_path: Path, b
     assert "forward" not in vars(norm)
 
 
-def test_a_kernel_that_was_slower_is_not_saved(tmp_path: Path) -> None:
+def test_what_is_faster_is_saved_once(tmp_path: Path) -> None:
     norm, x = RMSNorm(TinyModel().config), torch.randn(2, 3, 64)
     card = marked_card(norm, tmp_path, x)
     slower = KernelReport(
@@ -125,8 +127,17 @@ def test_a_kernel_that_was_slower_is_not_saved(tmp_path: Path) -> None:
     slower = replace(slower, speedup=Speedup(0.9, 0.89, 0.91))
     with pytest.raises(UsageError, match="no kernel to save: NOT faster"):
         Report((slower,), KernelHandle([], {}), {}).save(tmp_path / "kernels")
-    (saved,) = Report((replace(slower, swapped=True),), KernelHandle([], {}), {}).save(tmp_path / "kernels")
-    assert (saved / "kernel.json").exists()
+    swapped = replace(slower, swapped=True)
+    others = replace(swapped, card=replace(card, spec=replace(card.spec, settings={"eps": 0.5})))
+    report = Report((swapped, others), KernelHandle([], {}), {})
+    assert len(set(report.save(tmp_path / "kernels"))) == 2, "one kernel for calls of two kinds"
+    (first, _) = report.save(tmp_path / "kernels")
+    assert read_card(first / "kernel.json").sha256 == file_digest(first / "best.py")
+    checked = subprocess.run([sys.executable, str(first / "best.py")], capture_output=True, text=True)
+    assert (checked.returncode, checked.stderr.count("task.py: is empty")) == (2, 1), "it was saved without a task"
+    with pytest.raises(UsageError, match="cannot be a folder"):
+        report.save(tmp_path / "best.py")
+    assert len(list((tmp_path / "kernels").glob("*/kernel.json"))) == 2, "a second save replaces"
 
 
 def test_what_a_kernel_must_beat() -> None:
@@ -140,7 +151,7 @@ def test_what_a_kernel_must_beat() -> None:
 
 
 def test_without_a_gpu_nothing_is_swapped_unless_asked_for(optimized: Optimized) -> None:
-    assert "not timed: no GPU here; nothing was swapped" in optimized.facts["untimed"]
+    assert "not timed, because there is no GPU here); nothing was swapped in" in optimized.facts["untimed"]
     assert optimized.facts["twin shares weights"]
 
 
@@ -154,9 +165,7 @@ def test_a_kernel_is_checked_against_a_live_module(optimized: Optimized, tmp_pat
     assert ts.check(norm, optimized.kernel, (x,), config=config).verdict is Verdict.PASSED
     norm.eps = 0.5
     with_init = tmp_path / "with_init.py"
-    with_init.write_text(
-        optimized.kernel.read_text().replace("def __init__(self)", "def __init__(self, width, eps)")
-    )
+    with_init.write_text(optimized.kernel.read_text().replace("(self, size_64=64)", "(self, size_64, eps)"))
     evaluation = ts.check(norm, with_init, (x,), init=(64, 1e-5), config=config)
     assert evaluation.verdict in (Verdict.WRONG_VALUES, Verdict.INACCURATE)
     assert ts.lint(optimized.kernel).kernel_type != "unknown"
@@ -192,6 +201,26 @@ def test_advice_is_in_the_words_of_the_api() -> None:
         ts.Config(base_url="http://localhost:1").author()
 
 
+def test_progress_is_told_on_a_terminal_and_nowhere_else(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ts.Config().tell("to a file")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    ts.Config().tell("kernel 1 is right\n" + "word " * 99)
+    told: list[str] = []
+    ts.Config(notify=told.append).tell("to the user's own")
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tilesmith: kernel 1 is right word ")
+    assert len(line) <= 110
+    assert told == ["to the user's own"]
+
+
+def test_every_setting_is_in_the_guide() -> None:
+    guide = (HERE.parents[1] / "docs/your-own-model.md").read_text()
+    named = "".join(line.split("|")[1] for line in guide.splitlines() if line.startswith("| `"))
+    assert [one.name for one in fields(ts.Config) if f"`{one.name}`" not in named] == []
+
+
 def test_a_twin_shares_every_tensor() -> None:
     model = TinyModel()
     twin = share_weights(model)
@@ -207,6 +236,16 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ts.Config(model="gpt-5")
     with pytest.raises(UsageError, match="use fallback or recompute"):
         ts.Config(grad="both")
+    wrong: Any = {"effort": "fast", "precision": "bf16", "where": 3, "timeout_s": 0}
+    for name, value in wrong.items():
+        with pytest.raises(UsageError, match=f"{value}'?: use "):
+            ts.Config(**{name: value})
+    settings: Any = {"where": "norm"}
+    with pytest.raises(UsageError, match=r"config is a dict: write config=Config\("):
+        ts.optimize_(nn.ReLU(), (torch.ones(2),), config=settings)
+    lone: Any = torch.ones(2)
+    with pytest.raises(UsageError, match=r"write \(x,\), not x, a Tensor"):
+        ts.check(nn.ReLU(), "kernel.py", lone)
     with pytest.raises(UsageError, match="use all or eager"):
         ts.Config(beat="graph")
     with pytest.raises(UsageError, match=r"name another with Config\(model="):

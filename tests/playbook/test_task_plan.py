@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from playbook_surveys import survey_task
 from playbook_tasks import ROWS, owner, task
+from recurrent_tasks import recurrent
 
 from tilesmith.playbook.task_plan import plan_lines, plan_task
 
@@ -42,6 +43,12 @@ def test_a_plan_with_a_recipe_has_its_strategy_and_analysis() -> None:
     assert plan.variants > 1
     assert plan.analysis is not None
     assert "program" in plan.told
+
+
+def test_a_recurrent_layer_is_known_and_counted() -> None:
+    (work,) = plan_task(survey_task("gru", recurrent("return self.rnn(x)[0]"))).operators[:1]
+    assert (work.operator, work.in_recipes) == ("gru", True)
+    assert work.flops == 2 * 3 * 2 * 3 * 7 * (5 + 7), "2 x time x batch x the weights of three gates"
 
 
 def test_a_task_that_cannot_be_traced_has_a_plan_too() -> None:

@@ -88,7 +88,8 @@ def test_a_function_takes_no_constructor_arguments(package: Path) -> None:
     ("name", "said"),
     [
         (TaskName("mine.modle:Net"), "mine.modle:Net: no module mine.modle on "),
-        (TaskName("mine.model:Nett"), "model.py: no class Nett; its modules are: Net"),
+        (TaskName("mine.model:Nett"), "model.py: no class or function Nett; it has Net, get_inputs"),
+        (TaskName("mine/model.py", "beside:make_batch"), "model.py:NAME; it has Net, get_inputs"),
         (TaskName("mine.model"), "mine.model: no such file; a class in a module is named MODULE:CLASS"),
         (TaskName("mine.layers:Norm"), "layers.py: no function get_inputs: pass --inputs MODULE:FUNCTION"),
         (TaskName("mine.model:Net", "beside:make"), "beside.py: no function make, which --inputs names"),

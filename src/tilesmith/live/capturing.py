@@ -24,6 +24,7 @@ from tilesmith.live.calls.call_records import CallSpec
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import version_of
 from tilesmith.live.captured.module_tasks import ModuleTask, write_task
+from tilesmith.live.user_arguments import make_folder, require_example, require_where
 
 _MOST_COPIED = 65536
 _MOST_SHOWN = 20
@@ -90,6 +91,32 @@ class Capture:
     """Modules whose calls nobody can describe, and why."""
 
 
+class CapturedTasks(tuple[CapturedTask, ...]):
+    """The tasks of a model, which print as one line each."""
+
+    refused: dict[str, str]
+    """Modules whose calls nobody can describe, and why."""
+
+    def __new__(cls, tasks: Iterable[CapturedTask], refused: dict[str, str]) -> CapturedTasks:
+        made = super().__new__(cls, tasks)
+        made.refused = refused
+        return made
+
+    def __repr__(self) -> str:
+        lines = []
+        for one in self:
+            call = f"{one.spec.describe()} at {shown_names(one.names)}: "
+            lines.append(call + (f"left out: {one.reason}" if one.text is None else one.path or "a task"))
+        return "\n".join(
+            [*lines, *(f"{shown_names([name])}: left out: {why}" for name, why in self.refused.items())]
+        )
+
+
+def shown_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(name or "the model" for name in names[:3]) + more
+
+
 def capture(
     model: nn.Module,
     args: Sequence[Any] = (),
@@ -97,12 +124,14 @@ def capture(
     *,
     where: Where = None,
     folder: str | Path | None = None,
-) -> tuple[CapturedTask, ...]:
+) -> CapturedTasks:
     """Tasks of the modules that one call of `model` reaches, largest groups first; written to `folder` if named."""
-    tasks = [group.task() for group in capture_calls(model, args, kwargs or {}, where).groups]
+    found = capture_calls(model, args, kwargs or {}, where)
+    if folder is not None:
+        make_folder(Path(folder))
+    tasks = [group.task() for group in found.groups]
     if folder is None:
-        return tuple(tasks)
-    Path(folder).mkdir(parents=True, exist_ok=True)
+        return CapturedTasks(tasks, found.refused)
     written = []
     for task in tasks:
         path = None
@@ -111,7 +140,7 @@ def capture(
             file.write_text(task.text, encoding="utf-8")
             path = str(file)
         written.append(CapturedTask(**{**vars(task), "path": path}))
-    return tuple(written)
+    return CapturedTasks(written, found.refused)
 
 
 def unused_path(folder: Path, name: str, suffix: str = "") -> Path:
@@ -119,20 +148,17 @@ def unused_path(folder: Path, name: str, suffix: str = "") -> Path:
     return next(path for path in numbered if not path.exists())
 
 
-def refuse_lone_tensor(args: Any) -> None:
-    """A tensor would be taken for as many arguments as it has rows."""
-    if isinstance(args, torch.Tensor):
-        raise UsageError("inputs are a tuple with one item for each argument of forward: write (x,), not x")
-
-
 def capture_calls(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any], where: Where = None) -> Capture:
     """Runs the model once, without gradients. Buffers and random states are put back afterwards."""
-    refuse_lone_tensor(args)
+    require_example(model, args, kwargs)
+    require_where(where)
     if any(map(is_lazy, [*model.parameters(), *model.buffers()])):
         raise UsageError("the model has lazy modules, which its first call makes: call it once before")
     chosen = dict(_chosen(model, where))
-    if not chosen:
-        raise UsageError(f"where={where!r} names no module of the model; its modules: {_some_names(model)}")
+    patterns: Sequence[Any] = [where] if isinstance(where, str) or callable(where) else where or ()
+    for pattern in patterns:
+        if not any(True for _ in _chosen(model, pattern)):
+            raise UsageError(f"where={pattern!r} names no module of the model; its modules: {_some_names(model)}")
     groups: dict[str, CapturedCalls] = {}
     refused: dict[str, str] = {}
     observers = [_Observer(name, module, groups, refused) for name, module in chosen.items()]

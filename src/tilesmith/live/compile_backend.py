@@ -24,7 +24,7 @@ from tilesmith.live.calls.call_records import KernelCard
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import lookup_backend
 from tilesmith.live.captured.traced_forward import argument_name, attribute_text, trace_steps
-from tilesmith.live.kernel_cards import CARD_NAME, KERNEL_NAME, read_card, why_not_here
+from tilesmith.live.kernel_cards import KERNEL_NAME, find_cards, read_card, why_not_here
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.records import ArgumentSpec
 from tilesmith.tasks.calls.argument_description import describe_argument
@@ -44,12 +44,13 @@ def tilesmith(graph: fx.GraphModule, inputs: Sequence[Any], *, options: Mapping[
         raise UsageError(
             'name the kernels: torch.compile(model, backend="tilesmith", options={"library": "kernels/"})'
         )
+    cards = find_cards(Path(library))
     rest = {"options": chosen} if chosen else {}
     wants_gradients = torch.is_grad_enabled() and any(one.requires_grad for one in tensors_in(list(inputs)))
     if wants_gradients or torch.is_autocast_enabled():
         return inner(graph, inputs, **rest)
     try:
-        return inner(with_kernels(graph, read_library(Path(library))), inputs, **rest)
+        return inner(with_kernels(graph, read_library(cards)), inputs, **rest)
     except Exception as error:  # the inner backend must not fail because of us
         _LOG.warning("kernels are left out: %s: %s", type(error).__name__, error)
         return inner(graph, inputs, **rest)
@@ -64,9 +65,9 @@ class LibraryKernel:
     task: nn.Module
 
 
-def read_library(folder: Path) -> tuple[LibraryKernel, ...]:
+def read_library(cards: Sequence[Path]) -> tuple[LibraryKernel, ...]:
     found = []
-    for path in sorted({*folder.glob(CARD_NAME), *folder.glob(f"*/{CARD_NAME}")}):
+    for path in cards:
         card, kernel, task = read_card(path), path.parent / KERNEL_NAME, path.parent / "task.py"
         why = why_not_here(card, kernel)
         if why is None and card.flat and not card.prefix and task.exists():

@@ -60,6 +60,14 @@ def read_card(path: Path) -> KernelCard:
         raise UsageError(f"{path}: is no description of a kernel: {error}") from None
 
 
+def find_cards(folder: Path) -> list[Path]:
+    """Of the kernels in a library."""
+    cards = sorted({*folder.glob(CARD_NAME), *folder.glob(f"*/{CARD_NAME}")})
+    if not cards:
+        raise UsageError(f"{folder}: has no kernels (no {CARD_NAME} in it or one folder below)")
+    return cards
+
+
 class RunKernel(NamedTuple):
     """The best kernel of a run as it was judged, its card, and what ModelNew is made with."""
 

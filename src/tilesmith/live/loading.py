@@ -15,6 +15,7 @@ from tilesmith.live.captured.module_tasks import refuse_other_code
 from tilesmith.live.kernel_cards import (
     CARD_NAME,
     KERNEL_NAME,
+    find_cards,
     read_card,
     read_run,
     why_not_for,
@@ -22,6 +23,7 @@ from tilesmith.live.kernel_cards import (
 )
 from tilesmith.live.swaps.kernel_files import build_kernel, find_prefix
 from tilesmith.live.swaps.swapping import GuardedKernel, swap_in
+from tilesmith.live.user_arguments import require_gradients, require_model
 
 
 class Installed(NamedTuple):
@@ -82,6 +84,11 @@ def load_(
 
     What does not fit this machine or this model is left out with a reason, or raised with `strict`.
     """
+    require_model(model)
+    given = kernels.values() if isinstance(kernels, Mapping) else [kernels]
+    if not all(isinstance(one, str | Path) for one in given):
+        raise UsageError("kernels are a folder, or files by the names of modules: {'norm': 'runs/.../best.py'}")
+    require_gradients(grad)
     installed: list[Installed] = []
     skipped: dict[str, str] = {}
     modules = dict(model.named_modules())
@@ -93,6 +100,11 @@ def load_(
             why = why_not_here(card, kernel) or why_not_for(card.spec, module)
             if why is not None:
                 raise UsageError(why)
+            same = [one.kernel.card for one in installed if one.name == name and one.kernel.card.spec == card.spec]
+            if same and same[0].sha256 == card.sha256:
+                continue
+            if same:
+                raise UsageError(f"{kernel.parent} is for the same calls as a kernel before it: delete one of them")
             task = kernel.parent / "task.py"
             if not card.prefix and not init and task.exists():
                 refuse_other_code(module, card.spec, task.read_text(encoding="utf-8"))
@@ -120,11 +132,7 @@ def _found(
 ) -> Iterator[_Found]:
     """Each kernel with each module that it is meant for."""
     if not isinstance(kernels, Mapping):
-        folder = Path(kernels)
-        cards = sorted({*folder.glob(CARD_NAME), *folder.glob(f"*/{CARD_NAME}")})
-        if not cards:
-            raise UsageError(f"{folder}: has no kernels (no {CARD_NAME} in it or one folder below)")
-        for path in cards:
+        for path in find_cards(Path(kernels)):
             card = read_card(path)
             yield from (_Found(name, path.parent / KERNEL_NAME, card, ()) for name in card.names)
         return
@@ -138,6 +146,8 @@ def _found(
                 yield _Found(name, *read_run(kernel, module))
             elif module is None:
                 skipped[name] = "the model has no such module"
+            elif not kernel.exists():
+                skipped[name] = f"{kernel}: no such file"
             else:
                 skipped[name] = (
                     f"{kernel} has neither {CARD_NAME} nor run.json beside it, so nobody knows what it was judged "

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
-from tilesmith.live.capturing import unused_path
+from tilesmith.live.capturing import shown_names
 from tilesmith.live.kernel_cards import KERNEL_NAME, write_card
 from tilesmith.live.loading import KernelHandle
+from tilesmith.live.swaps.kernel_files import file_digest
+from tilesmith.live.user_arguments import make_folder
 from tilesmith.records import OutputErrors, Speedup
+from tilesmith.runs.atomic_files import write_atomically
+from tilesmith.runs.best_file import SELF_CHECK
 
 
 @dataclass(frozen=True)
@@ -63,17 +67,20 @@ class Report:
 
     def save(self, folder: str | Path) -> tuple[Path, ...]:
         """A folder for each kernel that passed, unless it was timed and not worth swapping in: best.py, kernel.json
-        and task.py. `load_` reads them."""
+        and task.py. `load_` reads them. A kernel for the same calls that was saved before is replaced."""
         written = []
         for one in self.kernels:
             if one.card is None or one.kernel is None or (one.speedup and not one.swapped):
                 continue
             name = one.card.spec.module_class.rpartition(".")[2].lower()
-            path = unused_path(Path(folder), f"{name}_{one.card.sha256[:8]}")
-            path.mkdir(parents=True)
-            shutil.copyfile(one.kernel, path / KERNEL_NAME)
-            (path / "task.py").write_text(one.task or "", encoding="utf-8")
-            write_card(path, one.card)  # last: a folder with a card is whole
+            made_for = repr((one.card.spec, one.card.names, one.card.gpu))
+            path = Path(folder) / f"{name}_{hashlib.sha256(made_for.encode()).hexdigest()[:8]}"
+            make_folder(path)
+            text = "\n".join([one.kernel.read_text(encoding="utf-8").rstrip(), "", "", *SELF_CHECK, ""])
+            write_atomically(path / KERNEL_NAME, text)
+            write_atomically(path / "task.py", one.task or "")
+            card = replace(one.card, sha256=file_digest(path / KERNEL_NAME))
+            write_card(path, card)  # last: until then the checksum of an older card refuses the kernel
             written.append(path)
         if not written:
             raise UsageError(
@@ -101,8 +108,3 @@ def _outcome(one: KernelReport) -> str:
 
 def _interval(speedup: Speedup) -> str:
     return f"{speedup.value:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})"
-
-
-def shown_names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(name or "the model" for name in names[:3]) + more

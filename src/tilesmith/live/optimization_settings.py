@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,11 @@ from tilesmith.authors.author_choice import AuthorChoice, choose_author
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import DEFAULT_EFFORT, ForgeSettings, settings_for
+from tilesmith.live.user_arguments import require_gradients, require_where
 from tilesmith.llm.endpoint_choice import LlmOptions
+from tilesmith.runs.event_text import one_line
+
+_TOLD_WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -49,11 +54,11 @@ class Config:
     runs: str | Path | None = None
     """The folder that runs are kept in; TILESMITH_RUNS, else ./runs."""
     notify: Callable[[str], None] | None = None
-    """Is told in one line what goes on."""
+    """Is told in one line what goes on. None writes short lines to stderr where that is a terminal."""
 
     def __post_init__(self) -> None:
-        if self.grad not in ("fallback", "recompute"):
-            raise UsageError(f"grad='{self.grad}': use fallback or recompute")
+        require_where(self.where)
+        require_gradients(self.grad)
         if self.beat not in ("all", "eager"):
             raise UsageError(f"beat='{self.beat}': use all or eager")
         if self.interpret and os.environ.get("TRITON_INTERPRET") != "1":
@@ -62,6 +67,10 @@ class Config:
             raise UsageError("a model is paid per kernel: name the modules with Config(where=...)")
         if not self.playbook and (self.model, self.provider, self.base_url) == (None, None, None):
             raise UsageError("playbook=False: the playbook is the author here; name another with Config(model=...)")
+        if not self.timeout_s > 0:
+            raise UsageError(f"timeout_s={self.timeout_s}: use a number greater than zero")
+        self.check()  # these two refuse what they do not know
+        self.settings()
 
     def author(self) -> AuthorChoice:
         options = LlmOptions(self.model, self.provider, self.base_url)
@@ -88,3 +97,5 @@ class Config:
     def tell(self, line: str) -> None:
         if self.notify is not None:
             self.notify(line)
+        elif sys.stderr.isatty():
+            print(one_line(f"tilesmith: {line}", _TOLD_WIDTH), file=sys.stderr)

@@ -20,21 +20,27 @@ from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.live.calls.call_records import CallSpec, KernelCard
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.captured.module_tasks import ROUNDING, refuse_other_code, same_outputs, shared_memory
-from tilesmith.live.capturing import CapturedCalls, CapturedTask, capture_calls, refuse_lone_tensor, unused_path
+from tilesmith.live.capturing import (
+    CapturedCalls,
+    CapturedTask,
+    capture_calls,
+    shown_names,
+    unused_path,
+)
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.kernel_cards import make_card
 from tilesmith.live.loading import Installed, KernelHandle
-from tilesmith.live.optimization_report import KernelReport, Report, shown_names
+from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.live.swaps.swapping import SwappedForward, swap_in
+from tilesmith.live.user_arguments import require_config, require_example
 from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
 _MOST_INNER_MODULES = 16
 """A module with more inside is not asked about when nobody named it: no recipe covers that much."""
 _TOO_LARGE = "not asked about: it has so much inside that no recipe covers it; name it with where to try"
-_NO_GPU = "not timed: no GPU here; nothing was swapped"
 _FEWEST_ROUNDS, _MOST_ROUNDS, _TIMING_S = 5, 30, 4.0
 
 
@@ -46,8 +52,9 @@ def optimize_(
     config: Config | None = None,
 ) -> Report:
     """Makes `model` faster in place, for calls like the example. Whatever is swapped in was judged before."""
+    require_example(model, args, kwargs)
+    require_config(config, Config)
     config, kwargs = config or Config(), dict(kwargs or {})
-    refuse_lone_tensor(args)
     captured = capture_calls(model, tuple(args), kwargs, config.where)
     refused, groups = dict(captured.refused), []
     for group in captured.groups:
@@ -77,6 +84,7 @@ def optimize(
     config: Config | None = None,
 ) -> tuple[nn.Module, Report]:
     """A twin with kernels in it that shares every tensor with `model`, which stays as it is."""
+    require_example(model, args, kwargs)
     twin = share_weights(model)
     return twin, optimize_(twin, args, kwargs, config=config)
 
@@ -154,7 +162,7 @@ class _Optimization:
         if self._timed and not result.beats(config.beat):
             return report
         if not self._timed and not config.interpret:
-            return replace(report, reason=f"{result.why}; {_NO_GPU}")
+            return replace(report, reason=f"{result.why}; nothing was swapped in")
         try:
             installed = install_kernel(group, card, result.judged, str(task.text), config.grad)
         except UsageError as error:

@@ -23,7 +23,8 @@ from tilesmith.judge import Judge
 from tilesmith.live.calls.call_description import class_name
 from tilesmith.live.calls.nests import map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode, TorchDispatchMode
-from tilesmith.live.capturing import capture_calls, putting_back, refuse_lone_tensor
+from tilesmith.live.capturing import capture_calls, putting_back
+from tilesmith.live.user_arguments import require_example
 from tilesmith.playbook import LLM_ADVICE, find_match
 from tilesmith.playbook.recipe import Declined
 from tilesmith.records import Roofline, TaskProfile
@@ -115,7 +116,7 @@ def scan(
     recipes: bool = False,
 ) -> Scan:
     """Counts one call of `model`. `recipes` also asks the playbook, which runs the call for real."""
-    refuse_lone_tensor(args)
+    require_example(model, args, kwargs)
     row, kwargs = _gpu(gpu), dict(kwargs or {})
     notes = []
     kinds = {one.device.type for one in (*model.parameters(), *tensors_in([args, kwargs]))}

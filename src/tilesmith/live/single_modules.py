@@ -15,6 +15,7 @@ from tilesmith.lint import LintReport
 from tilesmith.lint.files import lint_file, read_task_facts
 from tilesmith.live.forging import ForgeResult, run_one
 from tilesmith.live.optimization_settings import Config
+from tilesmith.live.user_arguments import require_config, require_example
 from tilesmith.records import Evaluation
 from tilesmith.tasks.user_code.task_name import TaskName
 
@@ -39,6 +40,8 @@ def check(
     """
     from tilesmith.live.captured.module_tasks import write_task
 
+    require_example(module, args, kwargs)
+    require_config(config, CheckConfig)
     try:
         task = write_task(module, tuple(args), dict(kwargs or {}), (), tuple(init))
     except TaskError as error:
@@ -52,6 +55,7 @@ def check(
 
 def forge(task: str | Path | TaskName, config: Config | None = None, **settings: Any) -> ForgeResult:
     """Writes a faster kernel for a task, a file or a module: `forge("task.py", effort="quick")`."""
+    require_config(config, Config)
     if config is not None and settings:
         raise UsageError("forge takes a Config or settings, not both")
     unknown = settings.keys() - {one.name for one in fields(Config)}

@@ -21,6 +21,7 @@ from tilesmith.playbook.plan.costs import flops_of, pytorch_ms
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.plan.regions import PlannedRegion, extract
 from tilesmith.playbook.recipe import Declined
+from tilesmith.playbook.recipes.recurrent.layer import CELLS
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Analysis, GpuPeaks, Roofline, Survey
 from tilesmith.tasks.graph import Graph, Node, references
@@ -229,7 +230,8 @@ def _works(graph: Graph, gpu: GpuPeaks | None) -> tuple[OperatorWork, ...]:
             spent += before.pytorch_ms or 0.0
             flops = None if flops is None or before.flops is None else flops + before.flops
         calls = before.calls + 1 if before else 1
-        found[name] = OperatorWork(name, calls, moved, flops, is_known(node), spent if gpu else None)
+        known = is_known(node) or node.op in CELLS
+        found[name] = OperatorWork(name, calls, moved, flops, known, spent if gpu else None)
     return tuple(sorted(found.values(), key=lambda one: -one.bytes_moved))
 
 

@@ -50,7 +50,7 @@ def render_best(best: BestKernel) -> str:
         *_guarded_model(interface, best.evaluation.limits),
     ]
     return f"{head}{_usage(best, interface)}\n{best.source.rstrip()}\n\n\n" + "\n".join(
-        [*added, "", "", *_MAIN, ""]
+        [*added, "", "", *SELF_CHECK, ""]
     )
 
 
@@ -142,7 +142,7 @@ def _limit_tests(interface: Interface, limits: tuple[str, ...]) -> Iterator[Call
             yield CallTest(f"{batch} {'<=' if kind == 'batch above' else '>'} {number}", limit)
 
 
-_MAIN = (
+SELF_CHECK = (
     'if __name__ == "__main__":',
     "    try:",
     "        from tilesmith.cli.check import check_best",

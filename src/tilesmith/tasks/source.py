@@ -259,9 +259,11 @@ def _what_is_missing(
     path: Path, missing: list[str], names: dict[str, str], namespace: _Namespace, roles: Mapping[str, str]
 ) -> str:
     """One line: what the file lacks, what it has instead, and the line that would fix it."""
-    if "model" in roles and "model" in missing:
-        modules = [name for name, item in namespace.definitions.items() if item.is_module]
-        return f"{path}: no class {names['model']}; its modules are: {', '.join(modules) or 'none'}"
+    if roles and "model" in missing:
+        made = {name: item for name, item in namespace.definitions.items() if not name.startswith("_")}
+        makers = [name for name, item in made.items() if item.is_module or item.kind == "function"]
+        cure = "" if "model" in roles else f": name the class or function that makes the model, {path}:NAME"
+        return f"{path}: no class or function {names['model']}{cure}; it has {', '.join(makers) or 'none'}"
     if "inputs" in roles:
         return f"{path}: no function {names['inputs']}, which --inputs names"
     if "model" in roles:

@@ -65,6 +65,15 @@ BY_ROW = {
     "likelihood": ("F.nll_loss(F.log_softmax(p, -1), c, reduction='none')", CLASSES, ["rows"]),
     "group_norm": ("F.relu(self.groups(x))", IMAGE, ["rows"]),
     "instance_norm": ("F.relu(self.norm(x))", IMAGE, ["rows"]),
+    "max_pool": ("F.max_pool2d(torch.relu(x), 3, 2, 1)", IMAGE, ["elementwise"]),
+    "max_pool_of_rows": (
+        "F.max_pool1d(x, 5, stride=2, padding=2) * 2",
+        "x = torch.randn(8, 6, 90)",
+        ["elementwise"],
+    ),
+    "max_pool_of_volumes": ("F.max_pool3d(x, 2) + 1", IMAGE, ["elementwise"]),
+    "average_pool": ("F.avg_pool2d(x, 3, 2, 1)", IMAGE, ["elementwise"]),
+    "average_pool_by_another": ("F.avg_pool2d(x, (2, 3), divisor_override=5).relu()", IMAGE, ["elementwise"]),
     "pool_of_everything": ("F.adaptive_avg_pool2d(torch.relu(x), 1).flatten(1)", IMAGE, ["rows"]),
 }
 EVERY = {name: (formula, PAIR, ["rows"]) for name, formula in OF_ALL.items()} | BY_ROW

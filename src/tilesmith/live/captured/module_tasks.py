@@ -105,7 +105,7 @@ def _skeleton_lines(module: nn.Module, spec: CallSpec, why: Exception) -> list[s
         *(["# Its tensors:", *shapes] if shapes else []),
         *source_comment(module),
         f"IMPORT_PATH = {import_path()!r}",
-        f"SKELETON = {skeleton_text(module)!r}",
+        f"SKELETON = {skeleton_text(module, why)!r}",
         *LOADER.rstrip().splitlines(),
         "",
         "",

@@ -77,10 +77,9 @@ def _described(tensor: torch.Tensor) -> tuple[Any, ...]:
     return isinstance(tensor, nn.Parameter), tuple(tensor.shape), dtype, tensor.requires_grad, values, *statistics
 
 
-def skeleton_text(module: nn.Module) -> str:
-    """Raises TaskError where the module cannot be unpickled in another process."""
-    if module.training:
-        raise TaskError("it may draw random numbers in training; use model.eval() or --eval")
+def skeleton_text(module: nn.Module, why: Exception) -> str:
+    """Raises TaskError where the module, which was not traced for the reason `why`, cannot be unpickled in another
+    process, or could do something else there."""
     if any(type(one).__module__ == "__main__" for one in module.modules()):
         raise TaskError("its class is defined in the program itself: move it to a module that can be imported")
     file = io.BytesIO()
@@ -89,6 +88,8 @@ def skeleton_text(module: nn.Module) -> str:
         pickler.dump(module)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
         raise TaskError(f"it cannot be pickled: {error}") from None
+    if module.training:
+        raise TaskError(f"{why}; such code may draw random numbers in training: use model.eval() or --eval")
     return base64.b64encode(zlib.compress(pickle.dumps((pickler.tensors, file.getvalue())))).decode()
 
 

@@ -41,8 +41,6 @@ from tilesmith.live.swaps.guard_text import GuardText, default_name, owners_of, 
 from tilesmith.live.swaps.kernel_files import bind_tensors, interprets
 from tilesmith.live.swaps.recomputed_gradients import RecomputedGradients
 
-GRADIENTS = ("fallback", "recompute")
-
 
 class GuardedKernel(NamedTuple):
     """One kernel on one module, and how its calls went."""
@@ -104,8 +102,6 @@ class SwappedForward:
 
 def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = "fallback") -> GuardedKernel:
     """Raises UsageError in one line where the kernel cannot stand in for the module's `forward`."""
-    if grad not in GRADIENTS:
-        raise UsageError(f"grad='{grad}': use {' or '.join(GRADIENTS)}")
     swapped = vars(module).get("forward")
     if swapped is not None and not isinstance(swapped, SwappedForward):
         raise UsageError("somebody else has replaced its forward already")

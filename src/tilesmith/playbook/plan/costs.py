@@ -15,6 +15,8 @@ _CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "convolution")
 _PRODUCTS = {"matmul": 0, "mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
 """Operators that sum over the last dimension of an operand, and the place of that operand."""
 
+_RECURRENT = ("gru", "lstm", "rnn_tanh", "rnn_relu")
+
 Shapes = Mapping[str, tuple[int, ...]]
 
 
@@ -41,7 +43,10 @@ def flops_of(node: Node, shapes: Shapes) -> int | None:
     if called(node) == "attention":
         query, key, value = operands[:3]
         return 2 * prod(query[:-1]) * key[-2] * (query[-1] + value[-1])
-    if node.shape is None or not node.op.startswith("aten.") or kind in ("einsum", "gru", "lstm"):
+    if kind in _RECURRENT and node.op.endswith(".input"):
+        weights = [shapes[name] for name in references([node.args[2]])]
+        return 2 * prod(operands[0][:-1]) * sum(prod(one) for one in weights if len(one) == 2)
+    if node.shape is None or not node.op.startswith("aten.") or kind == "einsum":
         return None
     return max([out, *map(prod, (one for one in operands if one))])
 
@@ -56,19 +61,25 @@ def pytorch_ms(graph: Graph, gpu: GpuPeaks) -> dict[str, float]:
         if is_work(graph, node):
             names = {*references([node.args, node.kwargs]), node.name}
             moved = sum(bytes_of(values[name].shape, values[name].dtype) for name in names)
+            dtypes = [values[name].dtype for name in (node.name, *references(node.args))]
             memory = moved / (gpu.memory_gb_per_s * 1e9) * 1e3
-            arithmetic = (flops_of(node, shapes) or 0) / (_peak_tflops(node, gpu) * 1e12) * 1e3
+            arithmetic = (
+                (flops_of(node, shapes) or 0)
+                / (_peak_tflops(node, next(filter(None, dtypes), None), gpu) * 1e12)
+                * 1e3
+            )
             found[node.name] = max(memory, arithmetic, LAUNCH_MS)
     return found
 
 
-def _peak_tflops(node: Node, gpu: GpuPeaks) -> float:
-    """Of the units that PyTorch uses unless it is told otherwise: TF32 in convolutions, not in products."""
-    if node.dtype in ("float16", "bfloat16"):
+def _peak_tflops(node: Node, dtype: str | None, gpu: GpuPeaks) -> float:
+    """Of the units that PyTorch uses unless it is told otherwise: TF32 in cuDNN, not in products."""
+    if dtype in ("float16", "bfloat16"):
         return gpu.fp16_tflops
-    if node.dtype == "float64":
+    if dtype == "float64":
         return gpu.fp64_tflops
-    return (gpu.tf32_tflops or gpu.fp32_tflops) if operator_name(node) in _CONVOLUTIONS else gpu.fp32_tflops
+    by_cudnn = operator_name(node) in (*_CONVOLUTIONS, *_RECURRENT)
+    return (gpu.tf32_tflops or gpu.fp32_tflops) if by_cudnn else gpu.fp32_tflops
 
 
 def tell_time(survey: Survey) -> str:

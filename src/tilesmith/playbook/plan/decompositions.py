@@ -14,6 +14,7 @@ from typing import Any
 from tilesmith.playbook.graph.operators import POINTWISE, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.plan.effects import substitute
+from tilesmith.playbook.plan.pools import POOLS
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, Parameter, reference, references
 
 _MEAN, _SUM = 1, 2
@@ -24,54 +25,54 @@ _LARGE = 1 << 20
 
 
 @dataclass(frozen=True)
-class _Value:
+class Value:
     """A value of the graph that more can be computed from."""
 
-    writer: _Writer
+    writer: Writer
     name: str
     shape: tuple[int, ...]
     dtype: str
 
-    def __add__(self, other: Any) -> _Value:
+    def __add__(self, other: Any) -> Value:
         return self.apply("add.Tensor", other)
 
-    def __sub__(self, other: Any) -> _Value:
+    def __sub__(self, other: Any) -> Value:
         return self.apply("sub.Tensor", other)
 
-    def __rsub__(self, other: Any) -> _Value:
+    def __rsub__(self, other: Any) -> Value:
         return self.apply("rsub.Scalar", other)
 
-    def __mul__(self, other: Any) -> _Value:
+    def __mul__(self, other: Any) -> Value:
         return self.apply("mul.Tensor", other)
 
-    def __truediv__(self, other: Any) -> _Value:
+    def __truediv__(self, other: Any) -> Value:
         return self.apply("div.Tensor", other)
 
-    def compared(self, how: str, other: float) -> _Value:
+    def compared(self, how: str, other: float) -> Value:
         """`lt`, `eq` and the like with a number."""
         return self.apply(f"{how}.Scalar", other, dtype="bool")
 
-    def where(self, one: _Value, other: Any) -> _Value:
+    def where(self, one: Value, other: Any) -> Value:
         return one.apply("where.self", other, first=self)
 
-    def mean(self, dims: list[int]) -> _Value:
+    def mean(self, dims: list[int]) -> Value:
         """Over some dimensions, which stay."""
         shape = tuple(1 if i in dims else size for i, size in enumerate(self.shape))
         return self.writer.add("mean.dim", (self, dims, True), shape, self.dtype)
 
-    def over(self, op: str, dim: int, *before: Any) -> _Value:
+    def over(self, op: str, dim: int, *before: Any) -> Value:
         """A reduction over one dimension."""
         dim %= len(self.shape)
         shape = self.shape[:dim] + self.shape[dim + 1 :]
         return self.writer.add(op, (self, *before, [dim]), shape, self.dtype)
 
-    def viewed(self, shape: tuple[int, ...]) -> _Value:
+    def viewed(self, shape: tuple[int, ...]) -> Value:
         return self.writer.add("view.default", (self, list(shape)), shape, self.dtype)
 
-    def apply(self, op: str, *others: Any, dtype: str = "", first: _Value | None = None) -> _Value:
+    def apply(self, op: str, *others: Any, dtype: str = "", first: Value | None = None) -> Value:
         """A pointwise operator."""
         operands = (*((first,) if first else ()), self, *others)
-        shapes = [one.shape for one in operands if isinstance(one, _Value)]
+        shapes = [one.shape for one in operands if isinstance(one, Value)]
         return self.writer.add(op, operands, _broadcast(shapes), dtype or self.dtype)
 
 
@@ -81,7 +82,7 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
 
 
-class _Writer:
+class Writer:
     """Writes nodes in place of one; the last of them has its name."""
 
     def __init__(self, node: Node, known: Mapping[str, Input | Parameter | Node]) -> None:
@@ -95,22 +96,22 @@ class _Writer:
         found = self._known.get(reference(value) or "")
         if found is None or found.shape is None or found.dtype is None:
             return float(value["float"]) if isinstance(value, Mapping) and "float" in value else value
-        return _Value(self, found.name, found.shape, found.dtype)
+        return Value(self, found.name, found.shape, found.dtype)
 
-    def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> _Value:
+    def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> Value:
         name = f"{self.node.name}_{op.partition('.')[0]}"
         taken = {node.name for node in self.nodes} | self._known.keys()
         name = next(one for one in (name, *(f"{name}_{i}" for i in range(1, 99))) if one not in taken)
-        args = tuple({"node": one.name} if isinstance(one, _Value) else one for one in operands)
+        args = tuple({"node": one.name} if isinstance(one, Value) else one for one in operands)
         self.nodes.append(Node(name, f"aten.{op}", args, {}, shape, dtype))
-        return _Value(self, name, shape, dtype)
+        return Value(self, name, shape, dtype)
 
-    def move_towards(self, target: _Value, value: _Value, share: float) -> None:
+    def move_towards(self, target: Value, value: Value, share: float) -> None:
         """Writes into the target."""
         written = self.add("lerp_.Scalar", (target, value, share), target.shape, target.dtype)
         self.writes[written.name] = (target.name,)
 
-    def reduced(self, value: _Value, reduction: Any) -> None:
+    def reduced(self, value: Value, reduction: Any) -> None:
         if reduction in (_MEAN, _SUM):
             self.add("mean.default" if reduction == _MEAN else "sum.default", (value,), (), value.dtype)
 
@@ -122,40 +123,40 @@ class _Writer:
         return [*self.nodes[:-1], replace(self.nodes[-1], name=self.node.name)]
 
 
-def _mse(x: _Value, t: _Value) -> _Value:
+def _mse(x: Value, t: Value) -> Value:
     return (x - t).apply("square.default")
 
 
-def _l1(x: _Value, t: _Value) -> _Value:
+def _l1(x: Value, t: Value) -> Value:
     return (x - t).apply("abs.default")
 
 
-def _smooth_l1(x: _Value, t: _Value, beta: float = 1.0) -> _Value:
+def _smooth_l1(x: Value, t: Value, beta: float = 1.0) -> Value:
     size = _l1(x, t)
     if beta == 0:
         return size
     return size.compared("lt", beta).where(size * size * 0.5 / beta, size - 0.5 * beta)
 
 
-def _huber(x: _Value, t: _Value, delta: float = 1.0) -> _Value:
+def _huber(x: Value, t: Value, delta: float = 1.0) -> Value:
     size = _l1(x, t)
     return size.compared("le", delta).where(size * size * 0.5, (size - 0.5 * delta) * delta)
 
 
-def _kl_div(x: _Value, t: _Value, log_target: bool = False) -> _Value:
+def _kl_div(x: Value, t: Value, log_target: bool = False) -> Value:
     if log_target:
         return t.apply("exp.default") * (t - x)
     entropy = t.compared("eq", 0).where(t * 0.0, t * t.apply("log.default"))
     return entropy - t * x
 
 
-def _binary_cross_entropy(x: _Value, t: _Value, weight: _Value | None = None) -> _Value:
+def _binary_cross_entropy(x: Value, t: Value, weight: Value | None = None) -> Value:
     missed = x.apply("neg.default").apply("log1p.default").apply("clamp_min.default", -100.0)
     loss = (t - 1) * missed - t * x.apply("log.default").apply("clamp_min.default", -100.0)
     return loss if weight is None else loss * weight
 
 
-def _with_logits(x: _Value, t: _Value, weight: _Value | None = None, positive: _Value | None = None) -> _Value:
+def _with_logits(x: Value, t: Value, weight: Value | None = None, positive: Value | None = None) -> Value:
     logarithm = x.apply("log_sigmoid.default")
     if positive is not None:
         logarithm = logarithm * ((positive - 1) * t + 1)
@@ -163,20 +164,20 @@ def _with_logits(x: _Value, t: _Value, weight: _Value | None = None, positive: _
     return loss if weight is None else loss * weight
 
 
-def _soft_margin(x: _Value, t: _Value) -> _Value:
+def _soft_margin(x: Value, t: Value) -> Value:
     return (x * t).apply("neg.default").apply("exp.default").apply("log1p.default")
 
 
-def _hinge_embedding(x: _Value, t: _Value, margin: float = 1.0) -> _Value:
+def _hinge_embedding(x: Value, t: Value, margin: float = 1.0) -> Value:
     apart = t.compared("ne", 1).where((margin - x).apply("clamp_min.default", 0), 0.0)
     return apart + t.compared("ne", -1).where(x, 0.0)
 
 
-def _margin_ranking(a: _Value, b: _Value, t: _Value, margin: float = 0.0) -> _Value:
+def _margin_ranking(a: Value, b: Value, t: Value, margin: float = 0.0) -> Value:
     return ((b - a) * t + margin).apply("clamp_min.default", 0)
 
 
-def _poisson(x: _Value, t: _Value, log_input: bool, full: bool, epsilon: float) -> _Value | None:
+def _poisson(x: Value, t: Value, log_input: bool, full: bool, epsilon: float) -> Value | None:
     if full:
         return None
     if log_input:
@@ -184,32 +185,32 @@ def _poisson(x: _Value, t: _Value, log_input: bool, full: bool, epsilon: float) 
     return x - t * (x + epsilon).apply("log.default")
 
 
-def _pairwise_distance(a: _Value, b: _Value, order: float = 2.0, epsilon: float = 1e-6) -> _Value:
+def _pairwise_distance(a: Value, b: Value, order: float = 2.0, epsilon: float = 1e-6) -> Value:
     return (a - b + epsilon).over("linalg_vector_norm.default", -1, order)
 
 
 def _triplet(
-    a: _Value,
-    p: _Value,
-    n: _Value,
+    a: Value,
+    p: Value,
+    n: Value,
     margin: float = 1.0,
     order: float = 2.0,
     epsilon: float = 1e-6,
     swap: bool = False,
-) -> _Value:
+) -> Value:
     near, far = _pairwise_distance(a, p, order, epsilon), _pairwise_distance(a, n, order, epsilon)
     if swap:
         far = far.apply("minimum.default", _pairwise_distance(p, n, order, epsilon))
     return (near - far + margin).apply("clamp_min.default", 0)
 
 
-def _cosine_similarity(a: _Value, b: _Value, dim: int = 1, epsilon: float = 1e-8) -> _Value:
+def _cosine_similarity(a: Value, b: Value, dim: int = 1, epsilon: float = 1e-8) -> Value:
     both = (a * b).over("sum.dim_IntList", dim)
     sizes = [one.over("linalg_vector_norm.default", dim, 2).apply("clamp_min.default", epsilon) for one in (a, b)]
     return both / (sizes[0] * sizes[1])
 
 
-def _cosine_embedding(a: _Value, b: _Value, t: _Value, margin: float = 0.0) -> _Value:
+def _cosine_embedding(a: Value, b: Value, t: Value, margin: float = 0.0) -> Value:
     both = (a * b).over("sum.dim_IntList", -1)
     sizes = [(one * one).over("sum.dim_IntList", -1) + _SPREAD_EPSILON for one in (a, b)]
     cosine = both / (sizes[0] * sizes[1]).apply("sqrt.default")
@@ -221,7 +222,7 @@ def _cosine_embedding(a: _Value, b: _Value, t: _Value, margin: float = 0.0) -> _
 class _Loss:
     """What a loss is before it is reduced, and which of its arguments that takes."""
 
-    write: Callable[..., _Value | None]
+    write: Callable[..., Value | None]
     arguments: tuple[tuple[int, str], ...]
     """Where they stand, and their names."""
     reduction: int | None
@@ -251,7 +252,7 @@ _LOSSES = {
 }
 
 
-def _instance_norm(writer: _Writer) -> bool:
+def _instance_norm(writer: Writer) -> bool:
     """A layer norm over all but the first two dimensions, unless statistics are kept."""
     x, weight, bias, mean, variance, own, _, epsilon = (writer.operand(position) for position in range(8))
     if not own or mean is not None or variance is not None:
@@ -262,14 +263,14 @@ def _instance_norm(writer: _Writer) -> bool:
     return True
 
 
-def _scale(value: _Value, weight: _Value | None, bias: _Value | None, channel: tuple[int, ...]) -> _Value:
+def _scale(value: Value, weight: Value | None, bias: Value | None, channel: tuple[int, ...]) -> Value:
     for op, one in (("mul.Tensor", weight), ("add.Tensor", bias)):
         if one is not None:
             value = value.apply(op, one.viewed(channel))
     return value
 
 
-def _group_norm(writer: _Writer) -> bool:
+def _group_norm(writer: Writer) -> bool:
     """A layer norm over rows of some channels each."""
     x, groups, weight, bias = (writer.operand(position) for position in range(4))
     epsilon = writer.operand(4, "eps", 1e-5)
@@ -280,7 +281,7 @@ def _group_norm(writer: _Writer) -> bool:
     return True
 
 
-def _batch_norm(writer: _Writer) -> bool:
+def _batch_norm(writer: Writer) -> bool:
     """In training mode: by the statistics of the batch, of which the running ones take their share."""
     x, weight, bias, mean, variance, training, momentum, epsilon = (writer.operand(i) for i in range(8))
     if not training or prod(x.shape) < _LARGE or x.dtype != "float32" or type(momentum) is not float:
@@ -299,7 +300,7 @@ def _batch_norm(writer: _Writer) -> bool:
     return True
 
 
-def _cross_entropy(writer: _Writer) -> bool:
+def _cross_entropy(writer: Writer) -> bool:
     """(x, targets, weight, reduction, ignored, smoothing)"""
     x, target, weight = (writer.operand(position) for position in range(3))
     reduction, ignored = writer.operand(3, "reduction", _MEAN), writer.operand(4, "ignore_index", -100)
@@ -320,7 +321,7 @@ def _cross_entropy(writer: _Writer) -> bool:
     return _reduced_over_targets(writer, loss, target, (reduction, ignored))
 
 
-def _nll(writer: _Writer) -> bool:
+def _nll(writer: Writer) -> bool:
     """(x, targets, weight, reduction, ignored)"""
     x, target, weight = (writer.operand(position) for position in range(3))
     reduction, ignored = writer.operand(3, "reduction", _MEAN), writer.operand(4, "ignore_index", -100)
@@ -329,7 +330,7 @@ def _nll(writer: _Writer) -> bool:
     return _reduced_over_targets(writer, _picked(x, target).apply("neg.default"), target, (reduction, ignored))
 
 
-def _picked(x: _Value, target: _Value) -> _Value:
+def _picked(x: Value, target: Value) -> Value:
     """The elements that the targets name along dimension 1; any other in place of one that does not count."""
     places = target.apply("clamp_min.default", 0)
     shape = (target.shape[0], 1, *target.shape[1:])
@@ -338,7 +339,7 @@ def _picked(x: _Value, target: _Value) -> _Value:
     return x.writer.add("squeeze.dim", (found, 1), target.shape, x.dtype)
 
 
-def _reduced_over_targets(writer: _Writer, loss: _Value, target: _Value, how: tuple[int, int]) -> bool:
+def _reduced_over_targets(writer: Writer, loss: Value, target: Value, how: tuple[int, int]) -> bool:
     """Without those that are ignored."""
     reduction, ignored = how
     loss = target.compared("ne", ignored).where(loss, 0.0)
@@ -350,28 +351,13 @@ def _reduced_over_targets(writer: _Writer, loss: _Value, target: _Value, how: tu
     return True
 
 
-def _pool_to_one(op: str, dims: int) -> Callable[[_Writer], bool]:
-    """An adaptive pool whose results are single numbers reduces all of those dimensions."""
-
-    def write(writer: _Writer) -> bool:
-        x, sizes = writer.operand(0), writer.operand(1)
-        if any(size != 1 for size in sizes):
-            return False
-        lead = len(x.shape) - dims
-        over = list(range(lead, len(x.shape)))
-        writer.add(op, (x, over, True), x.shape[:lead] + (1,) * dims, x.dtype)
-        return True
-
-    return write
-
-
-_OTHERS: dict[str, Callable[[_Writer], bool]] = {
+_OTHERS: dict[str, Callable[[Writer], bool]] = {
     "instance_norm": _instance_norm,
     "group_norm": _group_norm,
     "batch_norm": _batch_norm,
     "cross_entropy_loss": _cross_entropy,
     "nll_loss_nd": _nll,
-    **{f"adaptive_avg_pool{dims}d": _pool_to_one("mean.dim", dims) for dims in (1, 2, 3)},
+    **POOLS,
 }
 """What writes an operator out, and says whether it could."""
 _BY_ROW = ("softmax", "_softmax", "log_softmax", "_log_softmax", "layer_norm", "rms_norm")
@@ -384,7 +370,7 @@ def _reduced_by_row(node: Node, known: Mapping[str, Input | Parameter | Node]) -
         return None
     if not isinstance(source, Node) or source.dtype != node.dtype or not _comes_from_rows(source, known):
         return None
-    writer = _Writer(node, known)
+    writer = Writer(node, known)
     rows = writer.operand(0).over("sum.dim_IntList" if kind == "sum" else "mean.dim", -1)
     writer.add(f"{kind}.default", (rows,), (), rows.dtype)
     return writer.finished()
@@ -441,7 +427,7 @@ def decompose(graph: Graph) -> Graph:
 
 def _bags(
     node: Node, source: Input | Parameter | Node | None, known: Mapping[str, Input | Parameter | Node]
-) -> _Writer | None:
+) -> Writer | None:
     """The sums or means of bags of embeddings that are all of one size, as reductions of the embeddings."""
     if not isinstance(source, Node) or operator_name(source) != "embedding_bag" or node.args[1] != 0:
         return None
@@ -449,7 +435,7 @@ def _bags(
     unusual = [one for one in source.args[6:9] if one is not None and one is not False]
     if mode not in (0, 1) or unusual or not isinstance(begins, Node) or operator_name(begins) != "arange":
         return None
-    bags = _Writer(replace(node, args=source.args[:2]), known)
+    bags = Writer(replace(node, args=source.args[:2]), known)
     table, held = bags.operand(0), bags.operand(1)
     first, last, size = begins.args if len(begins.args) == 3 else (1, 0, 1)
     if first != 0 or (last,) != held.shape or last % size:
@@ -460,8 +446,8 @@ def _bags(
     return bags
 
 
-def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> _Writer | None:
-    writer = _Writer(node, known)
+def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> Writer | None:
+    writer = Writer(node, known)
     if other := _OTHERS.get(operator_name(node)):
         return writer if other(writer) and writer.gives_the_same() else None
     loss = _LOSSES.get(operator_name(node))
