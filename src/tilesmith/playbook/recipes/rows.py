@@ -39,6 +39,8 @@ _TILE_ELEMENTS = 2048
 """What a program should have to do: short rows share one."""
 _FEW_ROWS, _SHARED_ROW = 64, 4096
 """So few rows leave most of a GPU idle, unless programs share those that are long enough."""
+_MANY_ROWS = 256
+"""So many rows fill a GPU by themselves, and what one program reads twice it reads from the L2 the second time."""
 _MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS = 32, 16384, 64
 
 
@@ -130,6 +132,9 @@ class RowsMatch:
     def tunings(self) -> tuple[Tuning, ...]:
         block = _power_of_two(self.length)
         blocked = [_blocked(size, warps) for size, warps in _BLOCKS] if self._may_block else []
+        if block > ON_CHIP and self.rows >= _MANY_ROWS:
+            held = [_whole(1, _MOST_WARPS), _whole(1, 16)] if block <= 2 * ON_CHIP else []
+            return (*held, *blocked[:2], *self._shared, *blocked[2:])
         if block > ON_CHIP:
             return (*self._shared, *blocked)
         rows = 1 if self.rows == 1 else min(max(_TILE_ELEMENTS // block, 1), 16)
