@@ -133,7 +133,7 @@ class RowsMatch:
         block = _power_of_two(self.length)
         blocked = [_blocked(size, warps) for size, warps in _BLOCKS] if self._may_block else []
         if block > ON_CHIP and self.rows >= _MANY_ROWS:
-            held = [_whole(1, _MOST_WARPS), _whole(1, 16)] if block <= 2 * ON_CHIP else []
+            held = [_whole(1, _MOST_WARPS), _whole(1, 16)] if block <= 2 * ON_CHIP and self._shared else []
             return (*held, *blocked[:2], *self._shared, *blocked[2:])
         if block > ON_CHIP:
             return (*self._shared, *blocked)
