@@ -105,6 +105,9 @@ MISTAKES = {
     ): "--update takes shapes, dtypes and the target from",
     ("new", "softmax", "--expr", "x * 2"): "softmax has an operator already",
     ("check", "nowhere"): "nowhere: no operator project",
+    ("tune", "nowhere"): "nowhere: no operator project",
+    ("tune", "softmax", "--autotune", "--dispatch"): "--autotune and --dispatch are two ways to choose by shape",
+    ("tune", "softmax"): "softmax_triton.py: no constants to tune: write them at the top",
 }
 
 
@@ -117,7 +120,7 @@ def test_a_mistake_is_one_line(words: tuple[str, ...], project: Path) -> None:
 
 
 def test_help_has_examples(tmp_path: Path) -> None:
-    for command in ("new", "check"):
+    for command in ("new", "check", "tune"):
         shown = tilesmith(command, "--help", cwd=tmp_path)
         assert f"tilesmith op {command} bias_add" in shown.stdout
         assert "Exit code 0" in shown.stdout

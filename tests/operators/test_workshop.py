@@ -12,12 +12,15 @@ from pathlib import Path
 import pytest
 from workshop_tools import CPU, example, make, workshop
 
-from tilesmith.errors import UsageError
+from tilesmith.errors import ProjectError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import NOT_MEASURED, OperatorCheck, check_project
 from tilesmith.operators.definition import define_expression, parse_definition
 from tilesmith.operators.making import make_project, update_project
 from tilesmith.operators.project import read_project
+from tilesmith.operators.tuning.constants import read_tuning
+from tilesmith.operators.tuning.shape_choice import with_dispatch
+from tilesmith.operators.tuning.tuner import WITHOUT_GPU, TuneOptions, tune_project
 
 SMALL = ({"M": 7, "N": 5}, {"M": 0, "N": 5})
 OTHERS = ("gelu", "relu", "softmax", "layer_norm", "rms_norm_residual", "rotary", "matmul_bias", "cross_entropy")
@@ -144,6 +147,51 @@ def test_pytorch_is_kept_where_the_author_has_no_kernel(tmp_path: Path, judge: J
     assert made.accuracy is None
     assert "inverse_triton.py" not in made.files
     assert (tmp_path / "inverse" / "inverse_accuracy.py").exists()
+
+
+def test_tuning_without_a_gpu_asks_the_compiler_and_says_so(project: Path, judge: Judge) -> None:
+    before = {path.name: path.read_text() for path in project.iterdir()}
+    found = tune_project(project, CPU, TuneOptions(), host=judge)
+    assert not found.changed
+    assert found.tried > 4
+    assert found.why.endswith(WITHOUT_GPU)
+    after = {path.name: path.read_text() for path in project.iterdir()}
+    assert "no spills, " in after.pop("history.md")
+    assert after == before
+
+
+def test_configurations_for_autotune_are_checked(project: Path, judge: Judge) -> None:
+    found = tune_project(project, CPU, TuneOptions(autotune=True), host=judge)
+    assert found.changed
+    text = (project / "bias_add_triton.py").read_text()
+    assert text.count("triton.Config(") == 4
+    assert 'key=["numel", "D1"],' in text
+    assert checked(project, judge).passed
+    with pytest.raises(ProjectError, match="chooses its constants by shape already"):
+        tune_project(project, CPU, TuneOptions(), host=judge)
+
+
+def test_a_shape_that_is_left_to_pytorch_is_checked_as_a_kernel(project: Path, judge: Judge) -> None:
+    path = project / "bias_add_triton.py"
+    operator, text = read_project(project).operator, path.read_text()
+    choices = [(sizes, read_tuning(text) if place else None) for place, sizes in enumerate(operator.performance)]
+    pytorch = parse_definition((project / "bias_add_baseline.py").read_text(), "bias_add")
+    path.write_text(with_dispatch(text, operator, choices, pytorch))
+    assert checked(project, judge).passed
+    assert run(project, "accuracy").returncode == 0
+    edited(project, "triton", "add = x + bias", "add = x - bias")
+    assert not checked(project, judge).passed
+
+
+def test_a_wrong_kernel_is_not_tuned(project: Path, judge: Judge) -> None:
+    edited(project, "triton", "add = x + bias", "add = x - bias")
+    with pytest.raises(ProjectError, match=r"^bias_add_triton.py is wrong before tuning: output "):
+        tune_project(project, CPU, TuneOptions(), host=judge)
+
+
+def test_dispatch_needs_a_gpu(project: Path, judge: Judge) -> None:
+    with pytest.raises(UsageError, match="--dispatch needs a GPU"):
+        tune_project(project, CPU, TuneOptions(dispatch=True), host=judge)
 
 
 @pytest.mark.slow_suite

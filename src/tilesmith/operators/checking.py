@@ -22,6 +22,7 @@ from tilesmith.operators.judged_task import (
 from tilesmith.operators.project import passing, read_files, read_project, write_project
 from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import size_text
+from tilesmith.operators.tuning.shape_choice import always_kernel, left_to_pytorch, shape_key
 from tilesmith.records import Evaluation, KernelResources, OutputErrors
 
 NOT_MEASURED = "not measured: no GPU here"
@@ -48,15 +49,17 @@ class MeasuredCall:
 
     dtype: str
     sizes: str
-    speedup: float
-    low: float
-    high: float
+    speedup: float = 1.0
+    low: float = 1.0
+    high: float = 1.0
     """Of the 95 % confidence interval."""
-    kernel_ms: float
-    baseline_ms: float
-    gigabytes_per_s: float | None
-    share_of_peak: float | None
+    kernel_ms: float | None = None
+    baseline_ms: float | None = None
+    gigabytes_per_s: float | None = None
+    share_of_peak: float | None = None
     """Of the GPU's memory bandwidth on paper."""
+    kept_pytorch: bool = False
+    """The operator leaves this shape to PyTorch: nothing to measure."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +125,7 @@ def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, t
         judge,
         operator.name,
         accuracy_task(operator, texts["baseline"]),
-        accuracy_kernel(operator, texts["triton"]),
+        accuracy_kernel(operator, always_kernel(texts["triton"])),
         lambda gate: tell(f"accuracy: {gate}"),
     )
     return AccuracyResult(
@@ -140,13 +143,17 @@ def measure(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Te
     if judge.device == "cpu":
         return PerformanceResult((), None, operator.target, None, NOT_MEASURED)
     found: list[MeasuredCall] = []
+    left = left_to_pytorch(texts["triton"])
     for sizes in operator.performance:
+        if shape_key(operator, sizes) in left:
+            found += [MeasuredCall(dtype, size_text(sizes), kept_pytorch=True) for dtype in operator.dtypes]
+            continue
         for dtype in operator.dtypes:
             call = single_call(operator, dtype, sizes)
             tell(f"performance: {call.label}")
             task = single_task(operator, texts["baseline"], call)
             evaluation = _judged(
-                judge, operator.name, task, single_kernel(operator, texts["triton"]), lambda _: None
+                judge, operator.name, task, single_kernel(operator, always_kernel(texts["triton"])), lambda _: None
             )
             if not evaluation.passed or evaluation.timing is None:
                 reason = f"{call.label}: {evaluation.verdict}: {evaluation.reason}"

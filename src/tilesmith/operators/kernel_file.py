@@ -217,6 +217,14 @@ def _conditions(operator: Operator) -> list[str]:
     return [*found, *(f"{one.name} != {usual_value(operator, one.name)!r}" for one in _fixed(operator))]
 
 
+def find_sizes(operator: Operator) -> list[str]:
+    """How the entry finds each size, in the order of their names; of leading sizes, how many elements they are."""
+    known: dict[str, str] = {}
+    for one in operator.tensors:
+        _shape_conditions(one, known)
+    return [f"{known[name]}.numel()" if name == LEADING else known[name] for name in operator.size_names]
+
+
 def _shape_conditions(one: OperatorParameter, known: dict[str, str]) -> list[str]:
     """`known` grows: how the size of each name is found."""
     leads = one.shape[:1] == (LEADING,)

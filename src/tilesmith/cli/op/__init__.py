@@ -15,9 +15,14 @@ Make an operator: a Triton kernel, its PyTorch reference and the tests of both, 
 
     tilesmith op check bias_add                       is it right, and is it fast enough?
 
-docs/operators.md tells the whole story.
+    tilesmith op tune bias_add                        change constants until it is
+
+Every command takes --json. docs/operators.md tells the whole story.
+
+Exit code 0: right, and fast enough or not measured; 1: not; 2: wrong use, or the project is broken; 3: PyTorch is
+kept, because the author has no kernel.
 """
-COMMANDS = ("new", "check")
+COMMANDS = ("new", "check", "tune")
 
 
 def register(app: typer.Typer) -> None:

@@ -68,6 +68,9 @@ def show_check(found: OperatorCheck, console: Console) -> None:
     if performance is None:
         return
     for one in performance.calls:
+        if one.kernel_ms is None or one.baseline_ms is None:
+            print_line(f"             {one.dtype} {one.sizes}: PyTorch is kept", console)
+            continue
         speed = f"{one.gigabytes_per_s:,.0f} GB/s" if one.gigabytes_per_s else ""
         share = f"{one.share_of_peak:.0%} of peak" if one.share_of_peak else ""
         times = f"{one.kernel_ms:.4f} ms against {one.baseline_ms:.4f} ms"
