@@ -53,7 +53,7 @@ def _find_match(survey: Survey) -> Match | Declined:
     plan = make_plan(survey, survey.graph, REGION_RECIPES)
     if not isinstance(plan, Declined):
         return plan
-    if plan.is_its_kind:
+    if plan.is_its_kind and has_known_work(survey.graph):
         reasons.append(plan.reason)
     if reasons:
         return _kept(survey, f"no recipe fits; {_LLM}: {reasons[0]}")
@@ -61,7 +61,7 @@ def _find_match(survey: Survey) -> Match | Declined:
         small = "batch norm in training mode over less than a million float32 numbers"
         return _kept(survey, f"no recipe for {small}, which PyTorch does in one kernel; {_EVAL}; else {_LLM}")
     with contextlib.suppress(Unmatched):  # then that is the reason
-        singles = f", and {_SINGLES}" if has_known_work(survey.graph) else ""
+        singles = f"; {_SINGLES}" if has_known_work(survey.graph) else ""
         if unknown := list_unknown_operators(survey.graph, PRODUCTS):
             return _kept(survey, f"no recipe for {unknown}{singles}; {_LLM}")
         if any(operator_name(node) in PRODUCTS for node in survey.graph.nodes):

@@ -148,7 +148,7 @@ def list_unknown_operators(graph: Graph, also_known: Collection[str] = ()) -> st
 
 def has_known_work(graph: Graph) -> bool:
     """Whether some operator is one that recipes know, products left out."""
-    return any(is_known(node) and not is_free(node) for node in find_needed_nodes(graph))
+    return any(is_known(node) and not is_free(node) for node in graph.nodes)
 
 
 def called(node: Node) -> str:
