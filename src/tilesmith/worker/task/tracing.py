@@ -34,6 +34,7 @@ from tilesmith.worker.task.traced.graph_records import (
     node_record,
     plain_state_of,
     scalars_of,
+    signature_of,
     tensors_of,
     written_by,
 )
@@ -205,6 +206,7 @@ class TracedRun:
             writes=writes,
             random=random,
             assigned=assigned,
+            signature=signature_of(self._model),
         )
 
     def _input_records(self) -> tuple[Input, ...]:
