@@ -45,7 +45,7 @@ _CALLS_PER_NODE = 10
 """Python calls into torch per operator, at most: most read a shape or build an argument."""
 _MOST_NUMBERS = 64
 """Of a constant that a graph tells."""
-_MOST_TRACES, _NODES_OF_TRACES = 12, 4000
+_MOST_TRACES, _NODES_OF_TRACES = 12, 2000
 """Traces at other shapes, and how many nodes they have together."""
 _LIFTED = torch.ops.aten.lift_fresh_copy.default
 
@@ -76,7 +76,7 @@ def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
 
 def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | None = None) -> Traced:
     """The same graph, which says what its numbers are at other shapes: those of the texts, and those in which one
-    size alone is another."""
+    size of the inputs alone is another."""
     traced = trace(loaded, training)
     if traced.graph is None:
         return traced
@@ -84,7 +84,8 @@ def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | No
     doubled = [variant.text for variant in make_doubled_variants(loaded.source)]
     sources = [replace(loaded.source, text=text) for text in (*others, *doubled)][:most]
     graphs = [trace(replace(loaded, source=source), training).graph for source in sources]
-    return Traced(with_varying(traced.graph, [graph for graph in graphs if graph is not None]), None)
+    elsewhere = [graph for graph in graphs if graph is not None and graph.inputs != traced.graph.inputs]
+    return Traced(with_varying(traced.graph, elsewhere), None)
 
 
 class _TooLarge(Exception):
