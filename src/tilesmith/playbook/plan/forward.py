@@ -90,7 +90,9 @@ class PlannedForward:
         """Sizes of inputs that lines go by and that others were equal to wherever the pass was traced; all of them
         where a number depends on them in a way that nobody knows."""
         inputs = [one for one in self.graph.inputs if one.shape is not None]
-        if not all(map(self._is_explained, self.graph.nodes)):
+        made = [number for one in self.graph.parameters for number in numbers_in(one.values) if is_varying(number)]
+        known = self.graph.sizes
+        if not all(map(self._is_explained, self.graph.nodes)) or not all(explain(one, known) for one in made):
             varying = [one for one in inputs if any(map(is_varying, one.shape or ()))]
             pairs = {f"tuple({one.expression}.shape)": tuple(map(int, one.shape or ())) for one in varying}
             return {f"{name} != {shape}": f"{name} = {shape}" for name, shape in pairs.items()}
@@ -163,7 +165,7 @@ class _ForwardWriter:
             if not owned.attribute and owned.name in self._used:
                 if owned.values is None:
                     raise Unmatched("makes a constant of more numbers than a file should hold")
-                self._lines.append((self._fresh(owned.name), write_constant(owned, self._near)))
+                self._lines.append((self._fresh(owned.name), write_constant(owned, self._near, graph.sizes)))
                 self._variables[owned.name] = self._lines[-1][0]
                 self._ended.add(owned.name)
 

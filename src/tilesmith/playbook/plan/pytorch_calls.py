@@ -40,9 +40,9 @@ def write_call(node: Node, host: Host, graph: Graph, near: str) -> str:
     return _CallWriter(host, shapes, near, graph.sizes).write(node)
 
 
-def write_constant(owned: Parameter, near: str) -> str:
+def write_constant(owned: Parameter, near: str, sizes: dict[str, int]) -> str:
     """A tensor that the pass makes of numbers."""
-    values = _CallWriter(str, {}, near).argument(owned.values)
+    values = _CallWriter(str, {}, near, sizes).argument(owned.values)
     return f"torch.tensor({values}, dtype=torch.{owned.dtype}, device={near}.device)"
 
 
@@ -60,9 +60,9 @@ class _CallWriter:
         host: Host,
         shapes: Mapping[str, tuple[int, ...] | None],
         near: str,
-        sizes: dict[str, int] | None = None,
+        sizes: dict[str, int],
     ) -> None:
-        self._host, self._shapes, self._near, self._sizes = host, shapes, near, sizes or {}
+        self._host, self._shapes, self._near, self._sizes = host, shapes, near, sizes
 
     def write(self, node: Node) -> str:
         if node.op == GETITEM:
