@@ -80,7 +80,7 @@ def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | No
     traced = trace(loaded, training)
     if traced.graph is None:
         return traced
-    most = min(_MOST_TRACES, max(len(others) + 2, _NODES_OF_TRACES // max(len(traced.graph.nodes), 1)))
+    most = min(_MOST_TRACES, max(len(others), _NODES_OF_TRACES // max(len(traced.graph.nodes), 1)))
     doubled = [variant.text for variant in make_doubled_variants(loaded.source)]
     sources = [replace(loaded.source, text=text) for text in (*others, *doubled)][:most]
     graphs = [trace(replace(loaded, source=source), training).graph for source in sources]
