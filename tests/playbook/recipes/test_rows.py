@@ -25,6 +25,9 @@ EXAMPLES = Path(__file__).parents[3] / "examples"
 QUEUED = {
     "softmax": task("return F.softmax(x, -1)", "x = torch.randn(9, 40000)"),
     "layernorm": task("return self.norm(x)", "x = torch.randn(9, 40000)", LAYERNORM, "40000"),
+    "named_like_ours": task(
+        "return F.softmax(ticket * reduced, -1)", "ticket = torch.randn(9, 40000)\nreduced = torch.randn(40000)"
+    ),
     "batch_norm": task(
         "m = x.mean((0, 2, 3), keepdim=True)\nv = ((x - m) ** 2).mean((0, 2, 3), keepdim=True)\n"
         "return (x - m) / torch.sqrt(v + 1e-5), m, v",
@@ -147,9 +150,9 @@ def test_a_queue_is_right_in_any_order(name: str, schedule: int) -> None:
 
 def worst_errors_in_a_queue(text: str, kernel: str, schedule: int) -> list[float]:
     twins = Twins(text, kernel)
-    (x,) = twins.loaded.make_inputs().args
-    runs = [twins.outputs(x, schedule=schedule, multiprocessors=count) for count in (1, 132)]
-    return [difference(one, twins.expected(x)) for one in runs]
+    inputs = twins.loaded.make_inputs().args
+    runs = [twins.outputs(*inputs, schedule=schedule, multiprocessors=count) for count in (1, 132)]
+    return [difference(one, twins.expected(*inputs)) for one in runs]
 
 
 def test_the_judge_passes_a_queue(judge: Judge, tmp_path: Path) -> None:

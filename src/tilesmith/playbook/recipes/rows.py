@@ -20,7 +20,7 @@ from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText,
 from tilesmith.playbook.recipes.shared_rows import MOST_PARTS, ROW, WAYS, SharedRows
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
-from tilesmith.playbook.writing.kernel_body import Tile, write_in_blocks, write_on_one_tile
+from tilesmith.playbook.writing.kernel_body import PLACES, Tile, write_in_blocks, write_on_one_tile
 from tilesmith.playbook.writing.row_parts import find_statistics, may_loop
 from tilesmith.tasks.graph import Node
 
@@ -94,16 +94,20 @@ def reduces_columns(reduction: KernelStep) -> bool:
 
 
 def may_block(fused: FusedKernel) -> bool:
-    """Where an extreme lies is not known from the lanes of one block, and blocks are read in one direction."""
+    """Blocks are read in one direction."""
     values = fused.placer.values
-    directions = {value.step.options["reverse"] for value in values if value.step.op in SCANS}
-    return len(directions) < 2 and not any(value.step.op in ("argmax", "argmin") for value in values)
+    return len({value.step.options["reverse"] for value in values if value.step.op in SCANS}) < 2
 
 
 def is_trailing(reduction: KernelStep) -> bool:
     """Whether rows lie in memory one after the other."""
     rank, axes = reduction.operands[0].form.rank, reduction.options["axes"]
     return bool(axes == tuple(range(rank - len(axes), rank)))
+
+
+def count_outer(reduction: KernelStep) -> int:
+    """How many dimensions come before those that are reduced."""
+    return int(min(reduction.options["axes"]))
 
 
 def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
@@ -114,7 +118,8 @@ def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
         raise Unmatched("reduces dimensions in the middle of a tensor of more than 2**31 elements")
     dims, axes = step.operands[0].form.dims, step.options["axes"]
     kept, reduced = [dim for i, dim in enumerate(dims) if i not in axes], [dims[i] for i in axes]
-    placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced)), kept, reduced)
+    outer = count_outer(step) if tile.has_outer else 0
+    placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced), outer), kept, reduced)
     return fuse(low, placer, region)
 
 
@@ -203,7 +208,9 @@ class RowsMatch:
 
     @cached_property
     def _may_block(self) -> bool:
-        return may_block(self._fused(self._row_tile))
+        fused = self._fused(self._row_tile)
+        has_places = any(value.step.op in PLACES for value in fused.placer.values)
+        return may_block(fused) and not (has_places and self.length >= 2**31)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         block = next((name for name in WAYS if name in tuning), "BLOCK_N")
@@ -295,6 +302,8 @@ class RowsMatch:
         sizes = self._counts(fused)
         programs = "(M,)" if self.rows > 1 else "(1,)"
         if "BLOCK_N" in tuning:
+            if any(value.step.op in PLACES for value in fused.placer.values):
+                sizes += ['    assert N < 2**31, "places are 32-bit"']
             constants = [f"BLOCK_N={prefix}BLOCK_N", f"num_warps={prefix}NUM_WARPS"]
             return self._assembled(fused, sizes, programs, ["N"], constants)
         sizes += [f'    assert N <= {_MOST_ON_CHIP}, "a row must fit in the registers of one program"']
@@ -351,15 +360,15 @@ def count_rows(fused: FusedKernel) -> list[str]:
     """Lines of a launcher: N, the length of a row, and M, the number of rows."""
     rows, columns, symbols = fused.placer.rows, fused.placer.columns, fused.low.symbols
     whole = (leaf for leaf in fused.leaves if symbols.same(leaf.form.dims, (*rows, *columns)))
-    count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(_flat(rows)))
-    lines = [f"    N = {fused.product(_flat(columns))}", f"    M = {count}"]
+    count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(flat(rows)))
+    lines = [f"    N = {fused.product(flat(columns))}", f"    M = {count}"]
     reduction = find_reduction(fused.low)
     if reduction is not None and not is_trailing(reduction):
         lines.append('    assert M * N < 2**31, "offsets are 32-bit"')
     return lines
 
 
-def _flat(dims: tuple[Dim, ...]) -> Dim:
+def flat(dims: tuple[Dim, ...]) -> Dim:
     return tuple(axis for dim in dims for axis in dim)
 
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.playbook.graph.steps import LEAF
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, names_in
-from tilesmith.playbook.writing.kernel_body import Tile, find_needed
+from tilesmith.playbook.writing.kernel_body import Tile
 from tilesmith.playbook.writing.kernel_file import render_kernel
 from tilesmith.playbook.writing.row_parts import (
     APART,
@@ -22,11 +21,14 @@ from tilesmith.playbook.writing.row_parts import (
     PART,
     QUEUED,
     Statistic,
+    find_read,
     find_statistics,
     find_written,
+    list_loaded,
     may_loop,
     write_arrival,
     write_before_wait,
+    write_empty_parts,
     write_parts,
     write_together,
     write_wait,
@@ -88,12 +90,12 @@ class SharedRows:
             name=f"{fused.name}_parts",
             pointers=(*(f"{name}_ptr" for name in self._loaded(first=True)), *kept),
             sizes=(
-                *_among(["N"], first),
+                *among(["N"], first),
                 "PARTS",
                 *(("SPAN",) if self._loops else ()),
-                *_among(fused.index_sizes, first),
+                *among(fused.index_sizes, first),
             ),
-            scalars=_among((number.name for number in fused.scalars), first),
+            scalars=among((number.name for number in fused.scalars), first),
             meta=("BLOCK_N: tl.constexpr",),
             body=first,
             helpers=(),
@@ -105,8 +107,8 @@ class SharedRows:
         return KernelParts(
             name=fused.name,
             pointers=(*(f"{name}_ptr" for name in self._loaded()), *kept, *(one.pointer for one in fused.outputs)),
-            sizes=(*self._second_sizes(second), *_among(fused.index_sizes, second)),
-            scalars=_among((number.name for number in fused.scalars), second),
+            sizes=(*self._second_sizes(second), *among(fused.index_sizes, second)),
+            scalars=among((number.name for number in fused.scalars), second),
             meta=("BLOCK_N: tl.constexpr", "BLOCK_PARTS: tl.constexpr"),
             body=second,
             helpers=(*fused.helpers, render_kernel(parts)),
@@ -199,18 +201,11 @@ class SharedRows:
         ]
 
     def _empty_parts(self, near: str) -> list[str]:
-        shape = "(M, PARTS)" if self.tile.lead else "(PARTS,)"
-        return [
-            f"    {name}_part = torch.empty({shape}, dtype={kind.replace('tl.', 'torch.')}, device={near}.device)"
-            for name, kind in self._held
-        ]
+        return write_empty_parts(self._statistics, "(M, PARTS)" if self.tile.lead else "(PARTS,)", near)
 
     def _loaded(self, first: bool = False) -> list[str]:
         """The tensors that a kernel reads: the first one for its parts, the second one for its outputs."""
-        values, statistics = self.fused.placer.values, [one.value for one in self._statistics]
-        needed = find_needed(statistics, lambda _: True) if first else find_written(self.fused.outputs)
-        read = {value.step for value in values if value in needed and value.step.op == LEAF}
-        return [step.name for step in self.fused.loaded if step in read]
+        return list_loaded(self.fused, find_read(self._statistics) if first else find_written(self.fused.outputs))
 
     def _part(self, backwards: bool = False) -> list[str]:
         """Which part of which row a program has."""
@@ -232,7 +227,7 @@ class SharedRows:
         ]
 
     def _second_sizes(self, second: Sequence[str]) -> tuple[str, ...]:
-        return (*(["M"] if self.by_parts and self._writes_rows else []), *_among(["N"], second), "PARTS")
+        return (*(["M"] if self.by_parts and self._writes_rows else []), *among(["N"], second), "PARTS")
 
     def _launcher(self, first: Sequence[str], second: Sequence[str]) -> list[str]:
         fused, block = self.fused, f"{self.prefix}PART_N"
@@ -265,7 +260,7 @@ class SharedRows:
                 f"{fused.name}_parts_kernel[{every}]",
                 self._loaded(first=True),
                 kept,
-                [*_among(["N"], first), "PARTS", *(["SPAN"] if self._loops else [])],
+                [*among(["N"], first), "PARTS", *(["SPAN"] if self._loops else [])],
                 [f"BLOCK_N={block}", warps],
                 first,
             ),
@@ -281,7 +276,7 @@ class SharedRows:
         ]
 
 
-def _among(names: Iterable[str], body: Sequence[str]) -> tuple[str, ...]:
+def among(names: Iterable[str], body: Sequence[str]) -> tuple[str, ...]:
     """Those that the lines of a kernel use."""
     used = names_in(body)
     return tuple(name for name in names if name.partition(":")[0] in used)

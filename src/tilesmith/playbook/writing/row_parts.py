@@ -10,10 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
-from tilesmith.playbook.graph.steps import REDUCTIONS
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.expressions import neutral_element
+from tilesmith.playbook.writing.fused_kernel import FusedKernel
 from tilesmith.playbook.writing.kernel_body import (
+    PLACES,
     StoredOutput,
     Tile,
     choose_paddings,
@@ -107,13 +109,19 @@ def may_loop(statistics: Iterable[Statistic]) -> bool:
     return all(statistic.rule == PLAIN for statistic in statistics)
 
 
+def write_empty_parts(statistics: Iterable[Statistic], shape: str, near: str) -> list[str]:
+    """Lines of a launcher: where parts are kept, on the device of the tensor `near`."""
+    stored = [(name, kind.replace("tl.", "torch.")) for one in statistics for name, kind in one.stored]
+    return [f"    {name}_part = torch.empty({shape}, dtype={kind}, device={near}.device)" for name, kind in stored]
+
+
 def write_parts(
     placer: Placer, tile: Tile, statistics: Sequence[Statistic], loops: bool, way: str = APART
 ) -> list[str]:
     """What a part of a row says, stored. A part is one tile (`PART`), or several where it `loops`."""
     filled = choose_paddings(placer.values)
     stores = [_keep(tile, name) for statistic in statistics for name, _ in statistic.stored]
-    needed = find_needed([statistic.value for statistic in statistics], lambda _: True)
+    needed = find_read(statistics)
     needed_first = [value for value in placer.values if value in needed and not value.is_wide and value.level == 0]
     if loops:
         head = ["first = part * SPAN", "last = tl.minimum(first + SPAN, N)"]
@@ -155,11 +163,8 @@ def _in_part(
 
 
 def _keep(tile: Tile, name: str) -> str:
-    return f"tl.store({name}_part_ptr + {_row_of_parts(tile)}part, {name})"
-
-
-def _row_of_parts(tile: Tile) -> str:
-    return f"{tile.lead} * PARTS + " if tile.lead else ""
+    row = f"{tile.row_number} * PARTS + " if tile.lead else ""
+    return f"tl.store({name}_part_ptr + {row}part, {name}{'' if tile.is_flat else ', mask=mask_m'})"
 
 
 def write_arrival(tile: Tile) -> list[str]:
@@ -187,6 +192,17 @@ def write_before_wait(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput
     return [write_value(tile, value, filled, "evict_first") for value in first]
 
 
+def find_read(statistics: Iterable[Statistic]) -> set[PlacedValue]:
+    """What whoever finds out about a part computes."""
+    return find_needed([statistic.value for statistic in statistics], lambda _: True)
+
+
+def list_loaded(fused: FusedKernel, needed: set[PlacedValue]) -> list[str]:
+    """The tensors among what a kernel needs."""
+    read = {value.step for value in needed if value.step.op == LEAF}
+    return [step.name for step in fused.loaded if step in read]
+
+
 def find_written(outputs: Sequence[StoredOutput]) -> set[PlacedValue]:
     """What whoever knows the parts of all reductions computes: of whole rows no more than it writes."""
     wanted = [output.value for output in outputs]
@@ -208,12 +224,14 @@ def write_together(
     filled = choose_paddings(placer.values)
     wanted = find_written(outputs)
     lines = ["parts = tl.arange(0, BLOCK_PARTS)", "in_row = parts < PARTS"]
-    lines += [f"places = {tile.lead} * PARTS + parts"] if tile.lead else []
+    if not tile.is_flat:
+        lines = ["parts = tl.arange(0, BLOCK_PARTS)[:, None]", "in_row = mask_m & (parts < PARTS)"]
+    lines += [f"places = {tile.row_number} * PARTS + parts"] if tile.lead else []
     if any(statistic.rule == SQUARES for statistic in statistics):
         lines.append("count_part = tl.minimum(N - parts * BLOCK_N, BLOCK_N)")
     known = wanted if way == QUEUED else set()
     if way == HELD:
-        known = find_needed([one.value for one in statistics], lambda _: True)
+        known = find_read(statistics)
     for value in placer.values:
         own = next((one for one in statistics if one.value is value), None)
         if own is not None and value in wanted:
@@ -236,6 +254,10 @@ def _combined(tile: Tile, statistic: Statistic, cached: str) -> list[str]:
         lines.append(f"{held}_part = tl.load({address}, mask=in_row, other={lane}{cached})")
     if statistic.rule == PLAIN:
         return [*lines, f"{name} = {tile.reduced(kind, f'{name}_part')}"]
+    if statistic.rule == PLACE and not tile.is_flat:
+        best = tile.reduced(PLACES[kind][0], f"{name}_peak_part")
+        place = f"tl.where(in_row & ({name}_peak_part == {best}), {name}_part, 2147483647)"
+        return [*lines, f"{name} = {tile.reduced('min', place)}"]
     if statistic.rule == PLACE:
         best = f"tl.{kind}({name}_peak_part, axis=0)"
         return [*lines, f"{name} = tl.sum(tl.where(parts == {best}, {name}_part, 0), axis=0)"]
