@@ -104,9 +104,10 @@ def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput
     return _explained(lines + [write_store(tile, output) for output in outputs], tile)
 
 
-def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float], eviction: str = "") -> str:
+    """`eviction`: how long the L2 should keep what is read of a row; what all rows have stays by itself."""
     if value.step.op == LEAF:
-        return _load(tile, value, filled)
+        return _load(tile, value, filled, eviction if value.place.lead and value.is_wide else "")
     if value.step.op in REDUCTIONS:
         operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
         found = tile.reduced(value.step.op, _widened(operand, value))
@@ -131,21 +132,26 @@ def _widened(operand: str, value: PlacedValue) -> str:
     return operand if same or not is_sum else f"{operand}.to({value.step.computed_in})"
 
 
-def _load(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def _load(tile: Tile, value: PlacedValue, filled: dict[str, float], eviction: str) -> str:
     mask = tile.mask(value)
     source = f"{value.step.name}_ptr" + (f" + {value.text}" if value.text != "0" else "")
     other = f", other={to_source(filled[value.name])}" if mask and value.name in filled else ""
-    loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other})"
+    loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other}{_policy(eviction)})"
     narrow = value.step.dtype in ("float16", "bfloat16")
     return f"{value.name} = {loaded}{'.to(tl.float32)' if narrow else ''}"
 
 
-def write_store(tile: Tile, output: StoredOutput) -> str:
+def _policy(eviction: str) -> str:
+    return f', eviction_policy="{eviction}"' if eviction else ""
+
+
+def write_store(tile: Tile, output: StoredOutput, eviction: str = "") -> str:
     value, mask = output.value, tile.mask(output.value, output.address)
     target = f"{output.pointer} + {output.address}" if output.address != "0" else output.pointer
     narrow = value.step.dtype in ("float16", "bfloat16")
     held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
-    return f"tl.store({target}, {held}{f', mask={mask}' if mask else ''})"
+    kept = _policy(eviction if value.is_wide else "")
+    return f"tl.store({target}, {held}{f', mask={mask}' if mask else ''}{kept})"
 
 
 def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
