@@ -271,12 +271,16 @@ class FusedKernel:
         for leaf in self.leaves:
             if [canonical(dim) for dim in leaf.form.dims] == dims and step.form.shape == leaf.form.shape:
                 same = leaf.dtype == step.dtype
-                return f"torch.empty_like({leaf.name}{'' if same else f', dtype=torch.{step.dtype}'})"
+                return f"torch.empty_like({leaf.name}{'' if same else f', dtype={self._dtype(step)}'})"
         sizes = "".join(f"{self.product(dim)}, " for dim in dims)
         near = self.leaves[0]
-        dtype = f"{near.name}.dtype" if near.dtype == step.dtype else f"torch.{step.dtype}"
         shape = sizes.rstrip() if len(dims) == 1 else sizes[:-2]
-        return f"torch.empty(({shape}), dtype={dtype}, device={near.name}.device)"
+        return f"torch.empty(({shape}), dtype={self._dtype(step)}, device={near.name}.device)"
+
+    def _dtype(self, step: KernelStep) -> str:
+        """That of an input where one has it, so that the kernel serves inputs of other dtypes too."""
+        alike = [f"{leaf.name}.dtype" for leaf in self.leaves if leaf.dtype == step.dtype]
+        return alike[0] if alike else f"torch.{step.dtype}"
 
     def _source(self, leaf: KernelStep) -> str:
         """The value of the graph that a leaf is."""
