@@ -92,6 +92,18 @@ PRODUCTS = {
         "40",
     ),
 }
+DESCRIBED = {
+    "rows_of_batches": task(
+        "y = self.up(x)\nreturn F.gelu(y) + x[..., :1], y.float() * 2, y + 1",
+        "x = torch.randn(3, 100, 72).half()",
+        owner("self.up = nn.Linear(size, 264).half()"),
+        "72",
+    ),
+    "both_across": task("return torch.relu(a.t() @ b) + 1", pair("80, 264", "80, 296", ".bfloat16()")),
+    "strided": task("return torch.relu(a @ b.t())", pair("264, 96", "328, 96", ".half()[:, 5:77]")),
+    "float_result": task("return (a @ b).float() * 0.3", pair("264, 96", "96, 328", ".half()")),
+}
+"""Halves that a GPU copies by itself."""
 COMPUTED = {
     "int8_weight": task(
         "return F.linear(x, self.weight.to(x.dtype)) * self.scale",
@@ -162,6 +174,23 @@ def test_every_tuning_is_right(name: str) -> None:
         assert interpreting(find_problems, PRODUCTS[name], plan.write(tuning), ragged=False) == [], tuning
 
 
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_descriptors_take_any_strides(name: str) -> None:
+    survey = survey_task(name, DESCRIBED[name])
+    assert survey.gpu is not None
+    assert survey.graph is not None
+    small = replace(survey, gpu=replace(survey.gpu, multiprocessors=4))
+    plan = make_plan(small, survey.graph, ALL_PRODUCTS)
+    assert isinstance(plan, Plan), plan
+    staying = [one for one in plan.tunings if "PROGRAMS" in one]
+    assert len(staying) == 4
+    for tuning in staying[1:]:
+        source = plan.write(tuning)
+        assert lint(read_kernel(source)).findings == ()
+        assert find_tuning(plan, source) == tuning
+        assert interpreting(find_problems, DESCRIBED[name], source, launches=1) == []
+
+
 def unusual(task_text: str, kernel: str) -> list[str]:
     """What differs where numbers are infinite, no numbers, or far from one."""
     import torch
@@ -209,6 +238,12 @@ LARGE = {
         ),
         "8192",
     ),
+    "half_linear": task(
+        "return F.gelu(self.up(x))",
+        "x = torch.randn(64, 197, 768, dtype=torch.bfloat16)",
+        owner("self.up = nn.Linear(size, 3072, dtype=torch.bfloat16)"),
+        "768",
+    ),
     "half": task(
         "return F.gelu(a @ b) + c",
         pair("4096, 4096", "4096, 4096", ".half()") + "\nc = torch.randn(4096, 4096).half()",
@@ -216,16 +251,32 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", LARGE)
-def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+def plan_for(target: str, name: str) -> Plan:
     survey, gpu = survey_task(name, LARGE[name]), REPRESENTATIVES[target]
     assert survey.gpu is not None
     assert survey.graph is not None
     given = replace(survey.gpu, target=target, shared_bytes_per_block=gpu.shared_bytes_per_block)
     plan = make_plan(replace(survey, gpu=given), survey.graph, REGION_RECIPES)
     assert isinstance(plan, Plan), plan
+    return plan
+
+
+def test_only_gpus_that_copy_tiles_get_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    assert not any("PROGRAMS" in one for one in plan_for("sm_80", "half_linear").tunings)
+    plan = plan_for("sm_90", "half_linear")
+    staying = [one for one in plan.tunings if "PROGRAMS" in one]
+    assert "PROGRAMS" not in plan.tunings[0]
+    for tuning in staying[:2]:
+        (kernel,) = compile_exact(LARGE["half_linear"], plan.write(tuning), "sm_90", str(tmp_path))
+        assert kernel.spills == 0
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("name", LARGE)
+def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    gpu, plan = REPRESENTATIVES[target], plan_for(target, name)
     kernels = compile_exact(LARGE[name], plan.write(plan.tunings[0]), target, str(tmp_path))
     assert {one.kernel: one.spills for one in kernels if one.spills} == {}
     assert all(one.shared_bytes <= gpu.shared_bytes_per_block for one in kernels)

@@ -25,9 +25,11 @@ from tilesmith.playbook.recipes.products.schemes import (
     Situation,
     multiply_as_halves,
     multiply_as_they_are,
+    multiply_described,
     multiply_on_the_way,
 )
-from tilesmith.playbook.recipes.products.tiles import MANY_ROWS, Extent, vary
+from tilesmith.playbook.recipes.products.staying import StayingProductWriter
+from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, MANY_ROWS, Extent, vary
 from tilesmith.playbook.recipes.products.writing import ProductWriter
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
@@ -37,7 +39,6 @@ _LEAST_FLOPS = 1e9
 """Smaller products are over before the halves are made."""
 _LEAST_WEIGHTS = 1 << 20
 """Fewer numbers are read before a second kernel could start."""
-_HALF_TYPES = ("float16", "bfloat16")
 
 
 class ProductsRecipe:
@@ -56,7 +57,7 @@ class ProductsRecipe:
             if len(low.products) != 1:
                 return Declined(f"the task has {len(low.products)} products")
             match = ProductsMatch(region)
-            if match.dtype not in ("float32", *_HALF_TYPES):
+            if match.dtype not in ("float32", *HALF_TYPES):
                 return Declined(f"the task multiplies {match.dtype}, which the library does as well")
             if match.computed and match.rows >= MANY_ROWS:
                 return Declined("the task multiplies many rows of what it computes itself")
@@ -91,7 +92,7 @@ class ProductsMatch:
     def _product(self) -> Product:
         product = self._fused.low.products[0]
         many = prod(product.step.form.shape[:-1]) // prod(product.batch.shape) >= MANY_ROWS
-        return product.of_triangles if many and product.left.dtype not in _HALF_TYPES else product
+        return product.of_triangles if many and product.left.dtype not in HALF_TYPES else product
 
     @property
     def dtype(self) -> str:
@@ -141,10 +142,20 @@ class ProductsMatch:
             self.rows,
             self._product.step.form.shape[-1],
             self._product.depth,
-            self.dtype in _HALF_TYPES,
+            self.dtype in HALF_TYPES,
             self._batches == 1 and not self.computed and not self._has_triangle,
             gpu.shared_bytes_per_block if gpu else inf,
+            gpu.multiprocessors if gpu and self._may_be_described else 0,
         )
+
+    @property
+    def _may_be_described(self) -> bool:
+        """Whether the GPU may copy tiles by itself: one of capability 9 or more does, in pieces of 16 bytes."""
+        gpu, product = self.region.survey.gpu, self._product
+        copies = gpu is not None and gpu.target.startswith("sm_") and int(gpu.target[3:]) >= 90
+        is_plain = self._batches == 1 and not self.computed and not self._has_triangle
+        aligned = all(factor.step.form.shape[-1] % 8 == 0 for factor in (product.left, product.right))
+        return copies and is_plain and aligned and self.dtype in HALF_TYPES and self.rows >= MANY_ROWS
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -172,16 +183,22 @@ class ProductsMatch:
             )
         if self.dtype == "float32":
             return f"{told} There are few rows, so the other factor is read once, at the speed of memory."
+        if "PROGRAMS" in tuning:
+            told += (
+                f" {tuning['PROGRAMS']} programs stay for all tiles, one after the other, and the GPU copies their "
+                "operands by itself, as tensor descriptors say."
+            )
         return f"{told} Sums are kept in float32, and what follows is computed before anything is stored."
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
-        split = "SPLITS" in tuning
-        writer = ProductWriter(self._fused, self._product, self.computed, self._scheme(prefix, split))
+        split, stays = "SPLITS" in tuning, "PROGRAMS" in tuning
+        writer = ProductWriter(self._fused, self._product, self.computed, self._scheme(prefix, split, stays))
+        kernel = StayingProductWriter(writer).write(prefix) if stays else writer.write(prefix, split)
         halves = "" if self.is_direct else ", its float32 product as three products of halves"
         title = f"{self._fused.title} in {'two kernels' if split else 'one kernel'}{halves}."
-        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), writer.write(prefix, split))
+        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
 
-    def _scheme(self, prefix: str, split: bool) -> Scheme:
+    def _scheme(self, prefix: str, split: bool, stays: bool) -> Scheme:
         left, right = self._product.left, self._product.right
         owned = {parameter.name for parameter in self.region.graph.parameters}
         keeps = any(self._fused.low.values.get(name) is right.step for name in owned)
@@ -198,6 +215,8 @@ class ProductsMatch:
         )
         if self.computed:
             return multiply_on_the_way(self._product, situation)
+        if stays:
+            return multiply_described(self._product, situation)
         return (multiply_as_they_are if self.is_direct else multiply_as_halves)(self._product, situation)
 
     @property

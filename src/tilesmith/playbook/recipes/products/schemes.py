@@ -159,6 +159,28 @@ def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
     )
 
 
+def multiply_described(product: Product, where: Situation) -> Scheme:
+    """By tensor descriptors: the GPU copies tiles by itself, and programs stay for many tiles of the result."""
+    blocks = {"left": "BLOCK_M", "right": "BLOCK_N"}
+    made = ((side, f"{where.prefix}{block}, {where.prefix}BLOCK_K") for side, block in blocks.items())
+    flat = ("left = left.reshape(M, K)",) if product.left.form.rank > 2 else ()
+    return Scheme(
+        pointers=("left_tiles", "right_tiles"),
+        sizes=("K",),
+        multiply=(
+            "RESULT = multiply_described(",
+            "    left_tiles, right_tiles, first_row, first_col, K, LEFT_TURNED, RIGHT_TURNED, "
+            "BLOCK_M, BLOCK_N, BLOCK_K",
+            ")",
+        ),
+        helpers=(sources.FIND_CORNER, sources.DESCRIBE_TILES, sources.MULTIPLY_DESCRIBED, sources.SPLIT_COLUMNS),
+        host=(*flat, *(f"{side}_tiles, {side}_turned = describe_tiles({side}, {tile})" for side, tile in made)),
+        factors=("left_tiles", "right_tiles"),
+        given_sizes=("K",),
+        parts_kernel="",
+    )
+
+
 def _written(factor: Factor) -> str:
     """What tells `split_rows` of a triangle."""
     found = factor.triangle
