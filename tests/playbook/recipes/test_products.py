@@ -191,6 +191,31 @@ def test_descriptors_take_any_strides(name: str) -> None:
         assert interpreting(find_problems, DESCRIBED[name], source, launches=1) == []
 
 
+GATED = owner("self.up = nn.Linear(size, 90)", "self.gate = nn.Linear(size, 90)")
+
+
+@pytest.mark.parametrize(
+    ("forward", "splits"),
+    [
+        ("return F.silu(self.up(x)) * self.gate(x)", 1),
+        ("y = self.up(x)\nx.add_(1)\nreturn F.silu(y) * self.gate(x)", 2),
+        ("return F.silu(self.up(x)) * self.gate(x * x.sum(-1, keepdim=True))", 2),
+    ],
+)
+@pytest.mark.parametrize("sizes", ["3, 30, 40", "70, 1100"])
+def test_one_split_for_all_products_of_an_input(forward: str, splits: int, sizes: str) -> None:
+    size = sizes.rpartition(" ")[2]
+    text = task(forward, f"x = torch.randn({sizes})", GATED, size)
+    plan = plan_of("gated", text)
+    source = plan.write(plan.tunings[0])
+    kernels = [region for region in plan.regions if region.recipe == "products"]
+    assert len(kernels) == 2
+    made = [line for line in source.splitlines() if "= split_rows(" in line and "**how" not in line]
+    assert len(made) == splits
+    assert ("split into halves once" in plan.analysis().plan) is (splits == 1)
+    assert interpreting(find_problems, text, source) == []
+
+
 def unusual(task_text: str, kernel: str) -> list[str]:
     """What differs where numbers are infinite, no numbers, or far from one."""
     import torch
