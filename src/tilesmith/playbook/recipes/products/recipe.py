@@ -159,7 +159,9 @@ class ProductsMatch:
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
-        return self._extent.tunings()
+        groups = [one.group for one in self.computed.values() if one.group]
+        found = self._extent.tunings()
+        return tuple(one for one in found if all(group % one["BLOCK_K"] == 0 for group in groups))
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         return vary(tuning, stage)
