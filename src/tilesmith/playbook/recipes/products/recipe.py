@@ -9,7 +9,7 @@ small result with a long sum is cut along the sum for all multiprocessors to wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
 
@@ -18,7 +18,7 @@ from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import PRODUCTS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS
-from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
+from tilesmith.playbook.recipe import Declined, Region, RegionText, SharedHalves, Tuning
 from tilesmith.playbook.recipes.products.operands import ComputedOperand, compute_operand
 from tilesmith.playbook.recipes.products.schemes import (
     Scheme,
@@ -159,7 +159,9 @@ class ProductsMatch:
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
-        return self._extent.tunings()
+        groups = [one.group for one in self.computed.values() if one.group]
+        found = self._extent.tunings()
+        return tuple(one for one in found if all(group % one["BLOCK_K"] == 0 for group in groups))
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         return vary(tuning, stage)
@@ -191,14 +193,27 @@ class ProductsMatch:
         return f"{told} Sums are kept in float32, and what follows is computed before anything is stored."
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
+        left, alone = self._product.left, self._written(tuning, prefix)
+        if self.is_direct or left.is_computed or left.view or left.triangle is not None:
+            return alone
+        call = "split_rows({})"
+        if "SPLITS" in tuning:
+            flat = ".flatten(0, -2)" if left.form.rank > 2 else ""
+            call = f"split_rows({{}}{flat}, chunks={prefix}SPLITS)"
+        halves = SharedHalves(self._fused.source(left.step), dict(tuning.values).get("SPLITS", 1), call)
+        sharing = self._written(tuning, prefix, f"{left.step.name}_halves")
+        return replace(alone, sharing=replace(sharing, halves=halves))
+
+    def _written(self, tuning: Tuning, prefix: str, halves: str = "") -> RegionText:
         split, stays = "SPLITS" in tuning, "PROGRAMS" in tuning
-        writer = ProductWriter(self._fused, self._product, self.computed, self._scheme(prefix, split, stays))
+        scheme = self._scheme(prefix, split, stays, halves)
+        writer = ProductWriter(self._fused, self._product, self.computed, scheme, halves)
         kernel = StayingProductWriter(writer).write(prefix) if stays else writer.write(prefix, split)
-        halves = "" if self.is_direct else ", its float32 product as three products of halves"
-        title = f"{self._fused.title} in {'two kernels' if split else 'one kernel'}{halves}."
+        way = "" if self.is_direct else ", its float32 product as three products of halves"
+        title = f"{self._fused.title} in {'two kernels' if split else 'one kernel'}{way}."
         return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
 
-    def _scheme(self, prefix: str, split: bool, stays: bool) -> Scheme:
+    def _scheme(self, prefix: str, split: bool, stays: bool, halves: str) -> Scheme:
         left, right = self._product.left, self._product.right
         owned = {parameter.name for parameter in self.region.graph.parameters}
         keeps = any(self._fused.low.values.get(name) is right.step for name in owned)
@@ -212,6 +227,7 @@ class ProductsMatch:
             split,
             self._kept_triangle,
             self.computed,
+            halves,
         )
         if self.computed:
             return multiply_on_the_way(self._product, situation)

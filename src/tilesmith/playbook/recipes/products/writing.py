@@ -28,6 +28,8 @@ class ProductWriter:
     product: Product
     computed: dict[str, ComputedOperand]
     scheme: Scheme
+    halves: str = ""
+    """Of the left factor, where the launcher is given them."""
 
     @property
     def _is_batched(self) -> bool:
@@ -111,7 +113,7 @@ class ProductWriter:
             *(f"    {line}" for line in self.scheme.host),
         ]
         computed = [leaf for one in self.computed.values() for leaf in one.leaves]
-        return [*fused.signature(), *fused.preparation(computed), *sizes, *fused.allocations()]
+        return [*fused.signature(self.halves), *fused.preparation(computed), *sizes, *fused.allocations()]
 
     def _launcher(self, prefix: str, split: bool) -> list[str]:
         fused, scheme, head = self.fused, self.scheme, self.head()
