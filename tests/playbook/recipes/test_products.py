@@ -284,6 +284,8 @@ LARGE = {
         ),
         "8192",
     ),
+    "triangle": task("return torch.triu(a) @ b", pair("4096, 4096", "4096, 4096")),
+    "matrix_vector": task("return torch.mv(a, b)", pair("16384, 12288", "12288")),
     "int4": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/int4_linear.py").read_text(),
     "half_linear": task(
         "return F.gelu(self.up(x))",
