@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,8 @@ from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_attribute_access, write_host_name
 from tilesmith.playbook.writing.operands import to_source
 from tilesmith.tasks.graph import Graph, ModulePart, Node, reference, references
+from tilesmith.tasks.numbers.size_expressions import explain
+from tilesmith.tasks.numbers.varying import always, is_varying, numbers_in, same
 
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20
@@ -73,8 +76,9 @@ class PlannedForward:
                     writer.add_node(node)
         return writer.finished()
 
-    def conditions(self, texts: Texts) -> dict[str, str]:
-        """When plain arguments are not those that the pass was planned for, and what it was planned for."""
+    def conditions(self, texts: Texts, lines: Sequence[str] = ()) -> dict[str, str]:
+        """When plain arguments are not those that the pass was planned for, or sizes those that its `lines` go by,
+        and what it was planned for."""
         names = {region.match.name for region in self.regions}
         used = {number for name, text in texts.items() if name in names for number in text.numbers}
         fixed = {one.expression: one.value for one in self.graph.inputs if one.shape is None}
@@ -85,7 +89,34 @@ class PlannedForward:
                 is_single = value is None or isinstance(value, bool)
                 differs = f"{name} is not {value}" if is_single else f"{name} != {value!r}"
                 found[differs] = f"{name} = {value!r}"
+        return found | self._sizes(lines)
+
+    def _sizes(self, lines: Sequence[str]) -> dict[str, str]:
+        """Sizes of inputs that lines go by and that others were equal to wherever the pass was traced; all of them
+        where a number depends on them in a way that nobody knows."""
+        inputs = [one for one in self.graph.inputs if one.shape is not None]
+        if not all(map(self._is_explained, self.graph.nodes)):
+            varying = [one for one in inputs if any(map(is_varying, one.shape or ()))]
+            pairs = {f"tuple({one.expression}.shape)": tuple(map(int, one.shape or ())) for one in varying}
+            return {f"{name} != {shape}": f"{name} = {shape}" for name, shape in pairs.items()}
+        text, found = "\n".join(lines), dict[str, str]()
+        expressions = tuple(one.expression for one in inputs)
+        names = [name for name in self.graph.sizes if name.rpartition(".shape[")[0] in expressions]
+        for place, name in enumerate(names):
+            alike = [one for one in names[place + 1 :] if same(self.graph.sizes[one], self.graph.sizes[name])]
+            if alike and any(one in text for one in (name, *alike)):
+                found |= {f"{name} != {one}": f"{name} = {one}" for one in alike[:1]}
+            for by in re.findall(rf"{re.escape(name)} // (\d+)", text):
+                if always(lambda size, by: size % by == 0, self.graph.sizes[name], int(by)):
+                    found[f"{name} % {by}"] = f"{name} % {by} = 0"
         return found
+
+    def _is_explained(self, node: Node) -> bool:
+        """Whether all of its numbers can be computed from sizes at hand."""
+        shapes = {one.name: one.shape or () for one in (*self.graph.leaves, *self.graph.nodes)}
+        near = [shapes[name] for name in references([node.args, node.kwargs])]
+        known = self.graph.sizes | {f"{i} {j}": size for i, one in enumerate(near) for j, size in enumerate(one)}
+        return all(explain(number, known) for number in numbers_in([node.args, node.kwargs]) if is_varying(number))
 
     @cached_property
     def _arguments(self) -> ast.arguments:
@@ -157,7 +188,6 @@ class _ForwardWriter:
         self._lines: list[tuple[str, str]] = []
         """Targets and what they are set to."""
         self._indent = ""
-        self._shapes = {one.name: one.shape for one in (*graph.leaves, *graph.nodes)}
         tensors = [one for one in graph.inputs if one.shape is not None]
         self._near = tensors[0].expression if tensors else "next(self.parameters())"
         self._nodes = {node.name: node for node in graph.nodes}
@@ -201,7 +231,7 @@ class _ForwardWriter:
                 self._lines.append(("", f"{self._indent}pass"))
             self._indent = self._indent[4:]
         else:
-            call = write_call(node, self.host, self._shapes, self._near)
+            call = write_call(node, self.host, self._graph, self._near)
             if node.name in self._used:
                 self._variables[node.name] = self._fresh(node.name)
             self._add(self._variables.get(node.name, ""), call, (node,))

@@ -130,12 +130,13 @@ class Plan:
     def _classes(self, texts: Texts, simple: bool) -> tuple[str, ...]:
         if self.forward.part is not None:
             return write_parts(self.code, self.forwards, texts)
+        lines = self.forward.lines(texts, self.code.names, simple)
         checks = [
             line
-            for differs, planned in self.forward.conditions(texts).items()
+            for differs, planned in self.forward.conditions(texts, lines).items()
             for line in (f"if {differs}:", f"    raise ValueError({_quoted(f'written for {planned}')})")
         ]
-        return (write_model(self.code, [*checks, *self.forward.lines(texts, self.code.names, simple)]),)
+        return (write_model(self.code, [*checks, *lines]),)
 
     def _texts(self, tuning: Tuning) -> dict[str, RegionText]:
         """Of the kernels whose constants the tuning has."""

@@ -10,6 +10,7 @@ from tilesmith.playbook.graph.operators import is_free, is_known, is_view
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
+from tilesmith.tasks.numbers.varying import varying_of
 
 _MOST_TRIALS = 4000
 """Nodes that are tried in a region, all together: beyond that the rest stays PyTorch's."""
@@ -53,6 +54,7 @@ class _Cutter:
             for one in earlier:
                 self._users[one].append(name)
         self._above = self._ancestors()
+        self._results = {*references(ordered.graph.outputs), *ordered.graph.assigned.values()}
         self._assigned: set[str] = set()
         self._taken = whole.taken
         self._planned: list[PlannedRegion] = []
@@ -65,9 +67,22 @@ class _Cutter:
             if name not in self._assigned and self._may_start(name):
                 found = self._grown(name)
                 if found is not None:
+                    found = self._joined(found)
                     self._planned.append(self._as_its_twin(found))
                     self._taken |= {found.match.name, f"{found.match.name}_kernel"}
         return self._in_order(self._planned)
+
+    def _joined(self, region: PlannedRegion) -> PlannedRegion:
+        """With earlier regions whose results only it needs, at places that no single node needs: those of a pool,
+        or of a view."""
+        for one in reversed(self._planned[:]):
+            names = {node.name for node in (*one.nodes, *region.nodes)}
+            users = {user for name in one.outputs for user in self._users[name]}
+            feeds_it = users <= names and not self._results & set(one.outputs)
+            if feeds_it and self._is_convex(names) and (wider := self._matched(names)) is not None:
+                self._planned.remove(one)
+                region = wider
+        return region
 
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
@@ -176,7 +191,7 @@ class _Cutter:
 
     def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
         step_of: dict[str, Step] = {}
-        wanted = {*references(self._ordered.graph.outputs), *self._ordered.graph.assigned.values()}
+        wanted = set(self._results)
         for region in regions:
             own = {node.name for node in region.nodes} - find_views_of_inputs(region.nodes)
             step_of |= dict.fromkeys(own, region)
@@ -278,7 +293,7 @@ def structure(graph: Graph) -> object:
     inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]
     parameters = [(one.shape, one.stride, one.dtype) for one in graph.parameters]
     nodes = [replace(with_names(node, places), name=places[node.name]) for node in graph.nodes]
-    return inputs, parameters, nodes, substitute(graph.outputs, places)
+    return inputs, parameters, nodes, substitute(graph.outputs, places), varying_of(graph)
 
 
 def _base(name: str) -> str:

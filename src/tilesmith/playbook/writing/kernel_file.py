@@ -55,6 +55,8 @@ def _imports(page: KernelFile) -> list[str]:
     brought = list(page.code.imports)
     if any("weakref." in helper for region in page.regions for helper in region.kernel.helpers):
         brought.append("import weakref")
+    if any("math." in text for text in page.classes) and not any("import math" in line for line in brought):
+        brought.append("import math")
     return [*brought, *([""] if brought else []), *own]
 
 
