@@ -104,6 +104,19 @@ DESCRIBED = {
     "float_result": task("return (a @ b).float() * 0.3", pair("264, 96", "96, 328", ".half()")),
 }
 """Halves that a GPU copies by itself."""
+REDUCED = {
+    "energy": task("return torch.logsumexp(self.up(x), dim=1)", "x = torch.randn(70, 40)", LINEAR, "40"),
+    "several": task(
+        "y = torch.relu(self.up(x))\nreturn y.amax(-1) - y.mean(-1), y.sum(-1, keepdim=True) * s",
+        "x = torch.randn(3, 30, 40)\ns = torch.randn(3, 30, 1)",
+        owner("self.up = nn.Linear(size, 150)"),
+        "40",
+    ),
+    "spread": task("return (a @ b).var(-1)", pair("70, 33", "33, 150")),
+    "place": task("return (a @ b * 2).argmax(-1)", pair("70, 33", "33, 150")),
+    "length": task("return (a @ b + 1).square().sum(-1).sqrt()", pair("70, 33", "33, 150", ".half()")),
+}
+"""Of these products, only what their rows come to is wanted."""
 COMPUTED = {
     "int8_weight": task(
         "return F.linear(x, self.weight.to(x.dtype)) * self.scale",
@@ -212,6 +225,25 @@ def test_descriptors_take_any_strides(name: str) -> None:
         assert interpreting(find_problems, DESCRIBED[name], source, launches=1) == []
 
 
+@pytest.mark.parametrize("name", REDUCED)
+def test_a_product_that_is_reduced_is_never_written(name: str) -> None:
+    plan = plan_of(name, REDUCED[name])
+    assert len(plan.forward.steps) == 1, plan.forward.steps
+    launches = 2 if name == "length" else 4
+    for tuning in plan.tunings[:2]:
+        source = plan.write(tuning)
+        assert lint(read_kernel(source)).findings == ()
+        assert find_tuning(plan, source) == tuning
+        assert interpreting(find_problems, REDUCED[name], source, launches=launches) == []
+
+
+def test_a_product_that_is_wanted_as_well_is_reduced_afterwards() -> None:
+    text = task("y = self.up(x)\nreturn y, y.logsumexp(-1)", "x = torch.randn(70, 40)", LINEAR, "40")
+    plan = plan_of("both", text)
+    assert len(plan.forward.steps) == 2
+    assert "_parts_kernel" not in plan.write(plan.tunings[-1])
+
+
 GATED = owner("self.up = nn.Linear(size, 90)", "self.gate = nn.Linear(size, 90)")
 
 
@@ -284,7 +316,10 @@ LARGE = {
         ),
         "8192",
     ),
+    "triangle": task("return torch.triu(a) @ b", pair("4096, 4096", "4096, 4096")),
+    "matrix_vector": task("return torch.mv(a, b)", pair("16384, 12288", "12288")),
     "int4": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/int4_linear.py").read_text(),
+    "energy": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/linear_logsumexp.py").read_text(),
     "half_linear": task(
         "return F.gelu(self.up(x))",
         "x = torch.randn(64, 197, 768, dtype=torch.bfloat16)",
