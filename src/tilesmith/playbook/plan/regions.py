@@ -54,6 +54,7 @@ class _Cutter:
             for one in earlier:
                 self._users[one].append(name)
         self._above = self._ancestors()
+        self._results = {*references(ordered.graph.outputs), *ordered.graph.assigned.values()}
         self._assigned: set[str] = set()
         self._taken = whole.taken
         self._planned: list[PlannedRegion] = []
@@ -66,9 +67,22 @@ class _Cutter:
             if name not in self._assigned and self._may_start(name):
                 found = self._grown(name)
                 if found is not None:
+                    found = self._joined(found)
                     self._planned.append(self._as_its_twin(found))
                     self._taken |= {found.match.name, f"{found.match.name}_kernel"}
         return self._in_order(self._planned)
+
+    def _joined(self, region: PlannedRegion) -> PlannedRegion:
+        """With earlier regions whose results only it needs, at places that no single node needs: those of a pool,
+        or of a view."""
+        for one in reversed(self._planned[:]):
+            names = {node.name for node in (*one.nodes, *region.nodes)}
+            users = {user for name in one.outputs for user in self._users[name]}
+            feeds_it = users <= names and not self._results & set(one.outputs)
+            if feeds_it and self._is_convex(names) and (wider := self._matched(names)) is not None:
+                self._planned.remove(one)
+                region = wider
+        return region
 
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
@@ -177,7 +191,7 @@ class _Cutter:
 
     def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
         step_of: dict[str, Step] = {}
-        wanted = {*references(self._ordered.graph.outputs), *self._ordered.graph.assigned.values()}
+        wanted = set(self._results)
         for region in regions:
             own = {node.name for node in region.nodes} - find_views_of_inputs(region.nodes)
             step_of |= dict.fromkeys(own, region)

@@ -106,9 +106,11 @@ class FusedKernel:
         placed = {value.step for value in self.placer.values}
         return tuple(step for step in self.leaves if step in placed)
 
-    def signature(self) -> list[str]:
+    def signature(self, halves: str = "") -> list[str]:
+        """`halves`: a tensor's that the launcher is given, too."""
         tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
         numbers = [f"{number.name}: float" for number in self.scalars]
+        numbers += [f"{halves}: tuple[torch.Tensor, ...]"] if halves else []
         results = "torch.Tensor" if len(self.outputs) == 1 else "tuple[torch.Tensor, ...]"
         line = f"def {self.name}({', '.join(tensors + numbers)}) -> {results}:"
         if len(line) <= _LONGEST_LINE:
@@ -249,7 +251,7 @@ class FusedKernel:
             strategy=strategy,
             tuning=tuning,
             kernel=kernel,
-            arguments=tuple(map(self._source, self.leaves)),
+            arguments=tuple(map(self.source, self.leaves)),
             numbers=tuple(str(number.host) for number in self.scalars),
             results=tuple(output.name for output in self.outputs),
         )
@@ -271,14 +273,18 @@ class FusedKernel:
         for leaf in self.leaves:
             if [canonical(dim) for dim in leaf.form.dims] == dims and step.form.shape == leaf.form.shape:
                 same = leaf.dtype == step.dtype
-                return f"torch.empty_like({leaf.name}{'' if same else f', dtype=torch.{step.dtype}'})"
+                return f"torch.empty_like({leaf.name}{'' if same else f', dtype={self._dtype(step)}'})"
         sizes = "".join(f"{self.product(dim)}, " for dim in dims)
         near = self.leaves[0]
-        dtype = f"{near.name}.dtype" if near.dtype == step.dtype else f"torch.{step.dtype}"
         shape = sizes.rstrip() if len(dims) == 1 else sizes[:-2]
-        return f"torch.empty(({shape}), dtype={dtype}, device={near.name}.device)"
+        return f"torch.empty(({shape}), dtype={self._dtype(step)}, device={near.name}.device)"
 
-    def _source(self, leaf: KernelStep) -> str:
+    def _dtype(self, step: KernelStep) -> str:
+        """That of an input where one has it, so that the kernel serves inputs of other dtypes too."""
+        alike = [f"{leaf.name}.dtype" for leaf in self.leaves if leaf.dtype == step.dtype]
+        return alike[0] if alike else f"torch.{step.dtype}"
+
+    def source(self, leaf: KernelStep) -> str:
         """The value of the graph that a leaf is."""
         return next(name for name, step in self.low.values.items() if step is leaf)
 
