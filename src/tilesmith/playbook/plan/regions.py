@@ -112,6 +112,12 @@ class _Cutter:
                 break
         if found is None:
             return None
+        users = {user for name in inside for user in self._users[name] if self._is_fusable(user)} - inside
+        if found.recipe == "products" and len(users) > 1:  # all of them at once may spare the product itself
+            wider = inside | self._with_results(users)
+            wider |= self._unassigned_producers(wider, set(), lambda _: True)
+            if self._is_convex(wider) and (better := self._matched(wider)) is not None:
+                inside, found = wider, better
         refused: set[str] = set()
         while (name := self._next(inside, refused)) is not None:
             added = self._with_results({name})
