@@ -66,6 +66,20 @@ LAYERS = {
             "forge",
         ]
     },
+    "operators": {
+        "records",
+        "errors",
+        "config",
+        "syntax",
+        "tasks",
+        "lint",
+        "judge",
+        "llm",
+        "runs",
+        "authors",
+        "forge",
+    }
+    | {"playbook"},
     "cli": {
         *[
             "records",
@@ -80,6 +94,7 @@ LAYERS = {
             "runs",
             "authors",
             "forge",
+            "operators",
             "mcp",
         ]
     },

@@ -413,10 +413,6 @@ DECLINED = {
         "PyTorch is kept",
     ),
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
-    "place_in_long_columns": (
-        task("return x.argmax(0)", "x = torch.randn(3000, 40)"),
-        "picks places in columns of 3000",
-    ),
     "transposed": (
         task("return x.t() * 2", "x = torch.randn(3000, 517)"),
         "reads x across its rows, 517 elements apart",

@@ -17,6 +17,7 @@ from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Survey
+from tilesmith.tasks.numbers.varying import remember_varying
 
 LLM_ADVICE = _LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write it"
 EVAL_ADVICE = _EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
@@ -50,7 +51,7 @@ def _find_match(survey: Survey) -> Match | Declined:
             return found
         if found.is_its_kind:
             reasons.append(f"{recipe.name}: {found.reason}")
-    plan = make_plan(survey, survey.graph, REGION_RECIPES)
+    plan = make_plan(survey, remember_varying(survey.graph), REGION_RECIPES)
     if not isinstance(plan, Declined):
         return plan
     if plan.is_its_kind and has_known_work(survey.graph):

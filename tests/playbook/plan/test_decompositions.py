@@ -171,3 +171,24 @@ def test_a_loss_of_several_types_stays() -> None:
     assert graph is not None
     kept = {node.op for node in decompose(graph).nodes if "_loss" in node.op}
     assert kept == {"aten.mse_loss.default", "aten.l1_loss.default"}
+
+
+def infinite_rows(text: str, source: str) -> float:
+    """The difference where rows hold +inf at the target, +inf elsewhere, nothing but -inf, or -inf at one place."""
+    import torch
+
+    twins = Twins(text, source)
+    p, c = twins.loaded.make_inputs(seed=0).args
+    p[0, int(c[0])] = p[1, (int(c[1]) + 1) % 140] = torch.inf
+    p[2], p[3, (int(c[3]) + 1) % 140] = -torch.inf, -torch.inf
+    (expected,), (got,) = twins.expected(p, c), twins.outputs(p, c)
+    assert expected[:3].isnan().all()
+    assert got[:3].isnan().all()
+    return difference([got[3:]], [expected[3:]])
+
+
+def test_a_row_with_infinity_has_no_cross_entropy() -> None:
+    text = task("return F.cross_entropy(p, c, reduction='none')", CLASSES)
+    match = find_match(survey_task("infinite", text))
+    assert isinstance(match, Plan)
+    assert interpreting(infinite_rows, text, match.write(match.tunings[0])) < 1e-5

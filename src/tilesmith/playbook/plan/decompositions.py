@@ -316,6 +316,7 @@ def _cross_entropy(writer: Writer) -> bool:
         writer.reduced(loss, reduction)
         return True
     size = x.over("logsumexp.default", 1)
+    size = size + (size - size)  # NaN where it is infinite: such a row has no probabilities
     loss = size - _picked(x, target)
     if smoothing:
         loss = loss * (1 - smoothing) + (size - x.over("mean.dim", 1)) * smoothing

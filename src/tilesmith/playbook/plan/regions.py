@@ -10,6 +10,7 @@ from tilesmith.playbook.graph.operators import is_free, is_known, is_view, opera
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
+from tilesmith.tasks.numbers.varying import varying_of
 
 _MOST_TRIALS = 4000
 """Nodes that are tried in a region, all together: beyond that the rest stays PyTorch's."""
@@ -115,6 +116,12 @@ class _Cutter:
                 break
         if found is None:
             return None
+        users = {user for name in inside for user in self._users[name] if self._is_fusable(user)} - inside
+        if found.recipe == "products" and len(users) > 1:  # all of them at once may spare the product itself
+            wider = inside | self._with_results(users)
+            wider |= self._unassigned_producers(wider, set(), lambda _: True)
+            if self._is_convex(wider) and (better := self._matched(wider)) is not None:
+                inside, found = wider, better
         refused: set[str] = set()
         while (name := self._next(inside, refused)) is not None:
             added = self._with_results({name})
@@ -296,7 +303,7 @@ def structure(graph: Graph) -> object:
     inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]
     parameters = [(one.shape, one.stride, one.dtype) for one in graph.parameters]
     nodes = [replace(with_names(node, places), name=places[node.name]) for node in graph.nodes]
-    return inputs, parameters, nodes, substitute(graph.outputs, places)
+    return inputs, parameters, nodes, substitute(graph.outputs, places), varying_of(graph)
 
 
 def _base(name: str) -> str:

@@ -24,8 +24,6 @@ OURS = {"torch": "torch", "nn": "torch.nn", "triton": "triton", "tl": "triton.la
 """Names that every written file imports by itself, and what they stand for."""
 PLAIN_BASES = ("nn.Module", "torch.nn.Module", "Module")
 """They call no method that a task would define."""
-_SEQUENCES, _FORWARD = ("nn.Sequential", "torch.nn.Sequential"), "def forward(self, input): pass"
-"""Classes whose forward is known without their file, and what it takes."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,8 @@ class WholeModel:
 
 def read_task_code(survey: Survey, results: Collection[str] = (), reserved: Collection[str] = ()) -> TaskCode:
     """`results` are classes that `forward` returns instances of; a kernel needs the names that are `reserved`."""
-    return _TaskCodeReader(_source(survey), {}, _own_packages(survey), reserved).read(results)
+    reader = _TaskCodeReader(_source(survey), {}, _own_packages(survey), reserved)
+    return reader.read(results, survey.graph.signature if survey.graph else "")
 
 
 def read_outer_code(survey: Survey, reserved: Collection[str]) -> TaskCode:
@@ -123,8 +122,15 @@ class _TaskCodeReader:
         self._class = found[-1]
         self._refuse_changes()
 
-    def read(self, results: Collection[str]) -> TaskCode:
-        forward = self._forward()
+    def read(self, results: Collection[str], inherited: str = "") -> TaskCode:
+        """`inherited` is the signature of a `forward` that another class defines."""
+        forward = self._method("forward")
+        if forward is None and not inherited:
+            raise Unmatched(f"takes the forward of class {self._model} from another class")
+        if forward is None:
+            made = _parsed(f"def forward({inherited}): pass")
+            assert isinstance(made, ast.FunctionDef)
+            forward = made
         kept = [node for node in self._kept() if not _is_docstring(node)]
         annotations = [forward.args, *([forward.returns] if forward.returns else [])]
         wanted = _free_names([*kept, *self._class.bases, *annotations]) | {"annotations", *results}
@@ -180,21 +186,9 @@ class _TaskCodeReader:
             raise Unmatched(f"calls two things {min(hidden)}, a name that a kernel needs")
         return {name: f"task_{name}" for name in clashing}
 
-    def _forward(self) -> ast.FunctionDef:
-        """That of the class, or the one that it inherits from classes of this file."""
-        classes = {node.name: node for node in self._tree.body if isinstance(node, ast.ClassDef)}
-        above = self._class
-        for _ in classes:
-            found = [node for node in above.body if isinstance(node, ast.FunctionDef) and node.name == "forward"]
-            if found:
-                return found[-1]
-            bases = [ast.unparse(base) for base in above.bases]
-            if bases and bases[0] in _SEQUENCES:
-                return next(node for node in [_parsed(_FORWARD)] if isinstance(node, ast.FunctionDef))
-            if len(bases) != 1 or bases[0] not in classes:
-                break
-            above = classes[bases[0]]
-        raise Unmatched(f"takes the forward of class {self._model} from another file")
+    def _method(self, name: str) -> ast.FunctionDef | None:
+        found = [node for node in self._class.body if isinstance(node, ast.FunctionDef) and node.name == name]
+        return found[-1] if found else None
 
     def _kept(self) -> list[ast.stmt]:
         """Everything but `forward` and the methods that only `forward` calls."""

@@ -1,0 +1,156 @@
+"""The nouns of an operator project: what operator.toml says."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tilesmith.errors import ProjectError
+
+LEADING = "..."
+"""In a shape, and among sizes: any leading sizes, none included."""
+FLOATS = ("float32", "float16", "bfloat16")
+DTYPES = (*FLOATS, "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
+TOLERANCES = ("exact", "rounding", "reduction", "product")
+"""What the floor of the error budget is made of: nothing; the rounding of the result; that of a sum over a row;
+that of a matrix product."""
+KINDS = ("triton", "baseline", "accuracy", "performance")
+"""The four files of a project, in the order in which they are read."""
+
+Number = float | int | bool | str
+"""A value of a scalar parameter: numbers, and words such as `reduction="mean"`."""
+Sizes = Mapping[str, int | tuple[int, ...]]
+"""One shape class: a number for each name, and the leading sizes for `...`."""
+
+
+@dataclass(frozen=True)
+class OperatorParameter:
+    """One parameter of an operator, as all four files have it."""
+
+    name: str
+    annotation: str = "torch.Tensor"
+    kind: str = "tensor"
+    """tensor or scalar."""
+    shape: tuple[str | int, ...] = ()
+    """Of a tensor: a name is a size, a number is itself, `...` in front is any leading sizes."""
+    dtype: str | None = None
+    """Of a tensor that does not follow the operator's dtypes."""
+    below: str | int | None = None
+    """Of a tensor of integers that are indices: its values are from 0 to this size, excluded."""
+    default: Number | None = None
+    value: Number | None = None
+    """What the tests pass for a scalar, where that is not the default."""
+
+    @property
+    def is_tensor(self) -> bool:
+        return self.kind == "tensor"
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        return tuple(size for size in (*self.shape, self.below) if isinstance(size, str))
+
+    def __str__(self) -> str:
+        default = "" if self.default is None else f" = {self.default!r}"
+        return f"{self.name}: {self.annotation}{default}"
+
+
+@dataclass(frozen=True)
+class Operator:
+    """The interface of an operator and how it is tested."""
+
+    name: str
+    parameters: tuple[OperatorParameter, ...]
+    summary: str = ""
+    returns: str = "torch.Tensor"
+    dtypes: tuple[str, ...] = FLOATS
+    tolerance: str = "rounding"
+    target: float = 1.0
+    """The speedup over PyTorch, as the geometric mean over the shapes for performance, that is wanted."""
+    history: str = "history.md"
+    accuracy: tuple[Sizes, ...] = ()
+    performance: tuple[Sizes, ...] = ()
+    baseline: str = ""
+    """The digest of the baseline that the other three files were written for."""
+
+    def __post_init__(self) -> None:
+        _require(_is_name(self.name), f"'{self.name}' is no name for a Python function")
+        names = [one.name for one in self.parameters]
+        _require(len(set(names)) == len(names), f"two parameters have one name: {', '.join(names)}")
+        _require(any(one.is_tensor for one in self.parameters), "no parameter is a tensor")
+        _require(self.tolerance in TOLERANCES, f"tolerance '{self.tolerance}' is none of {', '.join(TOLERANCES)}")
+        _require(bool(self.dtypes), "dtypes is empty")
+        _require(self.target > 0, "target must be greater than zero")
+        _require(Path(self.history).name == self.history, "history is the name of a file in the project's folder")
+        for dtype in (*self.dtypes, *(one.dtype for one in self.parameters if one.dtype)):
+            _require(dtype in DTYPES, f"dtype '{dtype}' is none of {', '.join(DTYPES)}")
+        _require(_is_expression(self.returns), f"returns '{self.returns}' is no annotation")
+        for one in self.parameters:
+            _check_parameter(one)
+        for sizes in (*self.accuracy, *self.performance):
+            missing = [name for name in self.size_names if name not in sizes]
+            _require(not missing, f"shapes: {dict(sizes)} has no {', '.join(missing)}")
+
+    @property
+    def tensors(self) -> tuple[OperatorParameter, ...]:
+        return tuple(one for one in self.parameters if one.is_tensor)
+
+    @property
+    def scalars(self) -> tuple[OperatorParameter, ...]:
+        return tuple(one for one in self.parameters if not one.is_tensor)
+
+    @property
+    def size_names(self) -> tuple[str, ...]:
+        """In the order in which the parameters have them."""
+        return tuple(dict.fromkeys(name for one in self.parameters for name in one.size_names))
+
+    @property
+    def signature(self) -> str:
+        """`bias_add(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor`, as after `def`."""
+        return f"{self.name}({', '.join(map(str, self.parameters))}) -> {self.returns}"
+
+    def file_name(self, kind: str) -> str:
+        return f"{self.name}_{kind}.py"
+
+
+@dataclass(frozen=True)
+class Project:
+    """An operator's folder as it was read."""
+
+    folder: Path
+    operator: Operator
+    passed: Mapping[str, str] = field(default_factory=dict)
+    """The digest of each file when a check last passed, by kind; empty before the first."""
+
+    def path(self, kind: str) -> Path:
+        return self.folder / self.operator.file_name(kind)
+
+
+def _check_parameter(one: OperatorParameter) -> None:
+    _require(_is_name(one.name), f"'{one.name}' is no name for a parameter")
+    _require(one.kind in ("tensor", "scalar"), f"{one.name}: kind '{one.kind}' is neither tensor nor scalar")
+    _require(_is_expression(one.annotation), f"{one.name}: '{one.annotation}' is no annotation")
+    _require(one.is_tensor or not one.shape, f"{one.name}: a scalar has no shape")
+    _require(not (one.is_tensor and one.default is not None), f"{one.name}: a tensor has no default")
+    _require(LEADING not in one.shape[1:], f"{one.name}: '...' stands first in a shape or not at all")
+    for size in one.size_names:
+        _require(size == LEADING or _is_name(size), f"{one.name}: '{size}' is no name for a size")
+
+
+def _is_name(text: str) -> bool:
+    return text.isidentifier() and not keyword.iskeyword(text)
+
+
+def _is_expression(text: str) -> bool:
+    try:
+        ast.parse(text, mode="eval")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ProjectError(otherwise)
