@@ -294,8 +294,11 @@ def _batch_norm(writer: Writer) -> bool:
     spread = squared.mean(dims)
     if mean is not None:
         writer.move_towards(mean, center.viewed(mean.shape), momentum)
-        squares = writer.add("sum.dim_IntList", (squared, dims), variance.shape, x.dtype)
-        writer.move_towards(variance, squares / (prod(x.shape) // x.shape[1] - 1), momentum)
+        squares, count = (
+            writer.add("sum.dim_IntList", (one, dims), variance.shape, x.dtype)
+            for one in (squared, squared.apply("ones_like.default"))
+        )
+        writer.move_towards(variance, squares / (count - 1), momentum)
     value = centered * (spread + epsilon).apply("rsqrt.default")
     _scale(value, weight, bias, (x.shape[1], *(1 for _ in x.shape[2:])))
     return True
