@@ -35,6 +35,14 @@ SIZED = {
         """,
         "q = torch.randn(B, T, D)\nk = torch.randn(B, T, D)\nmask = torch.tril(torch.ones(T, T))",
     ),
+    "root_of_a_tensor": SizedTask(
+        "B, T, D", (4, 24, 64), ((2, 20, 48), (3, 40, 16)),
+        """
+        scores = torch.matmul(q, k.transpose(-2, -1)) / torch.sqrt(torch.tensor(q.size(-1), dtype=torch.float32))
+        return torch.softmax(torch.tanh(scores) * 2, dim=-1)
+        """,
+        "q = torch.randn(B, T, D)\nk = torch.randn(B, T, D)",
+    ),
     "moments_by_hand": SizedTask(
         "N, C", (48, 72), ((5, 33), (20, 100)),
         """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playbook_children import compile_exact, find_problems, interpreting
 from playbook_surveys import match_task
-from playbook_tasks import task
+from playbook_tasks import owner, task
 from sized_tasks import SIZED
 
 from tilesmith.lint import lint, read_kernel
@@ -54,6 +54,13 @@ def test_a_number_that_nobody_can_explain_is_for_the_shape_alone() -> None:
     assert interpreting(find_problems, text, source, ragged=False) == []
     with pytest.raises(ValueError, match=r"written for tuple\(x\.shape\) = \(20, 24\)"):
         interpreting(find_problems, text.replace("20, 24", "20, 30"), source, ragged=False)
+
+
+def test_a_product_takes_no_rows_of_another_length() -> None:
+    """Its operands are read by the length of one of them."""
+    linear = owner("self.linear = nn.Linear(size, 1024)")
+    text = task("return F.gelu(self.linear(x))", "x = torch.randn(2048, 1024)", linear, "1024")
+    assert "assert weight.shape[-1] == x.shape[-1]" in written("product", text)
 
 
 def test_what_is_read_from_a_table_must_lie_within() -> None:

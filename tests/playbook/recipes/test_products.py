@@ -104,6 +104,25 @@ DESCRIBED = {
     "float_result": task("return (a @ b).float() * 0.3", pair("264, 96", "96, 328", ".half()")),
 }
 """Halves that a GPU copies by itself."""
+REDUCED = {
+    "energy": task("return torch.logsumexp(self.up(x), dim=1)", "x = torch.randn(70, 40)", LINEAR, "40"),
+    "several": task(
+        "y = torch.relu(self.up(x))\nreturn y.amax(-1) - y.mean(-1), y.sum(-1, keepdim=True) * s",
+        "x = torch.randn(3, 30, 40)\ns = torch.randn(3, 30, 1)",
+        owner("self.up = nn.Linear(size, 150)"),
+        "40",
+    ),
+    "loss": task(
+        "return F.cross_entropy(self.up(x), labels, reduction='none', ignore_index=3) * 2",
+        "x = torch.randn(70, 40)\nlabels = torch.randint(0, 90, (70,))",
+        LINEAR,
+        "40",
+    ),
+    "spread": task("return (a @ b).var(-1)", pair("70, 33", "33, 150")),
+    "place": task("return (a @ b * 2).argmax(-1)", pair("70, 33", "33, 150")),
+    "length": task("return (a @ b + 1).square().sum(-1).sqrt()", pair("70, 33", "33, 150", ".half()")),
+}
+"""Of these products, only what their rows come to is wanted."""
 COMPUTED = {
     "int8_weight": task(
         "return F.linear(x, self.weight.to(x.dtype)) * self.scale",
@@ -143,6 +162,27 @@ COMPUTED = {
             'self.register_buffer("scale", 0.1 * torch.rand(90, size // 8).half())',
         ),
         "48",
+    ),
+    "int4_large_groups": task(
+        "numbers = torch.stack((self.packed & 15, self.packed >> 4), dim=-1).view(self.packed.shape[0], -1, 64)\n"
+        "weight = ((numbers.to(x.dtype) - 8) * self.scale[:, :, None]).view(self.packed.shape[0], -1)\n"
+        "return F.linear(x, weight) + 1",
+        "x = torch.randn(5, 320).half()",
+        owner(
+            'self.register_buffer("packed", torch.randint(0, 256, (90, size // 2), dtype=torch.uint8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90, size // 64).half())',
+        ),
+        "320",
+    ),
+    "int8_groups": task(
+        "weight = self.weight.view(90, -1, 128).to(x.dtype) * self.scale[:, :, None]\n"
+        "return F.linear(x, weight.view(90, -1))",
+        "x = torch.randn(5, 256)",
+        owner(
+            'self.register_buffer("weight", torch.randint(-127, 128, (90, size), dtype=torch.int8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90, size // 128))',
+        ),
+        "256",
     ),
     "active_rows": task("return self.up(torch.relu(x) * 2) + 1", "x = torch.randn(5, 40)", LINEAR, "40"),
 }
@@ -189,6 +229,50 @@ def test_descriptors_take_any_strides(name: str) -> None:
         assert lint(read_kernel(source)).findings == ()
         assert find_tuning(plan, source) == tuning
         assert interpreting(find_problems, DESCRIBED[name], source, launches=1) == []
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_a_product_that_is_reduced_is_never_written(name: str) -> None:
+    plan = plan_of(name, REDUCED[name])
+    assert len(plan.forward.steps) == 1, plan.forward.steps
+    launches = 2 if name == "length" else 4
+    for tuning in plan.tunings[:2]:
+        source = plan.write(tuning)
+        assert lint(read_kernel(source)).findings == ()
+        assert find_tuning(plan, source) == tuning
+        assert interpreting(find_problems, REDUCED[name], source, launches=launches) == []
+
+
+def test_a_product_that_is_wanted_as_well_is_reduced_afterwards() -> None:
+    text = task("y = self.up(x)\nreturn y, y.logsumexp(-1)", "x = torch.randn(70, 40)", LINEAR, "40")
+    plan = plan_of("both", text)
+    assert len(plan.forward.steps) == 2
+    assert "_parts_kernel" not in plan.write(plan.tunings[-1])
+
+
+GATED = owner("self.up = nn.Linear(size, 90)", "self.gate = nn.Linear(size, 90)")
+
+
+@pytest.mark.parametrize(
+    ("forward", "splits"),
+    [
+        ("return F.silu(self.up(x)) * self.gate(x)", 1),
+        ("y = self.up(x)\nx.add_(1)\nreturn F.silu(y) * self.gate(x)", 2),
+        ("return F.silu(self.up(x)) * self.gate(x * x.sum(-1, keepdim=True))", 2),
+    ],
+)
+@pytest.mark.parametrize("sizes", ["3, 30, 40", "70, 1100"])
+def test_one_split_for_all_products_of_an_input(forward: str, splits: int, sizes: str) -> None:
+    size = sizes.rpartition(" ")[2]
+    text = task(forward, f"x = torch.randn({sizes})", GATED, size)
+    plan = plan_of("gated", text)
+    source = plan.write(plan.tunings[0])
+    kernels = [region for region in plan.regions if region.recipe == "products"]
+    assert len(kernels) == 2
+    made = [line for line in source.splitlines() if "= split_rows(" in line and "**how" not in line]
+    assert len(made) == splits
+    assert ("split into halves once" in plan.analysis().plan) is (splits == 1)
+    assert interpreting(find_problems, text, source) == []
 
 
 def unusual(task_text: str, kernel: str) -> list[str]:
@@ -238,6 +322,10 @@ LARGE = {
         ),
         "8192",
     ),
+    "triangle": task("return torch.triu(a) @ b", pair("4096, 4096", "4096, 4096")),
+    "matrix_vector": task("return torch.mv(a, b)", pair("16384, 12288", "12288")),
+    "int4": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/int4_linear.py").read_text(),
+    "energy": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/linear_logsumexp.py").read_text(),
     "half_linear": task(
         "return F.gelu(self.up(x))",
         "x = torch.randn(64, 197, 768, dtype=torch.bfloat16)",
@@ -303,4 +391,6 @@ def test_factors_are_computed_on_the_way(name: str) -> None:
     assert len(plan.forward.steps) == 1, plan.forward.steps
     source = plan.write(plan.tunings[0])
     assert lint(read_kernel(source)).findings == ()
-    assert interpreting(find_problems, COMPUTED[name], source, launches=1) == []
+    assert ("start // " in source) is ("groups" in name)
+    for tuning in plan.tunings[:2]:
+        assert interpreting(find_problems, COMPUTED[name], plan.write(tuning), launches=1) == []

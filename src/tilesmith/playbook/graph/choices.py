@@ -127,7 +127,8 @@ def _triangle(comparison: str) -> Lower:
 
     def lower(low: Lowering, node: Node) -> KernelStep:
         step, diagonal = low.operand(node.args[0]), find_argument(node, 1, "diagonal", 0)
-        row = make_index(low, step.form, step.form.rank - 2, "row_place", offset=low.symbols.amount(diagonal))
+        offset = low.symbols.amount(diagonal) or ((0, ()),)
+        row = make_index(low, step.form, step.form.rank - 2, "row_place", offset=offset)
         column = make_index(low, step.form, step.form.rank - 1, "column_place")
         kept = low.pointwise(comparison, (column, row), "kept", "bool")
         if step.dtype == "bool":

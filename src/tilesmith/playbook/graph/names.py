@@ -18,7 +18,7 @@ RESERVED = {
     "number", "first_row", "first_col", "PROGRAMS", "near", "far",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
-_OURS = re.compile(r"(_ptr|_acc|_part|_peak|_best|_tiles|_turned|_carry|_shift|_kernel|(^|_)D\d+)$")
+_OURS = re.compile(r"(_ptr|_acc|_part|_peak|_best|_halves|_tiles|_turned|_carry|_shift|_kernel|(^|_)D\d+)$")
 """How we name pointers, accumulators, kernels and sizes."""
 
 

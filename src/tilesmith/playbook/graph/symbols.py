@@ -69,6 +69,8 @@ class Symbols:
     _parents: dict[Axis, Axis] = field(default_factory=dict)
     _factors: dict[Axis, Dim] = field(default_factory=dict)
     _pinned: list[Dim] = field(default_factory=list)
+    _cut: set[Axis] = field(default_factory=set)
+    """What was made of pinned dimensions: numbers, whatever they are joined with."""
     _is_exact: bool = False
     """Whether some number depends on sizes in a way that nobody knows."""
     bounds: list[tuple[Sum, Dim]] = field(default_factory=list)
@@ -184,7 +186,7 @@ class Symbols:
             while (missing := size // prod(self.sizes[axis] for axis in taken)) > 1:
                 if axes and always(_divides, missing, self.sizes[axes[0]]):
                     taken.append(axes.pop(0))
-                elif axes and always(_divides, self.sizes[axes[0]], missing):
+                elif axes and always(_divides, self.sizes[axes[0]], missing) and missing < self.sizes[axes[0]]:
                     axis = axes.pop(0)
                     left, right = self._split(axis, missing, free == position, free == position + 1)
                     taken.append(left)
@@ -257,7 +259,9 @@ class Symbols:
         """A reshape that no axis survives."""
         for dim in form.dims:
             self.pin(dim)
-        return SymbolicShape(tuple(shape), tuple(self.make((name, i), size) for i, size in enumerate(shape)))
+        dims = tuple(self.make((name, i), size) for i, size in enumerate(shape))
+        self._cut |= {axis for dim in dims for axis in dim}
+        return SymbolicShape(tuple(shape), dims)
 
     def _product(self, dims: Sequence[Dim]) -> list[Axis]:
         return [axis for dim in dims for axis in self.canonical(dim)]
@@ -283,7 +287,7 @@ class Symbols:
         a, b = self._root(a), self._root(b)
         if a != b:
             numbers = [axis for axis in (a, b) if self._is_number(axis)]
-            if len(numbers) == 1 and (self.varies or self.rules[numbers[0]].is_constant):
+            if len(numbers) == 1 and (self.varies or self.rules[numbers[0]].is_constant or numbers[0] in self._cut):
                 self.pin((b,) if a in numbers else (a,))
             rank = [(axis in self.rules) + self._is_number(axis) for axis in (a, b)]
             kept, dropped = (b, a) if rank[1] < rank[0] else (a, b)

@@ -6,18 +6,19 @@ import ast
 import json
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import is_view
 from tilesmith.playbook.plan.analysis import bytes_of
-from tilesmith.playbook.plan.effects import ENTER, EXIT
+from tilesmith.playbook.plan.effects import ENTER, EXIT, reads_what_it_writes
 from tilesmith.playbook.plan.pytorch_calls import write_block, write_call, write_constant
 from tilesmith.playbook.plan.regions import PlannedRegion, Step
-from tilesmith.playbook.recipe import RegionText
+from tilesmith.playbook.recipe import RegionText, SharedHalves
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_attribute_access, write_host_name
 from tilesmith.playbook.writing.operands import to_source
@@ -63,6 +64,10 @@ class PlannedForward:
         """`taken` are names of the file; `single` says that its one kernel is the whole pass."""
         names = {given.argument for given in self.graph.inputs} | taken | set(texts)
         writer = _ForwardWriter(self.graph, names, single)
+        for region in self.regions:
+            text = texts.get(region.match.name)
+            if text is not None and text.halves is not None:
+                writer.splitting[_key(region, text.halves)] |= {node.name for node in region.nodes}
         for step in self.steps:
             if isinstance(step, PlannedRegion) and step.match.name in texts:
                 writer.add_region(step, texts[step.match.name])
@@ -90,7 +95,9 @@ class PlannedForward:
         """Sizes of inputs that lines go by and that others were equal to wherever the pass was traced; all of them
         where a number depends on them in a way that nobody knows."""
         inputs = [one for one in self.graph.inputs if one.shape is not None]
-        if not all(map(self._is_explained, self.graph.nodes)):
+        made = [number for one in self.graph.parameters for number in numbers_in(one.values) if is_varying(number)]
+        known = self.graph.sizes
+        if not all(map(self._is_explained, self.graph.nodes)) or not all(explain(one, known) for one in made):
             varying = [one for one in inputs if any(map(is_varying, one.shape or ()))]
             pairs = {f"tuple({one.expression}.shape)": tuple(map(int, one.shape or ())) for one in varying}
             return {f"{name} != {shape}": f"{name} = {shape}" for name, shape in pairs.items()}
@@ -142,6 +149,32 @@ class PlannedForward:
         return found
 
 
+class _HalvesKey(NamedTuple):
+    value: str
+    """As the whole graph calls it."""
+    chunks: int
+
+
+def _key(region: PlannedRegion, halves: SharedHalves) -> _HalvesKey:
+    return _HalvesKey(region.names[halves.value], halves.chunks)
+
+
+def share_halves(texts: Texts, forwards: Sequence[PlannedForward]) -> dict[str, RegionText]:
+    """The kernels of a file: with launchers that are given halves, where several split the same value."""
+    sharing: set[str] = set()
+    for forward in forwards:
+        if reads_what_it_writes(forward.graph):  # a value may not be the same from one kernel to the next
+            continue
+        splitting: dict[_HalvesKey, list[str]] = defaultdict(list)
+        for region in forward.regions:
+            name = region.match.name
+            shared = texts[name].sharing if name in texts else None
+            if shared is not None and shared.halves is not None:
+                splitting[_key(region, shared.halves)].append(name)
+        sharing |= {name for names in splitting.values() if len(names) > 1 for name in names}
+    return {name: (text.sharing or text) if name in sharing else text for name, text in texts.items()}
+
+
 class _ForwardWriter:
     """A variable is used again when nobody needs what it held."""
 
@@ -149,6 +182,11 @@ class _ForwardWriter:
         self._graph, self._single = graph, single
         self._taken = taken | {"torch", "nn", "triton", "tl"}
         self._variables: dict[str, str] = {}
+        self.splitting: dict[_HalvesKey, set[str]] = defaultdict(set)
+        """The nodes that need halves."""
+        self._halves: dict[_HalvesKey, str] = {}
+        """Variables that hold them."""
+        self._let_go: set[_HalvesKey] = set()
         self._lines: list[tuple[str, str]] = []
         """Targets and what they are set to."""
         self._indent = ""
@@ -163,7 +201,7 @@ class _ForwardWriter:
             if not owned.attribute and owned.name in self._used:
                 if owned.values is None:
                     raise Unmatched("makes a constant of more numbers than a file should hold")
-                self._lines.append((self._fresh(owned.name), write_constant(owned, self._near)))
+                self._lines.append((self._fresh(owned.name), write_constant(owned, self._near, graph.sizes)))
                 self._variables[owned.name] = self._lines[-1][0]
                 self._ended.add(owned.name)
 
@@ -172,10 +210,19 @@ class _ForwardWriter:
 
     def add_region(self, region: PlannedRegion, text: RegionText) -> None:
         given = [self.host(region.names[name]) for name in text.arguments]
-        call = f"{text.kernel.name}({', '.join([*given, *text.numbers])})"
+        halves = [self._split(region, text.halves)] if text.halves else []
+        call = f"{text.kernel.name}({', '.join([*given, *text.numbers, *halves])})"
         names = list(text.results) if self._single else [self._fresh(name) for name in region.outputs]
         self._variables |= dict(zip(region.outputs, names, strict=True))
         self._add(", ".join(names), call, region.nodes)
+
+    def _split(self, region: PlannedRegion, halves: SharedHalves) -> str:
+        """The variable with halves, which are made once."""
+        key = _key(region, halves)
+        if key not in self._halves:
+            self._halves[key] = self._fresh(f"halves_of_{key.value}")
+            self._lines.append((f"{self._indent}{self._halves[key]}", halves.call.format(self.host(key.value))))
+        return self._halves[key]
 
     def add_node(self, node: Node) -> None:
         if node.op == ENTER:
@@ -202,6 +249,9 @@ class _ForwardWriter:
         over = [name for name in self._variables if name not in needed | self._returned | self._ended]
         self._ended |= set(over)
         large = [self._variables[name] for name in over if self._sizes[name] >= _LARGE_BYTES]
+        done = [key for key in self._halves if not self.splitting[key] & self._waiting]
+        large += [self._halves[key] for key in done if key not in self._let_go]
+        self._let_go |= set(done)
         if large:
             self._lines.append(("", f"{self._indent}del {', '.join(large)}"))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.tasks.graph import GETITEM, Graph, Node, Parameter, reference
+from tilesmith.tasks.graph import GETITEM, Graph, Node, Parameter, reference, references
 from tilesmith.tasks.numbers.size_expressions import explain
 from tilesmith.tasks.numbers.varying import is_varying, same
 
@@ -40,9 +40,9 @@ def write_call(node: Node, host: Host, graph: Graph, near: str) -> str:
     return _CallWriter(host, shapes, near, graph.sizes).write(node)
 
 
-def write_constant(owned: Parameter, near: str) -> str:
+def write_constant(owned: Parameter, near: str, sizes: dict[str, int]) -> str:
     """A tensor that the pass makes of numbers."""
-    values = _CallWriter(str, {}, near).argument(owned.values)
+    values = _CallWriter(str, {}, near, sizes).argument(owned.values)
     return f"torch.tensor({values}, dtype=torch.{owned.dtype}, device={near}.device)"
 
 
@@ -60,9 +60,9 @@ class _CallWriter:
         host: Host,
         shapes: Mapping[str, tuple[int, ...] | None],
         near: str,
-        sizes: Mapping[str, int] | None = None,
+        sizes: dict[str, int],
     ) -> None:
-        self._host, self._shapes, self._near, self._sizes = host, shapes, near, sizes or {}
+        self._host, self._shapes, self._near, self._sizes = host, shapes, near, sizes
 
     def write(self, node: Node) -> str:
         if node.op == GETITEM:
@@ -70,6 +70,9 @@ class _CallWriter:
         namespace, name, *overload = node.op.split(".")
         if namespace != "aten":
             raise Unmatched(f"calls {node.op}, which has no words outside of the tracer")
+        near = [(name, self._shapes.get(name) or ()) for name in references([node.args, node.kwargs])]
+        own = {f"{self._host(name)}.shape[{i}]": size for name, shape in near for i, size in enumerate(shape)}
+        self._sizes = own | self._sizes
         args = [self.argument(one) for one in self._with_sizes(name, node)]
         kwargs = [f"{key}={self.argument(one)}" for key, one in node.kwargs.items()]
         if name in _INFIX and len(args) == 2 and not kwargs:

@@ -106,9 +106,11 @@ class FusedKernel:
         placed = {value.step for value in self.placer.values}
         return tuple(step for step in self.leaves if step in placed)
 
-    def signature(self) -> list[str]:
+    def signature(self, halves: str = "") -> list[str]:
+        """`halves`: a tensor's that the launcher is given, too."""
         tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
         numbers = [f"{number.name}: float" for number in self.scalars]
+        numbers += [f"{halves}: tuple[torch.Tensor, ...]"] if halves else []
         results = "torch.Tensor" if len(self.outputs) == 1 else "tuple[torch.Tensor, ...]"
         line = f"def {self.name}({', '.join(tensors + numbers)}) -> {results}:"
         if len(line) <= _LONGEST_LINE:
@@ -249,7 +251,7 @@ class FusedKernel:
             strategy=strategy,
             tuning=tuning,
             kernel=kernel,
-            arguments=tuple(map(self._source, self.leaves)),
+            arguments=tuple(map(self.source, self.leaves)),
             numbers=tuple(str(number.host) for number in self.scalars),
             results=tuple(output.name for output in self.outputs),
         )
@@ -282,7 +284,7 @@ class FusedKernel:
         alike = [f"{leaf.name}.dtype" for leaf in self.leaves if leaf.dtype == step.dtype]
         return alike[0] if alike else f"torch.{step.dtype}"
 
-    def _source(self, leaf: KernelStep) -> str:
+    def source(self, leaf: KernelStep) -> str:
         """The value of the graph that a leaf is."""
         return next(name for name, step in self.low.values.items() if step is leaf)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
-from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS
+from tilesmith.playbook.graph.steps import LEAF, PRODUCT, REDUCTIONS
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.expressions import neutral_element
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
@@ -163,7 +163,7 @@ def write_parts(
     if any(statistic.rule == SQUARES for statistic in statistics):
         lines.append("count = tl.minimum(N - first, BLOCK_N)")
     for value in placer.values:
-        if value in needed:
+        if value in needed and value.step.op != PRODUCT:
             lines += _in_part(tile, value, statistics, filled, "evict_last" if way == QUEUED else "")
     return lines
 

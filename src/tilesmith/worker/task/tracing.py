@@ -34,6 +34,7 @@ from tilesmith.worker.task.traced.graph_records import (
     node_record,
     plain_state_of,
     scalars_of,
+    signature_of,
     tensors_of,
     written_by,
 )
@@ -44,7 +45,7 @@ _CALLS_PER_NODE = 10
 """Python calls into torch per operator, at most: most read a shape or build an argument."""
 _MOST_NUMBERS = 64
 """Of a constant that a graph tells."""
-_MOST_TRACES, _NODES_OF_TRACES = 12, 4000
+_MOST_TRACES, _NODES_OF_TRACES = 12, 2000
 """Traces at other shapes, and how many nodes they have together."""
 _LIFTED = torch.ops.aten.lift_fresh_copy.default
 
@@ -75,15 +76,16 @@ def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
 
 def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | None = None) -> Traced:
     """The same graph, which says what its numbers are at other shapes: those of the texts, and those in which one
-    size alone is another."""
+    size of the inputs alone is another."""
     traced = trace(loaded, training)
     if traced.graph is None:
         return traced
-    most = min(_MOST_TRACES, max(len(others) + 2, _NODES_OF_TRACES // max(len(traced.graph.nodes), 1)))
+    most = min(_MOST_TRACES, max(len(others), _NODES_OF_TRACES // max(len(traced.graph.nodes), 1)))
     doubled = [variant.text for variant in make_doubled_variants(loaded.source)]
     sources = [replace(loaded.source, text=text) for text in (*others, *doubled)][:most]
     graphs = [trace(replace(loaded, source=source), training).graph for source in sources]
-    return Traced(with_varying(traced.graph, [graph for graph in graphs if graph is not None]), None)
+    elsewhere = [graph for graph in graphs if graph is not None and graph.inputs != traced.graph.inputs]
+    return Traced(with_varying(traced.graph, elsewhere), None)
 
 
 class _TooLarge(Exception):
@@ -205,6 +207,7 @@ class TracedRun:
             writes=writes,
             random=random,
             assigned=assigned,
+            signature=signature_of(self._model),
         )
 
     def _input_records(self) -> tuple[Input, ...]:

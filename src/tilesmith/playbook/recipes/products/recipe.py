@@ -9,7 +9,7 @@ small result with a long sum is cut along the sum for all multiprocessors to wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
 
@@ -18,8 +18,9 @@ from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import PRODUCTS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS
-from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
+from tilesmith.playbook.recipe import Declined, Region, RegionText, SharedHalves, Tuning
 from tilesmith.playbook.recipes.products.operands import ComputedOperand, compute_operand
+from tilesmith.playbook.recipes.products.reducing import ReducingProductWriter
 from tilesmith.playbook.recipes.products.schemes import (
     Scheme,
     Situation,
@@ -33,6 +34,7 @@ from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, MANY_ROWS, Ext
 from tilesmith.playbook.recipes.products.writing import ProductWriter
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
+from tilesmith.playbook.writing.row_parts import find_statistics
 from tilesmith.tasks.graph import Node
 
 _LEAST_FLOPS = 1e9
@@ -59,6 +61,8 @@ class ProductsRecipe:
             match = ProductsMatch(region)
             if match.dtype not in ("float32", *HALF_TYPES):
                 return Declined(f"the task multiplies {match.dtype}, which the library does as well")
+            if match.reduces and match.rows < MANY_ROWS:
+                return Declined("the task reduces few rows of a product, which another pass does")
             if match.computed and match.rows >= MANY_ROWS:
                 return Declined("the task multiplies many rows of what it computes itself")
             if self._keeps_pytorch and (reason := match.why_not()):
@@ -77,16 +81,31 @@ class ProductsMatch:
 
     @cached_property
     def _fused(self) -> FusedKernel:
+        fused = self._placed("rows")
+        (product,) = fused.low.products
+        if not any(value.step is product.step for value in fused.placer.values):
+            raise Unmatched("does not use its product")
+        return fused
+
+    def _placed(self, rows: str) -> FusedKernel:
+        """On tiles whose rows are counted by this variable."""
         low = Lowering(self.region.graph, may_multiply=True)
         (product,) = low.products
         dims = product.step.form.dims
-        placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])
-        fused = fuse(low, placer, self.region, (*product.left.leaves, *product.right.leaves))
-        if any(value.step.op in REDUCTIONS for value in placer.values):
-            raise Unmatched("reduces a product, which another pass does")
-        if not any(value.step is product.step for value in placer.values):
-            raise Unmatched("does not use its product")
-        return fused
+        placer = Placer(low.symbols, TilePosition(rows, "cols", 1), dims[:-1], dims[-1:])
+        return fuse(low, placer, self.region, (*product.left.leaves, *product.right.leaves))
+
+    @cached_property
+    def reduces(self) -> bool:
+        """Whether nothing of the product is wanted but what its rows come to."""
+        fused = self._fused
+        if not any(value.step.op in REDUCTIONS for value in fused.placer.values):
+            return False
+        wide = any(output.value.is_wide for output in fused.outputs)
+        if wide or self._batches > 1 or self.computed or self._has_triangle:
+            raise Unmatched("reduces a product and needs more of it, which another pass does")
+        find_statistics(fused.placer.values)
+        return True
 
     @cached_property
     def _product(self) -> Product:
@@ -143,7 +162,7 @@ class ProductsMatch:
             self._product.step.form.shape[-1],
             self._product.depth,
             self.dtype in HALF_TYPES,
-            self._batches == 1 and not self.computed and not self._has_triangle,
+            self._batches == 1 and not self.computed and not self._has_triangle and not self.reduces,
             gpu.shared_bytes_per_block if gpu else inf,
             gpu.multiprocessors if gpu and self._may_be_described else 0,
         )
@@ -153,13 +172,15 @@ class ProductsMatch:
         """Whether the GPU may copy tiles by itself: one of capability 9 or more does, in pieces of 16 bytes."""
         gpu, product = self.region.survey.gpu, self._product
         copies = gpu is not None and gpu.target.startswith("sm_") and int(gpu.target[3:]) >= 90
-        is_plain = self._batches == 1 and not self.computed and not self._has_triangle
+        is_plain = self._batches == 1 and not self.computed and not self._has_triangle and not self.reduces
         aligned = all(factor.step.form.shape[-1] % 8 == 0 for factor in (product.left, product.right))
         return copies and is_plain and aligned and self.dtype in HALF_TYPES and self.rows >= MANY_ROWS
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
-        return self._extent.tunings()
+        groups = [one.group for one in self.computed.values() if one.group]
+        found = self._extent.tunings()
+        return tuple(one for one in found if all(group % one["BLOCK_K"] == 0 for group in groups))
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         return vary(tuning, stage)
@@ -175,6 +196,8 @@ class ProductsMatch:
         )
         if "SPLITS" in tuning:
             told += f" The sum is cut into {tuning['SPLITS']} chunks, which a second kernel adds up in their order."
+        if self.reduces:
+            told += " Every tile is reduced to a number for each row, which a second kernel puts together."
         if not self.is_direct:
             return (
                 f"{told} Every number is the sum of two halves after its row was scaled by a power of two; three "
@@ -191,14 +214,30 @@ class ProductsMatch:
         return f"{told} Sums are kept in float32, and what follows is computed before anything is stored."
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
+        left, alone = self._product.left, self._written(tuning, prefix)
+        if self.is_direct or left.is_computed or left.view or left.triangle is not None:
+            return alone
+        call = "split_rows({})"
+        if "SPLITS" in tuning:
+            flat = ".flatten(0, -2)" if left.form.rank > 2 else ""
+            call = f"split_rows({{}}{flat}, chunks={prefix}SPLITS)"
+        halves = SharedHalves(self._fused.source(left.step), dict(tuning.values).get("SPLITS", 1), call)
+        sharing = self._written(tuning, prefix, f"{left.step.name}_halves")
+        return replace(alone, sharing=replace(sharing, halves=halves))
+
+    def _written(self, tuning: Tuning, prefix: str, halves: str = "") -> RegionText:
         split, stays = "SPLITS" in tuning, "PROGRAMS" in tuning
-        writer = ProductWriter(self._fused, self._product, self.computed, self._scheme(prefix, split, stays))
-        kernel = StayingProductWriter(writer).write(prefix) if stays else writer.write(prefix, split)
-        halves = "" if self.is_direct else ", its float32 product as three products of halves"
-        title = f"{self._fused.title} in {'two kernels' if split else 'one kernel'}{halves}."
+        scheme = self._scheme(prefix, split, stays, halves)
+        writer = ProductWriter(self._fused, self._product, self.computed, scheme, halves)
+        if self.reduces:
+            kernel = ReducingProductWriter(writer, self._placed("row")).write(prefix)
+        else:
+            kernel = StayingProductWriter(writer).write(prefix) if stays else writer.write(prefix, split)
+        way = "" if self.is_direct else ", its float32 product as three products of halves"
+        title = f"{self._fused.title} in {'two kernels' if split or self.reduces else 'one kernel'}{way}."
         return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
 
-    def _scheme(self, prefix: str, split: bool, stays: bool) -> Scheme:
+    def _scheme(self, prefix: str, split: bool, stays: bool, halves: str) -> Scheme:
         left, right = self._product.left, self._product.right
         owned = {parameter.name for parameter in self.region.graph.parameters}
         keeps = any(self._fused.low.values.get(name) is right.step for name in owned)
@@ -212,6 +251,7 @@ class ProductsMatch:
             split,
             self._kept_triangle,
             self.computed,
+            halves,
         )
         if self.computed:
             return multiply_on_the_way(self._product, situation)

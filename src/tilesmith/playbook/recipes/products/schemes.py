@@ -33,6 +33,8 @@ class Situation:
     """The part of the result that is used."""
     computed: dict[str, ComputedOperand]
     """Factors that are computed on the way: `left`, `right`."""
+    given_halves: str = ""
+    """What the launcher calls the halves of the left factor where it is given them."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
     how = {side: chunks + _written(factor) for side, factor in (("left", product.left), ("right", product.right))}
     bounds = _bounds(product, where.result)
     rows = "left.reshape(M, K)" if where.is_split and product.left.form.rank > 2 else "left"
+    split = f"split_rows({rows}{how['left']})"
     made = f"kept_halves({product.right.step.name}, " if where.keeps_right else "split_rows("
     return Scheme(
         pointers=tuple(f"{part}_ptr" for part in parts),
@@ -81,7 +84,7 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
             *((sources.HALVES_PARTS,) if where.is_split else ()),
         ),
         host=(
-            f"left_high, left_low, left_scale = split_rows({rows}{how['left']})",
+            f"left_high, left_low, left_scale = {where.given_halves or split}",
             f"right_high, right_low, right_scale = {made}right{how['right']})",
         ),
         factors=parts,

@@ -173,7 +173,7 @@ def multiply_halves(
         total += part  # the tensor core truncates its running sum: it is kept short
     if tl.max(tl.max((total != total).to(tl.int32), axis=1), axis=0) > 0:  # inf or NaN: `high` alone has them
         plain = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-        for start in range(first, last, BLOCK_K):
+        for start in tl.range(first, last, BLOCK_K, num_stages=1):  # rare: it need not be fast, but small
             left_high = tl.load(left_high_ptr + left_offs + start)
             right_high = tl.load(right_high_ptr + right_offs + start)
             plain = tl.dot(left_high, right_high, plain, input_precision="ieee")

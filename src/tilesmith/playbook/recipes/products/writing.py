@@ -28,6 +28,8 @@ class ProductWriter:
     product: Product
     computed: dict[str, ComputedOperand]
     scheme: Scheme
+    halves: str = ""
+    """Of the left factor, where the launcher is given them."""
 
     @property
     def _is_batched(self) -> bool:
@@ -37,7 +39,7 @@ class ProductWriter:
         fused, scheme = self.fused, self.scheme
         return KernelParts(
             name=fused.name,
-            pointers=(*(("parts_ptr",) if split else self._own(scheme.pointers)), *fused.pointers),
+            pointers=(*(("parts_ptr",) if split else self.own(scheme.pointers)), *fused.pointers),
             sizes=("M", "N", *(() if split else scheme.sizes), *(f"{n}: tl.constexpr" for n in self._sizes)),
             scalars=tuple(number.name for number in fused.scalars),
             meta=tuple(f"{name}: tl.constexpr" for name in ((*BLOCKS[:2], "SPLITS") if split else BLOCKS)),
@@ -56,7 +58,7 @@ class ProductWriter:
             found |= sizes
         return found
 
-    def _own(self, names: Sequence[str]) -> tuple[str, ...]:
+    def own(self, names: Sequence[str]) -> tuple[str, ...]:
         """Tensors, or pointers, that the tile does not read by itself."""
         read = {name for step in self.fused.loaded for name in (step.name, f"{step.name}_ptr")}
         return tuple(name for name in names if name not in read)
@@ -73,9 +75,12 @@ class ProductWriter:
         return next(value for value in self.fused.placer.values if value.step is self.product.step)
 
     def _body(self, split: bool) -> list[str]:
-        fused, scheme, batched = self.fused, self.scheme, self._is_batched
-        value = self.value
-        epilogue = write_on_one_tile(fused.placer, TILE, fused.outputs)
+        epilogue = write_on_one_tile(self.fused.placer, TILE, self.fused.outputs)
+        return [*self.opening(split), *epilogue]
+
+    def opening(self, split: bool = False) -> list[str]:
+        """Of a kernel: the product of its tile."""
+        scheme, batched, value = self.scheme, self._is_batched, self.value
         group = "1" if split else "GROUP"
         number = "tl.program_id(0) % tiles" if batched else "tl.program_id(0)"
         lines = [f"rows, cols = find_tile({number}, M, N, BLOCK_M, BLOCK_N, {group})"]
@@ -92,11 +97,10 @@ class ProductWriter:
                 f"{value.name} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
                 "for chunk in range(SPLITS):",
                 f"    {value.name} += tl.load(parts_ptr + (chunk * M + rows) * N + cols, mask=mask, other=0.0)",
-                *epilogue,
             ]
         multiply = [line.replace("RESULT", value.name) for line in scheme.multiply]
         rows = "(batch * M + rows)[:, None]" if batched else "rows[:, None]"
-        return [*lines, *multiply, *MASKS, f"rows, cols = {rows}, cols[None, :]", *epilogue]
+        return [*lines, *multiply, *MASKS, f"rows, cols = {rows}, cols[None, :]"]
 
     def head(self) -> list[str]:
         """Of the function that launches it: all that is prepared."""
@@ -111,7 +115,7 @@ class ProductWriter:
             *(f"    {line}" for line in self.scheme.host),
         ]
         computed = [leaf for one in self.computed.values() for leaf in one.leaves]
-        return [*fused.signature(), *fused.preparation(computed), *sizes, *fused.allocations()]
+        return [*fused.signature(self.halves), *fused.preparation(computed), *sizes, *fused.allocations()]
 
     def _launcher(self, prefix: str, split: bool) -> list[str]:
         fused, scheme, head = self.fused, self.scheme, self.head()
@@ -133,7 +137,7 @@ class ProductWriter:
                         *(f"{name}={fused.product(dim)}" for name, dim in more.items()),
                     ],
                     [*blocks, *options],
-                    self._own(scheme.factors),
+                    self.own(scheme.factors),
                 ),
             ]
         height, width = _COMBINED
