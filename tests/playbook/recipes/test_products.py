@@ -112,6 +112,12 @@ REDUCED = {
         owner("self.up = nn.Linear(size, 150)"),
         "40",
     ),
+    "loss": task(
+        "return F.cross_entropy(self.up(x), labels, reduction='none', ignore_index=3) * 2",
+        "x = torch.randn(70, 40)\nlabels = torch.randint(0, 90, (70,))",
+        LINEAR,
+        "40",
+    ),
     "spread": task("return (a @ b).var(-1)", pair("70, 33", "33, 150")),
     "place": task("return (a @ b * 2).argmax(-1)", pair("70, 33", "33, 150")),
     "length": task("return (a @ b + 1).square().sum(-1).sqrt()", pair("70, 33", "33, 150", ".half()")),

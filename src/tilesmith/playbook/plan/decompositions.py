@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from math import prod
 from typing import Any
 
@@ -101,7 +102,7 @@ class Writer:
     def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> Value:
         name = f"{self.node.name}_{op.partition('.')[0]}"
         taken = {node.name for node in self.nodes} | self._known.keys()
-        name = next(one for one in (name, *(f"{name}_{i}" for i in range(1, 99))) if one not in taken)
+        name = next(one for one in chain([name], (f"{name}_{i}" for i in count(1))) if one not in taken)
         args = tuple({"node": one.name} if isinstance(one, Value) else one for one in operands)
         self.nodes.append(Node(name, f"aten.{op}", args, {}, shape, dtype))
         return Value(self, name, shape, dtype)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.lowering import list_outputs
-from tilesmith.playbook.graph.operators import is_free, is_known, is_view
+from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
@@ -93,7 +93,11 @@ class _Cutter:
         return region
 
     def _may_start(self, name: str) -> bool:
-        return not is_free(self._nodes[name]) and self._is_fusable(name)
+        return not is_free(self._nodes[name]) and not self._is_made(name) and self._is_fusable(name)
+
+    def _is_made(self, name: str) -> bool:
+        """Whether a node takes nothing but the form of another: whoever needs it makes it."""
+        return operator_name(self._nodes[name]).endswith("s_like")
 
     def _is_fusable(self, name: str) -> bool:
         node = self._nodes[name]
@@ -112,6 +116,12 @@ class _Cutter:
                 break
         if found is None:
             return None
+        users = {user for name in inside for user in self._users[name] if self._is_fusable(user)} - inside
+        if found.recipe == "products" and len(users) > 1:  # all of them at once may spare the product itself
+            wider = inside | self._with_results(users)
+            wider |= self._unassigned_producers(wider, set(), lambda _: True)
+            if self._is_convex(wider) and (better := self._matched(wider)) is not None:
+                inside, found = wider, better
         refused: set[str] = set()
         while (name := self._next(inside, refused)) is not None:
             added = self._with_results({name})
@@ -128,7 +138,7 @@ class _Cutter:
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
         """The first node that takes a result of the region and might belong to it."""
         users = {user for name in inside for user in self._users[name]}
-        fitting = [name for name in users - inside - refused if self._is_fusable(name)]
+        fitting = [name for name in users - inside - refused if self._is_fusable(name) and not self._is_made(name)]
         return min(fitting, key=self._place.__getitem__, default=None)
 
     def _with_results(self, names: set[str]) -> set[str]:
