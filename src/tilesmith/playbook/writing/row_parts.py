@@ -262,7 +262,8 @@ def write_together(
     wanted = find_written(outputs)
     lines = ["parts = tl.arange(0, BLOCK_PARTS)", "in_row = parts < PARTS"]
     if not tile.is_flat:
-        lines = ["parts = tl.arange(0, BLOCK_PARTS)[:, None]", "in_row = mask_m & (parts < PARTS)"]
+        lanes = "[None, :]" if tile.lead == "rows" else "[:, None]"
+        lines = [f"parts = tl.arange(0, BLOCK_PARTS){lanes}", "in_row = mask_m & (parts < PARTS)"]
     lines += [f"places = {tile.row_number} * PARTS + parts"] if tile.lead else []
     if any(statistic.rule == SQUARES for statistic in statistics):
         lines.append("count_part = tl.minimum(N - parts * BLOCK_N, BLOCK_N)")
@@ -315,9 +316,9 @@ def _combined(tile: Tile, statistic: Statistic, cached: str) -> list[str]:
             *lines,
             f"{base}_shift = {base}_part / count_part - {center}",
             f"{name}_part += count_part * {base}_shift * {base}_shift  # every part has a mean of its own",
-            f"{name} = tl.sum(tl.where(in_row, {name}_part, 0.0), axis=0)",
+            f"{name} = {tile.reduced('sum', f'tl.where(in_row, {name}_part, 0.0)')}",
         ]
     if statistic.center is statistic.base:
-        return [*lines, f"{name} = tl.sum({name}_part * tl.exp({base}_part - {base}), axis=0)"]
+        return [*lines, f"{name} = {tile.reduced('sum', f'{name}_part * tl.exp({base}_part - {base})')}"]
     scaled = f"{name}_part * tl.exp({_FINITE.format(f'{base}_part')} - {center})"
-    return [*lines, f"{name} = tl.sum(tl.where({name}_part == 0.0, 0.0, {scaled}), axis=0)"]
+    return [*lines, f"{name} = {tile.reduced('sum', f'tl.where({name}_part == 0.0, 0.0, {scaled})')}"]
