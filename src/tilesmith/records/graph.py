@@ -96,7 +96,7 @@ class Graph:
     """Numbers that were others where the pass was traced at other shapes: their place among all numbers of the
     graph, and what they were there. Empty where there is no such trace."""
     sizes: dict[str, int] = field(default_factory=dict)
-    """Sizes that vary, as `forward` finds them: `x.shape[0]`."""
+    """Sizes that vary and integers that the model keeps, as `forward` finds them: `x.shape[0]`, `self.window`."""
 
     @property
     def leaves(self) -> tuple[Input | Parameter, ...]:

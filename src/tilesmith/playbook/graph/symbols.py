@@ -103,8 +103,8 @@ class Symbols:
 
     def rule_of(self, size: int) -> SizeRule:
         """How a number that varies is computed; everything is pinned where nobody knows."""
-        tensors = {axis: own for axis, own in self.sizes.items() if axis not in self.rules}
-        found = explain(size, tensors)
+        tensors = {axis: own for axis, own in self.sizes.items() if axis not in self.rules and is_varying(own)}
+        found = explain(size, tensors | {("self", number): number for number in self.constants})
         if found is None:
             self.pin_everything()
             return SizeRule(None, is_constant=True)

@@ -117,7 +117,8 @@ class PlannedForward:
         """Whether all of its numbers can be computed from sizes at hand."""
         shapes = {one.name: one.shape or () for one in (*self.graph.leaves, *self.graph.nodes)}
         near = [shapes[name] for name in references([node.args, node.kwargs])]
-        known = self.graph.sizes | {f"{i} {j}": size for i, one in enumerate(near) for j, size in enumerate(one)}
+        sizes = [size for one in near for size in one if is_varying(size)]
+        known = self.graph.sizes | {str(place): size for place, size in enumerate(sizes)}
         return all(explain(number, known) for number in numbers_in([node.args, node.kwargs]) if is_varying(number))
 
     @cached_property

@@ -73,7 +73,7 @@ class _CallWriter:
             raise Unmatched(f"calls {node.op}, which has no words outside of the tracer")
         near = [(name, self._shapes.get(name) or ()) for name in references([node.args, node.kwargs])]
         own = {f"{self._host(name)}.shape[{i}]": size for name, shape in near for i, size in enumerate(shape)}
-        self._sizes = own | self._sizes
+        self._sizes = {name: size for name, size in own.items() if is_varying(size)} | self._sizes
         args = [self.argument(one) for one in self._with_sizes(name, node)]
         kwargs = [f"{key}={self.argument(one)}" for key, one in node.kwargs.items()]
         if name in _INFIX and len(args) == 2 and not kwargs:

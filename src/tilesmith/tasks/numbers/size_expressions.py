@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
@@ -68,7 +68,10 @@ def _grouped(text: str) -> str:
 
 
 def explain(number: float, sizes: Mapping[K, Any]) -> SizeExpression[K] | None:
-    """The simplest expression over the sizes that vary; None where there is none, or the number does not vary."""
+    """The simplest expression over the sizes that vary; None where there is none, or the number does not vary.
+
+    Where several divisors would do, it is the one that is among the sizes that do not vary.
+    """
     wanted = values_of(number)
     if wanted is None:
         return None
@@ -76,7 +79,8 @@ def explain(number: float, sizes: Mapping[K, Any]) -> SizeExpression[K] | None:
     for key, size in sizes.items():
         if isinstance(size, int) and (values := values_of(size)) is not None:
             known.setdefault(values, []).append(key)
-    found = _simplest(wanted, tuple(known), isinstance(number, int))
+    fixed = frozenset(size for size in sizes.values() if type(size) is int)
+    found = _simplest(wanted, tuple(known), isinstance(number, int), fixed)
     if found is None:
         return None
     equal = tuple(tuple(known[one]) for one in found.sizes)
@@ -104,11 +108,11 @@ class _Base(NamedTuple):
 
 
 @cache
-def _simplest(wanted: Values, sizes: tuple[Values, ...], is_whole: bool) -> _Form | None:
+def _simplest(wanted: Values, sizes: tuple[Values, ...], is_whole: bool, fixed: frozenset[int]) -> _Form | None:
     if max(wanted) < 0:
-        found = _simplest(tuple(-one for one in wanted), sizes, is_whole)
+        found = _simplest(tuple(-one for one in wanted), sizes, is_whole, fixed)
         return found and found._replace(template=f"-({found.template})", word=f"minus_{found.word}")
-    return next(_whole_forms(wanted, sizes) if is_whole else _float_forms(wanted, sizes), None)
+    return next(_whole_forms(wanted, sizes, fixed) if is_whole else _float_forms(wanted, sizes), None)
 
 
 def _products(sizes: Sequence[Values]) -> list[_Base]:
@@ -120,7 +124,7 @@ def _products(sizes: Sequence[Values]) -> list[_Base]:
     return found
 
 
-def _whole_forms(wanted: Values, sizes: Sequence[Values]) -> Iterator[_Form]:
+def _whole_forms(wanted: Values, sizes: Sequence[Values], fixed: Collection[int]) -> Iterator[_Form]:
     yield from (_Form("{0}", (one,)) for one in sizes if one == wanted)
     linear = [(form, one) for one in sizes if (form := _linear(wanted, one)) is not None]
     yield from (_Form(form.template, (one,)) for form, one in linear if form.is_usual)
@@ -128,6 +132,7 @@ def _whole_forms(wanted: Values, sizes: Sequence[Values]) -> Iterator[_Form]:
         for template, compute in _QUOTIENTS:
             most = min(_MOST_DIVIDED, int(max(one)))
             found = [by for by in range(2, most + 1) if tuple(compute(size, by) for size in one) == wanted]
+            found = [by for by in found if by in fixed] if len(found) > 1 else found
             if len(found) == 1:
                 yield _Form(template.format(found[0]), (one,))
     for base in _products(sizes):

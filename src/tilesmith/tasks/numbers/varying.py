@@ -113,7 +113,8 @@ def remember_varying(graph: Graph) -> Graph:
         return number if others is None else make_varying((number, *others))
 
     graph = _with_numbers(graph, known)
-    return replace(graph, sizes={name: size for name, size in _sizes(graph) if is_varying(size)})
+    kept = {f"self.{name}" for name in graph.scalars}
+    return replace(graph, sizes={name: size for name, size in _sizes(graph) if is_varying(size) or name in kept})
 
 
 def _sizes(graph: Graph) -> Iterator[tuple[str, int]]:
