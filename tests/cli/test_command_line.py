@@ -46,7 +46,7 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 # Help
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "runs show"])
+@pytest.mark.parametrize("command", [*COMMANDS, "runs show", "op new", "op check", "op tune"])
 def test_every_command_has_help_with_an_example_and_json(command: str) -> None:
     done = run(*command.split(), "-h")
     assert done.returncode == 0

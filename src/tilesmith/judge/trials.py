@@ -33,6 +33,7 @@ from tilesmith.process.protocol.candidate import (
     WarmUpGpu,
 )
 from tilesmith.process.protocol.tensors import ReleaseMemory
+from tilesmith.records import KernelResources
 
 _MOST_AT_ONCE = 8
 _FAILURES = (GateFailed, MachineError)
@@ -48,6 +49,8 @@ class CompiledTrial:
     """Kernels that do not fit the GPU."""
     problem: str | None = None
     """Why nothing is known of this text."""
+    resources: tuple[KernelResources, ...] = ()
+    """Of each specialization."""
 
 
 class KernelTrials:
@@ -111,7 +114,7 @@ class KernelTrials:
         spills: dict[str, int] = {}
         for one in compiled.resources:
             spills[one.kernel] = max(one.spills or 0, spills.get(one.kernel, 0))
-        return CompiledTrial(spills, compiled.refused)
+        return CompiledTrial(spills, compiled.refused, resources=tuple(compiled.resources))
 
     def _hand_binaries(self, child: Child) -> None:
         """Whatever was compiled so far."""

@@ -1,0 +1,67 @@
+"""`tilesmith op tune DIR`: change constants, check, measure, record."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from tilesmith.cli.output_options import command_help, print_line
+from tilesmith.config import CheckConfig
+
+_CHECK = CheckConfig()
+_HELP = """
+Tune an operator: tiles, rows, warps, stages and cache hints, checked and measured, until the target is met.
+
+Only NAME_triton.py is changed, and only for what is right and faster; history.md keeps what was tried. Without a
+GPU the compiler alone is asked. Examples:
+
+    tilesmith op tune bias_add
+
+    tilesmith op tune bias_add --autotune      the winners as @triton.autotune configurations, keyed by shape
+
+    tilesmith op tune bias_add --dispatch      constants by shape, and PyTorch where it wins
+
+Exit code 0: the target is met, or nothing can be measured here; 1: it is missed; 2: the project is broken, or the
+options make no sense.
+"""
+
+
+def register(group: typer.Typer) -> None:
+    group.command("tune", help=command_help(_HELP))(tune)
+
+
+def tune(
+    folder: Path = typer.Argument(help="Folder with operator.toml and the four files."),
+    autotune: bool = typer.Option(False, "--autotune", help="Write the winners as configurations."),
+    dispatch: bool = typer.Option(False, "--dispatch", help="Write a choice by shape, PyTorch included."),
+    seconds: float = typer.Option(60.0, help="For compiling and timing."),
+    device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
+    target: str = typer.Option(_CHECK.target, "--gpu", help="GPU to compile for when there is none here."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+) -> None:
+    from tilesmith.errors import UsageError
+    from tilesmith.operators.tuning.tuner import TuneOptions, tune_project
+
+    if autotune and dispatch:
+        raise UsageError("--autotune and --dispatch are two ways to choose by shape: take one")
+    options = TuneOptions(seconds, autotune, dispatch)
+    config = CheckConfig(device=device, target=target)
+    with Console(stderr=True).status("reading") as status:
+        found = tune_project(folder, config, options, lambda step: status.update(f"{folder.name}: {step}"))
+    if as_json:
+        print(json.dumps(asdict(found), indent=2))
+    else:
+        console = Console()
+        print_line(f"before   {found.before}{_mean(found.mean_before)}", console)
+        print_line(f"after    {found.after}{_mean(found.mean_after)}", console)
+        print_line(f"tried    {found.tried} configurations: {found.history}", console)
+        print_line(f"result   {found.why}", console)
+    raise typer.Exit(1 if found.target_met is False else 0)
+
+
+def _mean(mean: float | None) -> str:
+    return "" if mean is None else f": {mean:.3f} times PyTorch"

@@ -1,0 +1,240 @@
+"""Constants that depend on the shape: as `@triton.autotune` configurations, or as a table of what was measured.
+
+Both rewrite `<op>_triton.py` in place: the kernels stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilesmith.errors import ProjectError
+from tilesmith.operators.definition import Definition
+from tilesmith.operators.kernel_file import find_sizes
+from tilesmith.operators.records import Operator, Sizes
+from tilesmith.operators.writing import function_head, render_text
+from tilesmith.playbook.recipe import Tuning
+
+CHOICES = "CHOICES"
+_META = {"num_warps": "WARPS", "num_stages": "STAGES"}
+
+
+@dataclass(frozen=True)
+class _Launch:
+    """The one launch of a file whose constants are tuned."""
+
+    kernel: ast.FunctionDef
+    launcher: ast.FunctionDef
+    call: ast.Call
+    grid: ast.expr
+    constants: Mapping[str, str]
+    """Keywords of the launch, by the name of the constant that each passes."""
+
+
+def with_autotune(text: str, tunings: Sequence[Tuning]) -> str:
+    """The winners as configurations, keyed by the kernel's sizes."""
+    launch = _launch(text, tunings[0])
+    configs = [_config(one, launch.constants) for one in tunings]
+    key = [one.arg for one in launch.kernel.args.args if one.arg not in launch.constants.values()]
+    key = [one for one in key if not one.endswith("_ptr") and one in _sizes_of(text, launch.kernel)]
+    decorator = render_text("autotune.j2", configs=configs, key=key)
+    lines = text.splitlines(keepends=True)
+    _replace(lines, launch.grid, _grid(text, launch))
+    start, end = launch.call.lineno - 1, launch.call.end_lineno or launch.call.lineno
+    for keyword, constant in sorted((keyword, constant) for constant, keyword in launch.constants.items()):
+        for place in range(start, end):
+            lines[place] = re.sub(rf"\b{keyword}={constant}(, |,\n|\b)", _rest, lines[place])
+    body = [line for line in lines[start:end] if line.strip() and line.strip() != "# constants"]
+    lines[start:end] = body
+    lines.insert(launch.kernel.decorator_list[0].lineno - 1, decorator)
+    return _without_unread(_with_largest("".join(lines), tunings))
+
+
+Choice = tuple[Sizes, Tuning | None]
+
+
+def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pytorch: Definition) -> str:
+    """A table of the constants that were fastest at each measured shape, None where that was what `pytorch`
+    defines. The launcher takes its constants as arguments then."""
+    known = next(tuning for _, tuning in choices if tuning is not None)
+    launch = _launch(text, known)
+    names = [name for name in known.names if name in launch.constants]
+    keeps = any(tuning is None for _, tuning in choices)
+    rows = [(shape_key(operator, sizes), _written(tuning, names)) for sizes, tuning in choices]
+    head = function_head(operator).replace(f"def {operator.name}(", f"def {operator.name}_pytorch(", 1)
+    helpers = [line for line in pytorch.preamble.splitlines() if not line.startswith(("import ", "from "))]
+    table = render_text(
+        "dispatch.j2",
+        rows=rows,
+        names=operator.size_names,
+        head=head if keeps else "",
+        helpers="\n".join(helpers).strip("\n"),
+        body=pytorch.body,
+    )
+    entry, call = _entry(text, operator), _entry_call(text, operator)
+    refusal = next(one for one in entry.body if isinstance(one, ast.If))
+    chosen = f"    chosen = choose({', '.join(find_sizes(operator))})\n"
+    if keeps:
+        arguments = ", ".join(one.name for one in operator.parameters)
+        chosen += f"    if chosen is None:\n        return {operator.name}_pytorch({arguments})\n"
+    lines = text.splitlines(keepends=True)
+    _replace(lines, call, f"{(ast.get_source_segment(text, call) or '')[:-1]}, **chosen)")
+    lines.insert(refusal.end_lineno or refusal.lineno, chosen)
+    lines.insert(entry.lineno - 1, f"{table.rstrip()}\n\n\n")
+    last = launch.launcher.body[0].lineno - 2
+    defaults = "".join(f", {name}: int = {name}" for name in names)
+    closing = re.compile(r",?\s*\)( ->.*)?:$")
+    lines[last] = closing.sub(lambda found: f"{defaults}){found[1] or ''}:", lines[last].rstrip()) + "\n"
+    before, imports, after = "".join(lines).partition("import torch\n")
+    own = [line for line in pytorch.preamble.splitlines() if keeps and line.startswith(("import ", "from "))]
+    brought = "".join(f"{line}\n" for line in own if f"{line}\n" not in text and line != "import math")
+    return f"{before}import math\n\n{imports}{brought}{after}"
+
+
+def chooses_by_shape(text: str) -> bool:
+    return "@triton.autotune(" in text or _table(text) is not None
+
+
+def left_to_pytorch(text: str) -> list[tuple[int, ...]]:
+    """The measured shapes that the file leaves to PyTorch."""
+    table = _table(text)
+    if table is None:
+        return []
+    pairs = zip(table.keys, table.values, strict=True)
+    return [ast.literal_eval(key) for key, value in pairs if key and ast.unparse(value) == "None"]
+
+
+def always_kernel(text: str) -> str:
+    """The same file with a kernel for every shape: what the judge is to see. What is left to PyTorch needs none."""
+    table = _table(text)
+    if table is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    for value in table.values:
+        if ast.unparse(value) == "None":
+            _replace(lines, value, "{}")
+    return "".join(lines)
+
+
+def shape_key(operator: Operator, sizes: Sizes) -> tuple[int, ...]:
+    return tuple(_size(sizes[name]) for name in operator.size_names)
+
+
+def _table(text: str) -> ast.Dict | None:
+    for node in ast.parse(text).body:
+        value = node.value if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == CHOICES else None
+        if isinstance(value, ast.Dict):
+            return value
+    return None
+
+
+def _launch(text: str, tuning: Tuning) -> _Launch:
+    tree = ast.parse(text)
+    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    found = []
+    for launcher in functions.values():
+        for call in ast.walk(launcher):
+            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Subscript):
+                continue
+            passed = {ast.unparse(one.value): one.arg for one in call.keywords if one.arg}
+            constants = {name: passed[name] for name in tuning.names if name in passed}
+            kernel = functions.get(ast.unparse(call.func.value))
+            if constants and kernel is not None:
+                found.append(_Launch(kernel, launcher, call, call.func.slice, constants))
+    if len(found) != 1:
+        raise ProjectError(
+            f"the file launches {len(found)} kernels with constants of its own, and the choice by shape is written "
+            "for one: tune without --autotune and --dispatch"
+        )
+    return found[0]
+
+
+def _sizes_of(text: str, kernel: ast.FunctionDef) -> set[str]:
+    """Parameters of the group `# sizes`; where there is no such comment, all that are no pointers."""
+    lines = text.splitlines()[kernel.lineno - 1 : kernel.body[0].lineno - 1]
+    names = {one.arg for one in kernel.args.args}
+    if not any(line.strip() == "# sizes" for line in lines):
+        return names
+    found: set[str] = set()
+    group = ""
+    for line in lines:
+        group = line.strip() if line.strip().startswith("#") else group
+        found |= {name for name in re.findall(r"\w+", line) if name in names and group == "# sizes"}
+    return found
+
+
+def _config(tuning: Tuning, constants: Mapping[str, str]) -> str:
+    values = {constants[name]: value for name, value in tuning.values if name in constants}
+    inside = ", ".join(f'"{name}": {value}' for name, value in values.items() if name not in _META)
+    meta = "".join(f", {name}={values[name]}" for name in _META if name in values)
+    return f"triton.Config({{{inside}}}{meta})"
+
+
+def _grid(text: str, launch: _Launch) -> str:
+    """A function of the configuration, where it depends on that."""
+    grid = ast.get_source_segment(text, launch.grid) or ""
+    for constant, keyword in launch.constants.items():
+        if keyword not in _META:
+            grid = re.sub(rf"\b{constant}\b", f'meta["{keyword}"]', grid)
+    return f"lambda meta: {grid}" if "meta[" in grid else grid
+
+
+def _rest(found: re.Match[str]) -> str:
+    return "\n" if found[1].endswith("\n") else ""
+
+
+def _with_largest(text: str, tunings: Sequence[Tuning]) -> str:
+    """What the host asserts by a constant must hold for every configuration."""
+    for name in tunings[0].names:
+        largest = max(one[name] for one in tunings)
+        text = re.sub(rf"^{name} = \d+$", f"{name} = {largest}", text, flags=re.MULTILINE)
+    return text
+
+
+def _without_unread(text: str) -> str:
+    """Constants that only the launch passed on are gone with it."""
+    names = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)]
+    read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
+    return "".join(line for line in text.splitlines(keepends=True) if _is_read(line, read))
+
+
+def _is_read(line: str, read: set[str]) -> bool:
+    found = re.match(r"([A-Z][A-Z0-9_]*) = \d+$", line)
+    return found is None or found[1] in read
+
+
+def _written(tuning: Tuning | None, names: Sequence[str]) -> str:
+    if tuning is None:
+        return "None"
+    return "{" + ", ".join(f'"{name}": {tuning[name]}' for name in names) + "}"
+
+
+def _entry(text: str, operator: Operator) -> ast.FunctionDef:
+    functions = [one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)]
+    return next(one for one in functions if one.name == operator.name)
+
+
+def _entry_call(text: str, operator: Operator) -> ast.Call:
+    """Where the entry calls the launcher."""
+    name = f"launch_{operator.name}"
+    for node in ast.walk(_entry(text, operator)):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
+            return node
+    raise ProjectError(f"{operator.name}_triton.py: its entry does not call {name}, which --dispatch needs")
+
+
+def _size(size: int | tuple[int, ...]) -> int:
+    if isinstance(size, int):
+        return size
+    product = 1
+    for one in size:
+        product *= one
+    return product
+
+
+def _replace(lines: list[str], node: ast.expr, new: str) -> None:
+    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
+    before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
+    lines[first : last + 1] = [f"{before}{new}{after}"]

@@ -1,0 +1,364 @@
+"""`op tune`: change, accuracy, performance, record. Only `<op>_triton.py` changes, and the best is kept.
+
+The search is the forge's: what spills is dropped, the rest is timed by successive halving, then come the neighbors
+of the fastest. A tuning's time is the geometric mean over all shapes for performance. Without a GPU the compiler is
+all that can be asked: the first constants without spills are taken.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from tilesmith.config import CheckConfig
+from tilesmith.errors import ProjectError, UsageError
+from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, TuningSearch
+from tilesmith.judge import Judge
+from tilesmith.judge.trials import CompiledTrial, KernelTrials
+from tilesmith.operators.checking import OperatorCheck, judge_accuracy, measure
+from tilesmith.operators.definition import parse_definition
+from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
+from tilesmith.operators.judged_task import single_call, single_kernel, single_task
+from tilesmith.operators.project import passing, read_files, read_project, write_project
+from tilesmith.operators.records import Operator, Project
+from tilesmith.operators.sizes import size_text
+from tilesmith.operators.tuning.constants import (
+    TunedFile,
+    describe,
+    difference,
+    read_tuning,
+    with_tuning,
+    without_hints,
+)
+from tilesmith.operators.tuning.history import HistoryRow, append_rows
+from tilesmith.operators.tuning.shape_choice import chooses_by_shape, with_autotune, with_dispatch
+from tilesmith.playbook.recipe import Tuning
+from tilesmith.records import KernelResources
+from tilesmith.runs.atomic_files import write_atomically
+
+WITHOUT_GPU = "no GPU here: chosen by the compiler alone (spills, registers, shared memory), nothing was timed"
+_CONFIGURATIONS = 4
+"""At most so many are written for autotune."""
+_COMPILED = 8
+"""Without a GPU: so many are compiled, to be compared in the history."""
+_PYTORCH_WINS = 0.97
+"""Where PyTorch takes less than this share of the fastest tuning's time."""
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    seconds: float = 60.0
+    """For compiling and timing tunings."""
+    autotune: bool = False
+    dispatch: bool = False
+    min_gain: float = 1.01
+    """How many times faster the winner must be to replace what is there."""
+
+
+@dataclass(frozen=True)
+class TunedOperator:
+    """How a tuning ended."""
+
+    operator: str
+    before: str
+    after: str
+    """Constants, in a line."""
+    changed: bool
+    mean_before: float | None
+    mean_after: float | None
+    """Geometric means of the speedups; null where nothing was timed."""
+    target_met: bool | None
+    tried: int
+    why: str
+    history: str
+
+
+@dataclass
+class ShapeTrials:
+    """Trials on several shapes at once, as the search takes them: a text's time is the geometric mean."""
+
+    trials: Sequence[KernelTrials]
+    shapes: Sequence[str]
+    is_timed: bool
+    times: dict[str, list[float]] = field(default_factory=dict)
+    """Milliseconds of each text, shape by shape."""
+    compiled: dict[str, CompiledTrial] = field(default_factory=dict)
+
+    def compile(self, texts: Sequence[str], limit_s: float) -> Sequence[CompiledTrial]:
+        found = self.trials[0].compile(texts, limit_s)
+        self.compiled |= dict(zip(texts, found, strict=False))
+        return found
+
+    def time_ms(self, text: str, calls: int) -> float | None:
+        times: list[float] = []
+        for one in self.trials:
+            spent = one.time_ms(text, calls)
+            if spent is None:
+                return None
+            times.append(spent)
+        self.times[text] = times
+        return math.exp(sum(map(math.log, times)) / len(times))
+
+
+def tune_project(
+    folder: Path, config: CheckConfig, options: TuneOptions, tell: Tell = lambda _: None, host: Judge | None = None
+) -> TunedOperator:
+    """Raises ProjectError for a broken project or a kernel that is wrong before anything is changed."""
+    project = read_project(folder)
+    texts = read_files(project)
+    require_one_interface(project, texts)
+    require_own_tests(project, texts)
+    name = project.operator.file_name("triton")
+    own = read_tuning(texts["triton"])
+    if chooses_by_shape(texts["triton"]):
+        raise ProjectError(f"{name} chooses its constants by shape already: put one set back to tune it again")
+    if not own.values:
+        raise ProjectError(f"{name}: no constants to tune: write them at the top, as BLOCK = 1024 or NUM_WARPS = 4")
+    with Judge(replace(config, timing=False), host=host) as judge, Judge(config, host=judge) as timing_judge:
+        if options.dispatch and judge.device == "cpu":
+            raise UsageError("--dispatch needs a GPU: which constants a shape wants can only be measured")
+        before = _check(project, texts, judge, timing_judge, tell)
+        if not before.accuracy.passed:
+            raise ProjectError(f"{name} is wrong before tuning: {before.accuracy.reason.splitlines()[0]}")
+        if _is_done(before, options):
+            why = "the target is met already: raise it in operator.toml to go on"
+            return _ended(project, own, own, before, before, 0, why)
+        return _tune(project, texts, before, judge, timing_judge, options, tell)
+
+
+def _is_done(before: OperatorCheck, options: TuneOptions) -> bool:
+    met = before.performance is not None and bool(before.performance.target_met)
+    return met and not options.autotune and not options.dispatch
+
+
+@dataclass(frozen=True)
+class FoundConstants:
+    """What a search came to, before anybody has judged it."""
+
+    text: str
+    tuning: Tuning
+    rows: tuple[HistoryRow, ...]
+
+
+def search_constants(
+    operator: Operator,
+    texts: Mapping[str, str],
+    trials: ShapeTrials,
+    before: OperatorCheck,
+    options: TuneOptions,
+    tell: Tell = lambda _: None,
+) -> FoundConstants:
+    file = TunedFile(texts["triton"], lambda text: single_kernel(operator, text))
+    if not trials.is_timed:
+        trials.compile([file.write(one) for one in file.tunings[:_COMPILED]], options.seconds)
+    by_shape = trials.is_timed and (options.autotune or options.dispatch)
+    seconds = options.seconds / (1 + len(trials.shapes) * by_shape)
+    found = TuningSearch(file, trials, SearchLimits(seconds), tell).run({})
+    rows, fastest = _rows(file, trials, found, before), []
+    for shape, one in zip(trials.shapes, trials.trials, strict=True) if by_shape else ():
+        alone = ShapeTrials([one], [shape], is_timed=True)
+        outcome = TuningSearch(file, alone, SearchLimits(seconds), tell).run({})
+        winner = outcome.tunings[0]
+        fastest.append(ShapeWinner(shape, winner, outcome.best_ms or math.inf))
+        rows += [row for row in _rows(file, alone, outcome, before) if row.configuration == describe(winner)]
+    text = _rewritten(operator, texts, found.tunings[0], _clean(file, trials), fastest, before, options)
+    return FoundConstants(text, found.tunings[0], tuple(rows))
+
+
+def _tune(
+    project: Project,
+    texts: Mapping[str, str],
+    before: OperatorCheck,
+    judge: Judge,
+    timing_judge: Judge,
+    options: TuneOptions,
+    tell: Tell,
+) -> TunedOperator:
+    operator, own = project.operator, read_tuning(texts["triton"])
+    with _trials(operator, texts, timing_judge) as trials:
+        found = search_constants(operator, texts, trials, before, options, tell)
+    after, kept = before, own
+    if found.text != texts["triton"]:
+        changed = {**texts, "triton": found.text}
+        after = _check(project, changed, judge, timing_judge, tell)
+        if _is_better(before, after, options):
+            kept = found.tuning
+            write_atomically(project.path("triton"), found.text)
+            write_project(passing(project, changed))
+        else:
+            after = before if after.accuracy.passed else after
+    where = "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judge.config.target}"
+    title = f"{datetime.now(UTC):%Y-%m-%d %H:%M} {where}"
+    append_rows(project.folder / operator.history, operator.name, title, found.rows)
+    why = _why(own, kept, before, after, trials.is_timed)
+    return _ended(project, own, kept, before, after, len(found.rows), why)
+
+
+class ShapeWinner(NamedTuple):
+    """The constants that were fastest at one shape."""
+
+    shape: str
+    tuning: Tuning
+    ms: float
+
+
+def _rewritten(
+    operator: Operator,
+    texts: Mapping[str, str],
+    winner: Tuning,
+    clean: Sequence[Tuning],
+    fastest: Sequence[ShapeWinner],
+    before: OperatorCheck,
+    options: TuneOptions,
+) -> str:
+    """The file with the winner, or with several and the choice between them."""
+    own = texts["triton"]
+    if options.autotune:
+        best = [one.tuning for one in fastest] or clean
+        plain = [without_hints(one) for one in (winner, *best)]
+        return with_autotune(with_tuning(own, winner), list(dict.fromkeys(plain))[:_CONFIGURATIONS])
+    if options.dispatch:
+        wins = [baseline_ms(before).get(one.shape, math.inf) < _PYTORCH_WINS * one.ms for one in fastest]
+        if all(wins):
+            raise ProjectError(f"PyTorch is faster on every shape of {operator.name}: no kernel is worth its while")
+        tunings = [None if lost else without_hints(one.tuning) for lost, one in zip(wins, fastest, strict=True)]
+        choices = list(zip(operator.performance, tunings, strict=True))
+        pytorch = parse_definition(texts["baseline"], operator.name)
+        return with_dispatch(with_tuning(own, winner), operator, choices, pytorch)
+    return with_tuning(own, winner)
+
+
+def _clean(file: TunedFile, trials: ShapeTrials) -> list[Tuning]:
+    """What the compiler takes without spilling."""
+    compiled = {one: trials.compiled.get(file.write(one)) for one in file.tunings}
+    return [
+        tuning
+        for tuning, one in compiled.items()
+        if one is not None and not (one.problem or one.refused or any(one.spills.values()))
+    ]
+
+
+def baseline_ms(check: OperatorCheck) -> dict[str, float]:
+    """PyTorch's time at each shape, in the dtype that tunings are timed in."""
+    calls = check.performance.calls if check.performance else ()
+    wanted = _timed_dtype(tuple(dict.fromkeys(one.dtype for one in calls)))
+    return {one.sizes: one.baseline_ms for one in calls if one.dtype == wanted and one.baseline_ms is not None}
+
+
+def _timed_dtype(dtypes: Sequence[str]) -> str:
+    """A half type where there is one: what tiles are scarce for."""
+    return next((one for one in ("float16", "bfloat16") if one in dtypes), dtypes[0] if dtypes else "")
+
+
+@contextlib.contextmanager
+def _trials(operator: Operator, texts: Mapping[str, str], judge: Judge) -> Iterator[ShapeTrials]:
+    dtype = _timed_dtype(operator.dtypes)
+    shapes = operator.performance if judge.device == "cuda" else operator.performance[:1]
+    with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
+        opened = []
+        for place, sizes in enumerate(shapes):
+            path = Path(folder) / f"{operator.name}_{place}.py"
+            call = single_call(operator, dtype, sizes)
+            path.write_text(single_task(operator, texts["baseline"], call), encoding="utf-8")
+            opened.append(stack.enter_context(judge.trials(path)))
+        is_timed = all(one.is_timed for one in opened)
+        yield ShapeTrials(opened, [size_text(one) for one in shapes], is_timed)
+
+
+def _check(
+    project: Project, texts: Mapping[str, str], judge: Judge, timing_judge: Judge, tell: Tell
+) -> OperatorCheck:
+    tell("accuracy")
+    accuracy = judge_accuracy(project.operator, texts, judge, tell)
+    performance = measure(project.operator, texts, timing_judge, tell) if accuracy.passed else None
+    return OperatorCheck(project.operator.name, describe_change(project, texts), accuracy, performance)
+
+
+def _is_better(before: OperatorCheck, after: OperatorCheck, options: TuneOptions) -> bool:
+    """By the measured mean; without a GPU, whatever the compiler prefers and the judge finds right."""
+    if not after.accuracy.passed or after.performance is None:
+        return False
+    old, new = _mean(before), _mean(after)
+    if old is None or new is None:
+        return after.performance.target_met is not False
+    return new >= old * (1.0 if options.dispatch or options.autotune else options.min_gain)
+
+
+def _mean(check: OperatorCheck) -> float | None:
+    return check.performance.geometric_mean if check.performance else None
+
+
+def _rows(file: TunedFile, trials: ShapeTrials, found: SearchOutcome, before: OperatorCheck) -> list[HistoryRow]:
+    """What was compiled or timed, the file's own constants first."""
+    own, known_ms = file.tuning, baseline_ms(before)
+    rows: list[HistoryRow] = []
+    best: float | None = None
+    for tuning in dict.fromkeys([own, *found.tunings]):
+        text = file.write(tuning)
+        times, compiled = trials.times.get(text), trials.compiled.get(text)
+        if times is None and compiled is None:
+            continue
+        spent = dict(zip(trials.shapes, times or (), strict=False))
+        both = spent.keys() & known_ms.keys()
+        speedups = {one: known_ms[one] / spent[one] if one in both else None for one in trials.shapes}
+        known = [one for one in speedups.values() if one is not None]
+        mean = math.exp(sum(map(math.log, known)) / len(known)) if known and len(known) == len(speedups) else None
+        change = "as it was" if tuning == own else difference(own, tuning)
+        rows.append(HistoryRow(describe(tuning), speedups, mean, f"{change}: {_learned(compiled, mean, best)}"))
+        best = max(mean, best or mean) if mean is not None else best
+    return rows
+
+
+def _learned(compiled: CompiledTrial | None, mean: float | None, best: float | None) -> str:
+    if mean is not None and best is not None:
+        return f"{mean / best:.2f} times the best before"
+    if mean is not None:
+        return "where it began"
+    if compiled is None or compiled.problem:
+        return f"not compiled: {compiled.problem if compiled else 'no time'}"
+    if compiled.refused:
+        return f"does not fit the GPU: {', '.join(compiled.refused)}"
+    return _resources(compiled.resources)
+
+
+def _resources(resources: Sequence[KernelResources]) -> str:
+    spills = sum(one.spills or 0 for one in resources)
+    registers = max((one.registers or 0 for one in resources), default=0)
+    shared = max((one.shared_bytes or 0 for one in resources), default=0)
+    return f"{spills or 'no'} spills, {registers} registers, {shared} bytes of shared memory"
+
+
+def _why(own: Tuning, kept: Tuning, before: OperatorCheck, after: OperatorCheck, is_timed: bool) -> str:
+    if not after.accuracy.passed:
+        return f"the fastest constants are wrong ({after.accuracy.verdict}), so the file is as it was"
+    gain = ""
+    old, new = _mean(before), _mean(after)
+    if old is not None and new is not None and old != new:
+        gain = f": {old:.3f} became {new:.3f}"
+    told = "no gain: the file is as it was" if kept == own and after is before else f"kept{gain}"
+    return told if is_timed else f"{told}; {WITHOUT_GPU}"
+
+
+def _ended(
+    project: Project, own: Tuning, kept: Tuning, before: OperatorCheck, after: OperatorCheck, tried: int, why: str
+) -> TunedOperator:
+    passed = after if after.accuracy.passed else before
+    return TunedOperator(
+        operator=project.operator.name,
+        before=describe(own),
+        after=describe(kept),
+        changed=after is not before and after.accuracy.passed,
+        mean_before=_mean(before),
+        mean_after=_mean(passed),
+        target_met=passed.performance.target_met if passed.performance else None,
+        tried=tried,
+        why=why,
+        history=str(project.folder / project.operator.history),
+    )

@@ -1,0 +1,65 @@
+"""Constants at the top of a file: read, changed one at a time, written back."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilesmith.operators.tuning.constants import describe, difference, neighbors, read_tuning, with_tuning
+
+FILE = '''"""BLOCK = 1 in prose is no constant."""
+BLOCK = 1024
+NUM_WARPS = 4
+NUM_STAGES = 1
+LIMIT = 7
+
+
+@triton.jit
+def add_kernel(x_ptr, bias_ptr, y_ptr, BLOCK: tl.constexpr):
+    x = tl.load(x_ptr + offs, mask=mask)
+    bias = tl.load(
+        bias_ptr + offs % 3, mask=mask).to(tl.float32)
+    tl.store(y_ptr + offs, x + bias)
+'''
+
+
+def test_constants_are_known_by_their_names() -> None:
+    tuning = read_tuning(FILE)
+    assert tuning.values == (
+        ("BLOCK", 1024),
+        ("NUM_WARPS", 4),
+        ("NUM_STAGES", 1),
+        ("KEEP_x_ptr", 0),
+        ("KEEP_bias_ptr", 0),
+    )
+    assert describe(tuning) == "BLOCK 1024, NUM_WARPS 4, NUM_STAGES 1"
+
+
+def test_a_tuning_is_written_and_read_back() -> None:
+    own = read_tuning(FILE)
+    changed = own.changed("BLOCK", 2048).changed("KEEP_bias_ptr", 1)
+    text = with_tuning(FILE, changed)
+    assert 'bias_ptr + offs % 3, mask=mask, eviction_policy="evict_last").to(tl.float32)' in text
+    assert "LIMIT = 7" in text
+    assert read_tuning(text) == changed
+    assert with_tuning(text, own) == FILE
+    assert describe(changed).endswith("bias kept in cache")
+    assert difference(own, changed) == "BLOCK 1024 -> 2048, KEEP_bias_ptr 0 -> 1"
+
+
+@pytest.mark.parametrize(
+    ("stage", "changes"),
+    [
+        ("grid", []),
+        ("block", ["BLOCK 1024 -> 2048", "BLOCK 1024 -> 512"]),
+        (
+            "memory",
+            [
+                *("NUM_WARPS 4 -> 8", "NUM_WARPS 4 -> 2", "NUM_STAGES 1 -> 2"),
+                *("KEEP_x_ptr 0 -> 1", "KEEP_bias_ptr 0 -> 1"),
+            ],
+        ),
+    ],
+)
+def test_neighbors_change_one_constant_within_limits(stage: str, changes: list[str]) -> None:
+    own = read_tuning(FILE)
+    assert [difference(own, one) for one in neighbors(own, stage)] == changes
