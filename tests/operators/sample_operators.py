@@ -16,8 +16,8 @@ EVERY_FIELD = Operator(
     parameters=(
         OperatorParameter("x", shape=("...", "C", 4)),
         OperatorParameter("target", shape=("...",), dtype="int64", below="C"),
-        OperatorParameter("alpha", "float", "scalar", default=1.5),
         OperatorParameter("count", "int", "scalar", value=3),
+        OperatorParameter("alpha", "float", "scalar", default=1.5),
         OperatorParameter("flag", "bool", "scalar", default=False),
         OperatorParameter("reduction", "str", "scalar", default='me"an'),
     ),

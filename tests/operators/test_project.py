@@ -25,7 +25,7 @@ def test_what_is_written_is_read_back(operator: Operator, tmp_path: Path) -> Non
 def test_a_signature_is_what_follows_def() -> None:
     assert BIAS_ADD.signature == "bias_add(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor"
     assert EVERY_FIELD.signature == (
-        "pick(x: torch.Tensor, target: torch.Tensor, alpha: float = 1.5, count: int, flag: bool = False, "
+        "pick(x: torch.Tensor, target: torch.Tensor, count: int, alpha: float = 1.5, flag: bool = False, "
         "reduction: str = 'me\"an') -> tuple[torch.Tensor, torch.Tensor]"
     )
     assert EVERY_FIELD.size_names == ("...", "C")

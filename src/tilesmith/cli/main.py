@@ -31,6 +31,7 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith runs show last        what the last forge tried, and why
     tilesmith doctor                what this machine can do
     tilesmith mcp --root .          the same as tools for a coding agent
+    tilesmith op new NAME --from F  an operator: kernel, reference and tests
 
 --json gives one JSON document on stdout; what goes wrong is {"error": ...} and one line on stderr.
 
@@ -48,7 +49,7 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-COMMANDS = ("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "doctor", "mcp")
+COMMANDS = ("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "doctor", "mcp", "op")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 

@@ -59,12 +59,18 @@ def read_files(project: Project) -> dict[str, str]:
             texts[kind] = path.read_text(encoding="utf-8")
         except FileNotFoundError:
             raise ProjectError(
-                f"{path.name} is missing from {project.folder}; restore it, or run  "
-                f"tilesmith op new --update {project.folder}"
+                f"{path.name} is missing from {project.folder}; put it back, or run  {update_command(project)}"
             ) from None
         except (OSError, ValueError) as error:
             raise ProjectError(f"{path}: cannot be read: {error}") from None
     return texts
+
+
+def update_command(project: Project) -> str:
+    """What writes a project's files anew."""
+    name = project.operator.name
+    folder = "" if project.folder == Path(name) else f" --out {project.folder}"
+    return f"tilesmith op new {name} --update{folder}"
 
 
 def code_digest(text: str) -> str:

@@ -19,6 +19,8 @@ TOLERANCES = ("exact", "rounding", "reduction", "product")
 that of a matrix product."""
 KINDS = ("triton", "baseline", "accuracy", "performance")
 """The four files of a project, in the order in which they are read."""
+_TAKEN = {"torch", "triton", "tl", "pytest", "dtype", "leading", "kernel", "baseline"}
+"""Names that the files use for something else."""
 
 Number = float | int | bool | str
 """A value of a scalar parameter: numbers, and words such as `reduction="mean"`."""
@@ -76,10 +78,18 @@ class Operator:
     """The digest of the baseline that the other three files were written for."""
 
     def __post_init__(self) -> None:
-        _require(_is_name(self.name), f"'{self.name}' is no name for a Python function")
+        _require(is_name(self.name), f"'{self.name}' is no name for a Python function")
         names = [one.name for one in self.parameters]
         _require(len(set(names)) == len(names), f"two parameters have one name: {', '.join(names)}")
+        both = [
+            one
+            for one in (*names, *self.size_names)
+            if one in _TAKEN or (names.count(one) and one in self.size_names)
+        ]
+        _require(not both, f"'{''.join(both[:1])}' cannot be the name of a parameter or a size: the files use it")
         _require(any(one.is_tensor for one in self.parameters), "no parameter is a tensor")
+        bare = [one.default is None for one in self.parameters]
+        _require(bare == sorted(bare, reverse=True), "parameters with a default stand last")
         _require(self.tolerance in TOLERANCES, f"tolerance '{self.tolerance}' is none of {', '.join(TOLERANCES)}")
         _require(bool(self.dtypes), "dtypes is empty")
         _require(self.target > 0, "target must be greater than zero")
@@ -129,17 +139,17 @@ class Project:
 
 
 def _check_parameter(one: OperatorParameter) -> None:
-    _require(_is_name(one.name), f"'{one.name}' is no name for a parameter")
+    _require(is_name(one.name), f"'{one.name}' is no name for a parameter")
     _require(one.kind in ("tensor", "scalar"), f"{one.name}: kind '{one.kind}' is neither tensor nor scalar")
     _require(_is_expression(one.annotation), f"{one.name}: '{one.annotation}' is no annotation")
     _require(one.is_tensor or not one.shape, f"{one.name}: a scalar has no shape")
     _require(not (one.is_tensor and one.default is not None), f"{one.name}: a tensor has no default")
     _require(LEADING not in one.shape[1:], f"{one.name}: '...' stands first in a shape or not at all")
     for size in one.size_names:
-        _require(size == LEADING or _is_name(size), f"{one.name}: '{size}' is no name for a size")
+        _require(size == LEADING or is_name(size), f"{one.name}: '{size}' is no name for a size")
 
 
-def _is_name(text: str) -> bool:
+def is_name(text: str) -> bool:
     return text.isidentifier() and not keyword.iskeyword(text)
 
 

@@ -1,0 +1,27 @@
+"""`tilesmith op`: the operator workshop, one small file per command, listed here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+import typer
+
+from tilesmith.cli.output_options import command_help
+
+HELP = """
+Make an operator: a Triton kernel, its PyTorch reference and the tests of both, four files with one interface.
+
+    tilesmith op new bias_add --from bias_add.py      write the four files
+
+    tilesmith op check bias_add                       is it right, and is it fast enough?
+
+docs/operators.md tells the whole story.
+"""
+COMMANDS = ("new", "check")
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(help=command_help(HELP), no_args_is_help=True, rich_markup_mode="rich")
+    for command in COMMANDS:
+        import_module(f"tilesmith.cli.op.{command}").register(group)
+    app.add_typer(group, name="op")

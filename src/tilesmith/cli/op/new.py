@@ -1,0 +1,135 @@
+"""`tilesmith op new NAME`: an operator project from a definition."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+from rich.console import Console
+
+from tilesmith.cli.output_options import command_help, print_line, runs_folder
+from tilesmith.config import CheckConfig
+from tilesmith.errors import UsageError
+from tilesmith.forge.settings import EFFORTS
+
+if TYPE_CHECKING:
+    from tilesmith.operators.definition import Definition
+    from tilesmith.operators.making import MadeProject
+
+_CHECK = CheckConfig()
+_HELP = """
+Make an operator project: a kernel, its PyTorch reference and the tests of both, from a definition.
+
+The definition is a Python file with one typed function and a PyTorch body, an expression over torch's names, or,
+with an LLM, a sentence. The kernel comes from the author, the playbook or an LLM; the rest comes from the
+definition alone. Examples:
+
+    tilesmith op new bias_add --from examples/operators/bias_add.py
+
+    tilesmith op new scaled --expr "F.hardswish(x) * scale" --scalar scale
+
+    tilesmith op new scaled --expr "x * scale" --shapes "x=M,N; scale=N" --dtypes float32,float16
+
+    tilesmith op new bias_add --update       after a change of operator.toml or of the baseline
+
+Exit code 0: the kernel is right; 1: it is not; 2: the definition, the options or this machine are at fault; 3:
+PyTorch is kept, because the author has no kernel: the other files are written, and the kernel is yours to write.
+"""
+
+
+def register(group: typer.Typer) -> None:
+    group.command("new", help=command_help(_HELP))(new)
+
+
+def new(
+    name: str = typer.Argument(help="The operator and its function."),
+    definition: Path | None = typer.Option(None, "--from", help="Python file with the function."),
+    expr: str | None = typer.Option(None, help="Expression; its free names are the parameters, in order."),
+    words: str | None = typer.Option(None, help="What it computes, in words, for an LLM to define."),
+    scalar: list[str] | None = typer.Option(None, help="A name in --expr that is a number; may be repeated."),
+    shapes: str | None = typer.Option(None, help='Shapes of tensors: "x=M,N; bias=N"; "..." is any sizes.'),
+    dtypes: str | None = typer.Option(None, help="Dtypes of tensors: float32,float16,bfloat16."),
+    target: float | None = typer.Option(None, help="Speedup over PyTorch that is wanted (1)."),
+    out: Path | None = typer.Option(None, help="Folder of the project (./NAME)."),
+    update: bool = typer.Option(False, "--update", help="Write the files of an existing project anew."),
+    model: str | None = typer.Option(None, help="LLM that writes the kernel; TILESMITH_MODEL."),
+    provider: str | None = typer.Option(None, help="Whose model it is."),
+    base_url: str | None = typer.Option(None, help="Any OpenAI-compatible endpoint."),
+    effort: str = typer.Option("quick", help=f"How much the forge tries: {', '.join(EFFORTS)}."),
+    device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
+    runs: Path | None = typer.Option(None, help="Folder the forge's run is kept in; TILESMITH_RUNS, else ./runs."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+) -> None:
+    from tilesmith.authors.author_choice import choose_author
+    from tilesmith.forge.settings import settings_for
+    from tilesmith.llm.endpoint_choice import LlmOptions
+    from tilesmith.operators.forging import Workshop
+    from tilesmith.operators.making import make_project, update_project
+
+    console = Console(stderr=True)
+    author = choose_author("auto", LlmOptions(model, provider, base_url), os.environ)
+    workshop = Workshop(
+        author,
+        settings_for(effort),
+        CheckConfig(device=device),
+        runs_folder(runs),
+        lambda line: print_line(line, console),
+    )
+    given = [one for one in (definition, expr, words) if one is not None]
+    if len(given) > 1 or (not given and not update):
+        raise UsageError("say what it computes by one of --from, --expr, --words; see  tilesmith op new --help")
+    found: Definition | None = None
+    if definition is not None:
+        from tilesmith.operators.definition import read_definition
+
+        found = read_definition(definition, name)
+    elif expr is not None:
+        from tilesmith.operators.definition import define_expression
+
+        found = define_expression(name, expr, scalar or ())
+    elif words is not None:
+        from tilesmith.operators.words import define_in_words
+
+        found = define_in_words(name, words, author, workshop.tell)
+    if found is not None:
+        found = _changed(found, shapes, dtypes, target)
+    elif shapes or dtypes or target is not None:
+        raise UsageError("--update takes shapes, dtypes and the target from operator.toml: change them there")
+    folder = out or Path(name)
+    made = update_project(name, folder, found, workshop) if update else make_project(found, folder, workshop)  # type: ignore[arg-type]
+    _show(made, as_json)
+    if made.keeps_pytorch:
+        raise typer.Exit(3)
+    raise typer.Exit(0 if made.accuracy and made.accuracy.passed else 1)
+
+
+def _changed(found: Definition, shapes: str | None, dtypes: str | None, target: float | None) -> Definition:
+    from tilesmith.operators.definition import parse_shapes, with_shapes
+
+    if shapes:
+        found = with_shapes(found, parse_shapes(shapes))
+    operator = found.operator
+    if dtypes:
+        operator = replace(operator, dtypes=tuple(one.strip() for one in dtypes.split(",")))
+    if target is not None:
+        operator = replace(operator, target=target)
+    return replace(found, operator=operator)
+
+
+def _show(made: MadeProject, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(asdict(made), indent=2))
+        return
+    console = Console()
+    for file in made.files:
+        print_line(f"wrote   {Path(made.folder) / file}", console)
+    print_line(f"kernel  {made.why}", console)
+    if made.accuracy is not None:
+        verdict = "right" if made.accuracy.passed else made.accuracy.verdict
+        print_line(f"check   {verdict}: {made.accuracy.reason}", console)
+    written = f"write {Path(made.folder) / made.operator}_triton.py, then  " if made.keeps_pytorch else ""
+    print_line(f"next    {written}tilesmith op check {made.folder}", console)

@@ -1,0 +1,183 @@
+"""`op check`: one interface, then accuracy, and only if that passes, performance. The judge decides both."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tilesmith.config import CheckConfig
+from tilesmith.judge import Judge
+from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
+from tilesmith.operators.judged_task import (
+    accuracy_calls,
+    accuracy_kernel,
+    accuracy_task,
+    single_call,
+    single_kernel,
+    single_task,
+)
+from tilesmith.operators.project import passing, read_files, read_project, write_project
+from tilesmith.operators.records import Operator, Project
+from tilesmith.operators.sizes import size_text
+from tilesmith.records import Evaluation, KernelResources, OutputErrors
+
+NOT_MEASURED = "not measured: no GPU here"
+
+
+@dataclass(frozen=True)
+class AccuracyResult:
+    verdict: str
+    reason: str
+    cases: tuple[str, ...]
+    """Each call of the operator that was judged: dtype, sizes, layout, a second value of a scalar."""
+    errors: OutputErrors | None
+    resources: tuple[KernelResources, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def passed(self) -> bool:
+        return self.verdict == "passed"
+
+
+@dataclass(frozen=True)
+class MeasuredCall:
+    """One shape in one dtype, timed against the baseline on the same inputs."""
+
+    dtype: str
+    sizes: str
+    speedup: float
+    low: float
+    high: float
+    """Of the 95 % confidence interval."""
+    kernel_ms: float
+    baseline_ms: float
+    gigabytes_per_s: float | None
+    share_of_peak: float | None
+    """Of the GPU's memory bandwidth on paper."""
+
+
+@dataclass(frozen=True)
+class PerformanceResult:
+    calls: tuple[MeasuredCall, ...]
+    geometric_mean: float | None
+    target: float
+    target_met: bool | None
+    """Null where nothing was measured."""
+    reason: str
+
+
+@dataclass(frozen=True)
+class OperatorCheck:
+    """What `op check` found; a project that is broken raises ProjectError instead."""
+
+    operator: str
+    change: str
+    accuracy: AccuracyResult
+    performance: PerformanceResult | None
+    """Null where accuracy failed, which stops the check."""
+
+    @property
+    def passed(self) -> bool:
+        return self.accuracy.passed and self.performance is not None and self.performance.target_met is not False
+
+
+Tell = Callable[[str], None]
+
+
+def check_project(
+    folder: Path, config: CheckConfig, tell: Tell = lambda _: None, host: Judge | None = None
+) -> OperatorCheck:
+    """Raises ProjectError for a broken project; records the state of one that passes in its operator.toml. `host`
+    lends its fork servers."""
+    project = read_project(folder)
+    texts = read_files(project)
+    require_one_interface(project, texts)
+    require_own_tests(project, texts)
+    change = describe_change(project, texts)
+    with Judge(replace(config, timing=False), host=host) as judge:
+        tell("accuracy")
+        accuracy = judge_accuracy(project.operator, texts, judge, tell)
+        if not accuracy.passed:
+            return OperatorCheck(project.operator.name, change, accuracy, None)
+        with Judge(config, host=judge) as timing_judge:
+            performance = measure(project.operator, texts, timing_judge, tell)
+    found = OperatorCheck(project.operator.name, change, accuracy, performance)
+    if found.passed:
+        record_pass(project, texts)
+    return found
+
+
+def record_pass(project: Project, texts: Mapping[str, str]) -> None:
+    now = passing(project, texts)
+    if now != project:
+        write_project(now)
+
+
+def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:
+    """Every dtype, shape and layout in one check."""
+    evaluation = _judged(
+        judge,
+        operator.name,
+        accuracy_task(operator, texts["baseline"]),
+        accuracy_kernel(operator, texts["triton"]),
+        lambda gate: tell(f"accuracy: {gate}"),
+    )
+    return AccuracyResult(
+        verdict=str(evaluation.verdict),
+        reason=evaluation.reason.replace("on the own inputs", "on ordinary inputs"),
+        cases=tuple(one.label for one in accuracy_calls(operator)),
+        errors=evaluation.errors,
+        resources=evaluation.resources,
+        notes=evaluation.notes,
+    )
+
+
+def measure(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> PerformanceResult:
+    """Every shape for performance in every dtype; the first that is wrong at its real size ends it."""
+    if judge.device == "cpu":
+        return PerformanceResult((), None, operator.target, None, NOT_MEASURED)
+    found: list[MeasuredCall] = []
+    for sizes in operator.performance:
+        for dtype in operator.dtypes:
+            call = single_call(operator, dtype, sizes)
+            tell(f"performance: {call.label}")
+            task = single_task(operator, texts["baseline"], call)
+            evaluation = _judged(
+                judge, operator.name, task, single_kernel(operator, texts["triton"]), lambda _: None
+            )
+            if not evaluation.passed or evaluation.timing is None:
+                reason = f"{call.label}: {evaluation.verdict}: {evaluation.reason}"
+                return PerformanceResult(tuple(found), None, operator.target, False, reason)
+            found.append(_measured(dtype, size_text(sizes), evaluation))
+    mean = math.exp(sum(math.log(one.speedup) for one in found) / len(found))
+    met = mean >= operator.target
+    reason = f"geometric mean {mean:.3f}, target {operator.target:g}: {'met' if met else 'missed'}"
+    return PerformanceResult(tuple(found), mean, operator.target, met, reason)
+
+
+def _measured(dtype: str, sizes: str, evaluation: Evaluation) -> MeasuredCall:
+    timing, roofline = evaluation.timing, evaluation.roofline
+    assert timing is not None
+    kernel_ms, eager = timing.candidate_ms.p50, timing.speedup["eager"]
+    return MeasuredCall(
+        dtype=dtype,
+        sizes=sizes,
+        speedup=eager.value,
+        low=eager.low,
+        high=eager.high,
+        kernel_ms=kernel_ms,
+        baseline_ms=timing.eager_ms.p50,
+        gigabytes_per_s=roofline.bytes_moved / kernel_ms / 1e6 if roofline and roofline.bytes_moved else None,
+        share_of_peak=roofline.memory_ms / kernel_ms if roofline else None,
+    )
+
+
+def _judged(judge: Judge, name: str, task: str, kernel: str, progress: Tell) -> Evaluation:
+    with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
+        paths = [Path(folder) / f"{name}.py", Path(folder) / f"{name}_triton.py"]
+        for path, text in zip(paths, (task, kernel), strict=True):
+            path.write_text(text, encoding="utf-8")
+        return judge.check(paths[0], paths[1], progress)

@@ -1,0 +1,255 @@
+"""A definition becomes an operator and the text of its reference: from a Python file, or from one expression.
+
+A definition file is plain Python: one typed function with a PyTorch body, and constants that say what it takes.
+
+    SHAPES = {"x": ["M", "N"], "bias": ["N"]}                   names are sizes; numbers are fixed; "..." is any
+    DTYPES = ["float32", "float16"]                             default: float32, float16, bfloat16
+    INDICES = {"target": "V"}                                   int64 tensors, of values below a size
+    VALUES = {"scale": 0.5}                                     what tests pass for a scalar without a default
+    ACCURACY = [{"M": 1, "N": 1}], PERFORMANCE = [...]          the sizes of both tests, else sensible ones
+    TARGET = 1.2, TOLERANCE = "reduction"
+
+Nothing of it is run here.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
+from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
+
+SETTINGS = ("SHAPES", "DTYPES", "INDICES", "VALUES", "ACCURACY", "PERFORMANCE", "TARGET", "TOLERANCE")
+_SCALARS = ("float", "int", "bool", "str")
+_PRODUCTS = {"matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "einsum", "scaled_dot_product_attention"}
+_REDUCTIONS = {
+    *("sum", "mean", "var", "std", "prod", "norm", "softmax", "log_softmax", "logsumexp", "cumsum", "var_mean"),
+    *("layer_norm", "rms_norm", "group_norm", "batch_norm", "normalize", "cross_entropy", "nll_loss", "mse_loss"),
+}
+_EXPRESSION_NAMES = {"torch", "F", "math", *dir(builtins)}
+
+
+@dataclass(frozen=True)
+class Definition:
+    """An operator, and its reference as source text."""
+
+    operator: Operator
+    preamble: str
+    """Imports, constants and helpers that the function needs."""
+    body: str
+    """Of the function, without its docstring, not indented."""
+
+
+def read_definition(path: Path, name: str) -> Definition:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path}: cannot be read: {error}") from None
+    try:
+        return parse_definition(text, name)
+    except SyntaxError as error:
+        raise ProjectError(f"{path}, line {error.lineno}: {error.msg}") from None
+    except ProjectError as error:
+        raise ProjectError(f"{path}: {error}") from None
+
+
+def parse_definition(text: str, name: str) -> Definition:
+    tree = ast.parse(text)
+    function = _function(tree, name)
+    settings = _settings(tree)
+    docstring = ast.get_docstring(function) or ast.get_docstring(tree) or ""
+    kept = [node for node in tree.body if node is not function and not _is_docstring(node) and not _setting(node)]
+    statements = function.body[1:] if _is_docstring(function.body[0]) else function.body
+    if not statements:
+        raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
+    lines = text.splitlines()
+    start = statements[0].lineno - 1
+    while lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    lines = lines[start : function.end_lineno]
+    if statements[0].lineno == function.lineno:
+        lines = [ast.unparse(statements[0])]
+    settings.setdefault("TOLERANCE", _tolerance(tree))
+    operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
+    return Definition(operator, _preamble(text, kept), textwrap.dedent("\n".join(lines)))
+
+
+def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -> Definition:
+    """`F.hardswish(x) * scale`: its free names are the parameters, in order of appearance, tensors [M, N] unless
+    they are among the scalars."""
+    if not is_name(name):
+        raise UsageError(f"'{name}' is no name for a Python function")
+    try:
+        tree = ast.parse(expression.strip(), mode="eval")
+    except SyntaxError as error:
+        raise UsageError(f"--expr: {error.msg} in  {expression}") from None
+    names = sorted((node for node in ast.walk(tree) if isinstance(node, ast.Name)), key=lambda one: one.col_offset)
+    bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    free = list(dict.fromkeys(node.id for node in names if node.id not in _EXPRESSION_NAMES | bound))
+    if unknown := [one for one in scalars if one not in free]:
+        raise UsageError(f"--scalar {unknown[0]}: the expression has no such name; it has {', '.join(free)}")
+    if not set(free) - set(scalars):
+        raise UsageError(f"--expr: no tensor in  {expression}")
+    arguments = ", ".join(f"{one}: {'float' if one in scalars else 'torch.Tensor'}" for one in free)
+    used = {node.id for node in names}
+    imports = ["import math"] * ("math" in used) + ["import torch"]
+    imports += ["import torch.nn.functional as F"] * ("F" in used)
+    text = f"def {name}({arguments}) -> torch.Tensor:\n    return {ast.unparse(tree)}\n"
+    found = parse_definition("\n".join([*imports, "", text]), name)
+    return replace(found, operator=replace(found.operator, summary=ast.unparse(tree)))
+
+
+def with_shapes(definition: Definition, shapes: Mapping[str, Sequence[str | int]]) -> Definition:
+    """The same operator with other shapes, and the sizes that are sensible for those."""
+    operator = definition.operator
+    if unknown := [name for name in shapes if name not in {one.name for one in operator.tensors}]:
+        raise UsageError(f"--shapes: {operator.name} has no tensor '{unknown[0]}'")
+    parameters = tuple(
+        replace(one, shape=tuple(shapes[one.name])) if one.name in shapes else one for one in operator.parameters
+    )
+    changed = replace(operator, parameters=parameters, accuracy=(), performance=())
+    return replace(definition, operator=_with_sizes(changed, {}))
+
+
+def parse_shapes(text: str) -> dict[str, list[str | int]]:
+    """`x=M,N; bias=N`"""
+    found: dict[str, list[str | int]] = {}
+    for part in filter(None, (one.strip() for one in text.split(";"))):
+        name, equals, sizes = part.partition("=")
+        if not equals:
+            raise UsageError(f'--shapes {text}: write it as  "x=M,N; bias=N"')
+        found[name.strip()] = [_size(one.strip()) for one in sizes.split(",") if one.strip()]
+    return found
+
+
+def _size(text: str) -> str | int:
+    return int(text) if text.isdecimal() else text
+
+
+def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
+    found = [node for node in functions if node.name == name]
+    if not found:
+        names = ", ".join(node.name for node in functions) or "no function"
+        raise ProjectError(f"there is no function {name}, but {names}; the operator is named after its function")
+    if len(functions) > 1:
+        others = [node.name for node in functions if node.name != name]
+        raise ProjectError(f"more than one function; let the names of helpers begin with _: {', '.join(others)}")
+    if found[0].decorator_list:
+        raise ProjectError(f"line {found[0].lineno}: {name} is decorated; a definition is a plain function")
+    return found[0]
+
+
+def _operator(function: ast.FunctionDef, settings: Mapping[str, Any], summary: str) -> Operator:
+    given = function.args
+    if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs:
+        raise ProjectError(f"line {function.lineno}: {function.name} may have plain parameters only: no *, ** or /")
+    defaults: list[ast.expr | None] = [None] * (len(given.args) - len(given.defaults)) + list(given.defaults)
+    parameters = [_parameter(one, default, settings) for one, default in zip(given.args, defaults, strict=True)]
+    names = {one.name for one in parameters}
+    for setting in ("SHAPES", "INDICES", "VALUES"):
+        if unknown := [one for one in settings.get(setting, {}) if one not in names]:
+            raise ProjectError(f"{setting} names '{unknown[0]}', which is no parameter of {function.name}")
+    operator = Operator(
+        name=function.name,
+        parameters=tuple(parameters),
+        summary=summary.rstrip("."),
+        returns=_annotation(function.returns) if function.returns else "torch.Tensor",
+        dtypes=tuple(settings.get("DTYPES", FLOATS)),
+        tolerance=settings["TOLERANCE"],
+        target=settings.get("TARGET", 1.0),
+    )
+    return _with_sizes(operator, settings)
+
+
+def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, Any]) -> OperatorParameter:
+    known: Number | None = None
+    if default is not None:
+        try:
+            known = ast.literal_eval(default)
+        except ValueError:
+            known = None
+        if not isinstance(known, float | int | bool | str):
+            raise ProjectError(f"line {one.lineno}: the default of {one.arg} must be a number, a boolean or a word")
+    plain = type(known).__name__ if known is not None else "torch.Tensor"
+    annotation = _annotation(one.annotation) if one.annotation else plain
+    if annotation in _SCALARS:
+        if annotation == "float" and type(known) is int:
+            known = float(known)
+        return OperatorParameter(
+            one.arg, annotation, "scalar", default=known, value=settings.get("VALUES", {}).get(one.arg)
+        )
+    if annotation != "torch.Tensor":
+        allowed = ", ".join(_SCALARS)
+        raise ProjectError(f"line {one.lineno}: {one.arg}: {annotation} is neither torch.Tensor nor {allowed}")
+    below = settings.get("INDICES", {}).get(one.arg)
+    shape = tuple(settings.get("SHAPES", {}).get(one.arg, ("M", "N")))
+    return OperatorParameter(one.arg, shape=shape, dtype="int64" if below is not None else None, below=below)
+
+
+def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
+    accuracy = _sizes(settings["ACCURACY"]) if "ACCURACY" in settings else accuracy_sizes(operator)
+    performance = (
+        _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator.size_names)
+    )
+    return replace(operator, accuracy=accuracy, performance=performance)
+
+
+def _sizes(given: Any) -> tuple[Sizes, ...]:
+    return tuple({name: tuple(n) if name == LEADING else int(n) for name, n in one.items()} for one in given or ())
+
+
+def _annotation(node: ast.expr) -> str:
+    """As text, with torch's tensors under one name."""
+
+    class Spelled(ast.NodeTransformer):
+        def visit_Name(self, node: ast.Name) -> ast.expr:
+            return ast.parse("torch.Tensor", mode="eval").body if node.id == "Tensor" else node
+
+    text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
+    return ast.unparse(Spelled().visit(ast.parse(text, mode="eval")))
+
+
+def _settings(tree: ast.Module) -> dict[str, Any]:
+    found = {}
+    for node in tree.body:
+        if name := _setting(node):
+            try:
+                found[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
+            except ValueError:
+                raise ProjectError(f"line {node.lineno}: {name} must be written out, without computing") from None
+    return found
+
+
+def _setting(node: ast.stmt) -> str | None:
+    """The name of the setting that a statement sets."""
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+        return node.targets[0].id if node.targets[0].id in SETTINGS else None
+    return None
+
+
+def _tolerance(tree: ast.Module) -> str:
+    inside = list(ast.walk(tree))
+    names = {node.attr for node in inside if isinstance(node, ast.Attribute)}
+    names |= {node.id for node in inside if isinstance(node, ast.Name)}
+    if names & _PRODUCTS or any(isinstance(node, ast.MatMult) for node in inside):
+        return "product"
+    return "reduction" if names & _REDUCTIONS else "rounding"
+
+
+def _preamble(text: str, kept: Sequence[ast.stmt]) -> str:
+    parts = [ast.get_source_segment(text, node) or "" for node in kept]
+    has_torch = any(isinstance(node, ast.Import) and "torch" in {one.name for one in node.names} for node in kept)
+    return "\n".join([*([] if has_torch else ["import torch"]), *parts])
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -1,0 +1,117 @@
+"""An operator as tasks and kernels that the judge takes: files with Model, and files with ModelNew.
+
+For accuracy one task calls the operator once for each dtype, shape, layout and second value of a scalar, so that a
+single check judges them all; of empty results the judge compares the shapes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, Sizes
+from tilesmith.operators.sizes import is_empty, other_value, size_text, traced_value, usual_value
+from tilesmith.operators.writing import make_inputs_text, render
+
+
+@dataclass(frozen=True)
+class JudgedCall:
+    """One call of the operator in a task."""
+
+    label: str
+    """`float16 M=37 N=53, strided`"""
+    dtype: str
+    sizes: Sizes
+    scalars: tuple[tuple[str, Number], ...]
+    is_strided: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        return is_empty(self.sizes)
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        """Of `make_inputs`, after the dtype."""
+        return {"leading" if name == LEADING else name: size for name, size in self.sizes.items()}
+
+    def written(self, place: int, tensors: Sequence[str]) -> str:
+        """The arguments of the call, whose tensors are among `args`."""
+        first = place * len(tensors)
+        given = [f"{name}=args[{first + offset}]" for offset, name in enumerate(tensors)]
+        return ", ".join([*given, *(f"{name}={value!r}" for name, value in self.scalars)])
+
+
+def accuracy_calls(operator: Operator) -> tuple[JudgedCall, ...]:
+    return tuple(call for dtype in operator.dtypes for call in _calls_in(operator, dtype))
+
+
+def _calls_in(operator: Operator, dtype: str) -> Iterator[JudgedCall]:
+    usual = tuple((one.name, usual_value(operator, one.name)) for one in operator.scalars)
+    full = [sizes for sizes in operator.accuracy if not is_empty(sizes)]
+    for sizes in operator.accuracy:
+        yield JudgedCall(f"{dtype} {size_text(sizes)}".strip(), dtype, sizes, usual)
+    if full:
+        ordinary = full[min(1, len(full) - 1)]
+        label = f"{dtype} {size_text(ordinary)}".strip()
+        yield JudgedCall(f"{label}, strided", dtype, ordinary, usual, is_strided=True)
+        for name, value in usual:
+            if other_value(value) != value:
+                changed = tuple((one, other_value(old) if one == name else old) for one, old in usual)
+                yield JudgedCall(f"{label}, {name}={other_value(value)!r}", dtype, ordinary, changed)
+
+
+def accuracy_task(operator: Operator, baseline: str) -> str:
+    calls = accuracy_calls(operator)
+    sizes = json.dumps([(one.dtype, one.arguments, one.is_strided) for one in calls])
+    inputs = make_inputs_text(operator, for_judge=True)
+    names = [one.name for one in operator.tensors]
+    return render(
+        "accuracy_task", op=operator, baseline=baseline, make_inputs=inputs, calls=calls, tensors=names, sizes=sizes
+    )
+
+
+def accuracy_kernel(operator: Operator, triton: str) -> str:
+    names = [one.name for one in operator.tensors]
+    return render("accuracy_kernel", op=operator, triton=triton, calls=accuracy_calls(operator), tensors=names)
+
+
+def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
+    usual = tuple((one.name, usual_value(operator, one.name)) for one in operator.scalars)
+    return JudgedCall(f"{dtype} {size_text(sizes)}".strip(), dtype, sizes, usual)
+
+
+def forged_call(operator: Operator, dtype: str) -> JudgedCall:
+    """What a kernel is written for: the first shape for performance, its leading sizes as one, and numbers that no
+    tracer takes for something else."""
+    sizes = operator.performance[0] if operator.performance else operator.accuracy[-1]
+    flat = {name: (math.prod(size),) if isinstance(size, tuple) else size for name, size in sizes.items()}
+    return JudgedCall(
+        operator.name, dtype, flat, tuple((one.name, traced_value(operator, one.name)) for one in operator.scalars)
+    )
+
+
+def single_task(operator: Operator, baseline: str, call: JudgedCall) -> str:
+    """One shape and dtype, called by the names of the parameters: what a kernel is written for and timed on."""
+    inputs = make_inputs_text(operator, for_judge=True)
+    sizes = ", ".join(f"{name}={size}" for name, size in call.arguments.items())
+    values = repr(dict(call.scalars))
+    facts = {"dtype": call.dtype, "sizes": sizes, "scalars": values if call.scalars else ""}
+    return render("single_task", op=operator, baseline=baseline, make_inputs=inputs, **facts)
+
+
+def single_kernel(operator: Operator, triton: str) -> str:
+    return render("single_kernel", op=operator, triton=triton)
+
+
+def written_for(operator: Operator) -> tuple[tuple[str, ...], ...]:
+    """Dtypes that one kernel serves, the one that it is written in first. What is widened when it is read and
+    rounded when it is written serves all floats; products of float32 and whole numbers want their own kernels."""
+    floats = [one for one in ("float16", "bfloat16", *FLOATS) if one in operator.dtypes]
+    floats = list(dict.fromkeys(floats))
+    own = [one for one in operator.dtypes if one not in FLOATS]
+    if operator.tolerance == "product" and "float32" in floats and len(floats) > 1:
+        floats.remove("float32")
+        own.insert(0, "float32")
+    return (*([tuple(floats)] if floats else []), *((one,) for one in own))

@@ -1,0 +1,314 @@
+"""What the forge wrote becomes `<op>_triton.py`: kernels, launchers, and an entry with the operator's signature.
+
+The entry refuses what the kernel was not written for: other shapes, other dtypes, other whole numbers.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tilesmith.errors import ProjectError
+from tilesmith.operators.records import LEADING, Number, Operator, OperatorParameter
+from tilesmith.operators.sizes import traced_value, usual_value
+from tilesmith.operators.writing import contract, docstring, function_head, quoted, render
+
+_WIDTH = 110
+_COUNTED = ("warps", "stages", "rows")
+"""What the number of some constants is followed by, in prose."""
+
+
+@dataclass(frozen=True)
+class WrittenKernel:
+    """The parts of a file that has ModelNew."""
+
+    summary: str
+    imports: tuple[str, ...]
+    code: str
+    """Constants, kernels and launchers."""
+    forward: str
+    """The body of ModelNew's forward, not indented."""
+
+
+@dataclass(frozen=True)
+class KernelVariant:
+    """What serves some of the operator's dtypes."""
+
+    dtypes: tuple[str, ...]
+    source: str
+    """With ModelNew, as the forge wrote it."""
+
+
+def triton_text(operator: Operator, variants: Sequence[KernelVariant]) -> str:
+    """One file for all variants; the entry chooses by the dtype of the first tensor that has the operator's."""
+    written = [
+        _renamed(_split(operator, one.source), operator, "" if place == 0 else f"_{one.dtypes[0]}")
+        for place, one in enumerate(variants)
+    ]
+    return render(
+        "triton",
+        name=operator.name,
+        summary=written[0].summary,
+        imports=list(dict.fromkeys(line for one in written for line in one.imports)),
+        dtypes=_tuple([f"torch.{one}" for one in operator.dtypes]),
+        parts=[one.code for one in written],
+        head=function_head(operator),
+        docstring=docstring(operator),
+        condition=_condition(operator),
+        problem=quoted(f"{operator.name} takes {contract(operator)}{_fixed_text(operator)}"),
+        body=_entry(operator, variants, written),
+    )
+
+
+def _split(operator: Operator, source: str) -> WrittenKernel:
+    tree = ast.parse(source)
+    lines = source.splitlines()
+    model = next((one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == "ModelNew"), None)
+    forward = next((one for one in model.body if isinstance(one, ast.FunctionDef)), None) if model else None
+    if model is None or forward is None or forward.name != "forward" or len(_without_docstring(model.body)) > 1:
+        raise ProjectError(
+            f"the kernel of {operator.name} keeps something between calls (its ModelNew is more than a forward), "
+            "which an operator cannot"
+        )
+    names = [one.arg for one in forward.args.args[1:]]
+    if names != [one.name for one in operator.parameters]:
+        raise ProjectError(f"the kernel of {operator.name} takes {', '.join(names)}")
+    imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
+    rest = [one for one in tree.body if one is not model and one not in imports and not _is_text(one)]
+    needless = {*_implied_assertions(operator, tree), *_unread_constants(tree)}
+    inside = range(_first_line(rest[0]) - 1, model.lineno - 1) if rest else ()
+    code = "\n".join(lines[place] for place in inside if place not in needless).strip("\n")
+    body = _without_docstring(forward.body)
+    forward_text = textwrap.dedent("\n".join(lines[body[0].lineno - 1 : forward.end_lineno]))
+    shown = [
+        ast.unparse(one) for one in imports if "nn." in code + forward_text or "torch.nn" not in ast.unparse(one)
+    ]
+    summary = _summary(operator, ast.get_docstring(tree) or "", rest)
+    return WrittenKernel(summary, tuple(shown), code, forward_text)
+
+
+def _implied_assertions(operator: Operator, tree: ast.Module) -> list[int]:
+    """Lines of launchers that assert what the entry has made sure of."""
+    inside = [one for node in tree.body if isinstance(node, ast.FunctionDef) for one in node.body]
+    found = [one for one in inside if isinstance(one, ast.Assert) and isinstance(one.test, ast.Compare)]
+    return [one.lineno - 1 for one in found if one.lineno == one.end_lineno and _is_implied(operator, one.test)]
+
+
+def _unread_constants(tree: ast.Module) -> list[int]:
+    read = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    return [one.lineno - 1 for one in tree.body if _is_constant(one) and ast.unparse(one).split(" ")[0] not in read]
+
+
+def _is_implied(operator: Operator, test: ast.expr) -> bool:
+    """`x.dim() == 2`, `bias.shape[-1] == x.shape[-1]`; leading sizes have become one by then."""
+    left, _, right = ast.unparse(test).partition(" == ")
+    shapes = {one.name: one.shape for one in operator.tensors}
+    if found := re.fullmatch(r"(\w+)\.dim\(\)", left):
+        return right == str(len(shapes.get(found[1], ())))
+    sizes = [re.fullmatch(r"(\w+)\.shape\[(-?\d+)\]", side) for side in (left, right)]
+    named = [
+        shapes[one[1]][int(one[2])]
+        for one in sizes
+        if one and one[1] in shapes and -len(shapes[one[1]]) <= int(one[2]) < len(shapes[one[1]])
+    ]
+    return len(named) == 2 and named[0] == named[1]
+
+
+def _summary(operator: Operator, text: str, constants: Sequence[ast.stmt]) -> str:
+    """Without the shapes of the task; numbers that are constants or scalars under their names, so that it stays
+    true when those change."""
+    text = re.sub(r"\n*Shapes in the task:.*?\.\n(?=\S)", "\n\n", text, flags=re.DOTALL)
+    for one in operator.scalars:
+        text = _named(text, traced_value(operator, one.name), one.name)
+    for node in constants:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            name = ast.unparse(node.targets[0])
+            counted = next((noun for noun in _COUNTED if name.endswith(noun.upper())), None)
+            after = f"(?= {counted})" if counted else f"(?=[ ,])(?! (?:{'|'.join(_COUNTED)}))"
+            text = re.sub(rf"\b{node.value.value!r}\b{after}", name, text, count=1)
+    paragraphs = [one if one.startswith(" ") else textwrap.fill(one, _WIDTH) for one in text.split("\n\n")]
+    whole = f"{operator.name} in Triton: " + "\n\n".join(paragraphs)
+    return whole.replace("\\", "\\\\").replace('"""', "'''").rstrip()
+
+
+def _named(text: str, value: Number, name: str) -> str:
+    """A formula with the scalar's name in the place of its number, which it may show to few digits."""
+    if not isinstance(value, float):
+        return text
+    numbers = {
+        found
+        for found in re.findall(r"-?\d+\.?\d*(?:e-?\d+)?", text)
+        if math.isclose(float(found), value, rel_tol=1e-3)
+    }
+    for number in numbers:
+        text = text.replace(number, name)
+    return text
+
+
+def _renamed(written: WrittenKernel, operator: Operator, suffix: str) -> WrittenKernel:
+    """Under names that do not clash with the entry or with another variant."""
+    text = f"{written.code}\n\n\ndef forward_():\n" + "\n".join(
+        f"    {one}" for one in written.forward.splitlines()
+    )
+    tree = ast.parse(text)
+    functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)][:-1]
+    constants = [one.targets[0].id for one in tree.body if _is_constant(one)]  # type: ignore[attr-defined]
+    names = {name: f"{name}{suffix}" for name in functions}
+    names |= {name: f"{name}{suffix.upper()}" for name in constants}
+    launchers = [name for name in functions if f"{name}_kernel" in functions]
+    if len(launchers) == 1:
+        names[launchers[0]] = f"launch_{operator.name}{suffix}"
+        names[f"{launchers[0]}_kernel"] = f"{operator.name}_kernel{suffix}"
+    if names.get(operator.name) == operator.name:
+        names[operator.name] = f"launch_{operator.name}"
+    text = rename(text, {old: new for old, new in names.items() if old != new})
+    code, _, forward = text.rpartition("\n\n\ndef forward_():\n")
+    return WrittenKernel(written.summary, written.imports, code, textwrap.dedent(forward))
+
+
+def rename(text: str, names: Mapping[str, str]) -> str:
+    """Top-level names, and not the variables of functions that happen to be called alike."""
+    places: list[tuple[int, int, str]] = []
+    for top in ast.parse(text).body:
+        local = _local_names(top) if isinstance(top, ast.FunctionDef) else set()
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and node.id in names and node.id not in local:
+                places.append((node.lineno, node.col_offset, node.id))
+        if isinstance(top, ast.FunctionDef) and top.name in names:
+            places.append((top.lineno, top.col_offset + len("def "), top.name))
+    lines = text.splitlines(keepends=True)
+    for line, column, name in sorted(places, reverse=True):
+        before = lines[line - 1].encode()
+        after = before[column + len(name.encode()) :].decode()
+        lines[line - 1] = before[:column].decode() + names[name] + after
+    return "".join(lines)
+
+
+def _local_names(function: ast.FunctionDef) -> set[str]:
+    inside = list(ast.walk(function))
+    stored = {one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return stored | {one.arg for one in inside if isinstance(one, ast.arg)}
+
+
+def _condition(operator: Operator) -> str:
+    """All that makes a call one that nobody wrote the kernel for, on one line or on several."""
+    conditions = _conditions(operator)
+    line = " or ".join(conditions)
+    return line if len(line) < _WIDTH - 8 else "(\n    " + "\n    or ".join(conditions) + "\n)"
+
+
+def _conditions(operator: Operator) -> list[str]:
+    known: dict[str, str] = {}
+    found: list[str] = []
+    followers = [one for one in operator.tensors if one.dtype is None]
+    for one in operator.tensors:
+        found += _shape_conditions(one, known)
+    for one in operator.tensors:
+        if one.dtype:
+            found.append(f"{one.name}.dtype != torch.{one.dtype}")
+        elif one is followers[0]:
+            found.append(f"{one.name}.dtype not in DTYPES")
+        else:
+            found.append(f"{one.name}.dtype != {followers[0].name}.dtype")
+    return [*found, *(f"{one.name} != {usual_value(operator, one.name)!r}" for one in _fixed(operator))]
+
+
+def _shape_conditions(one: OperatorParameter, known: dict[str, str]) -> list[str]:
+    """`known` grows: how the size of each name is found."""
+    leads = one.shape[:1] == (LEADING,)
+    own = one.shape[1:] if leads else one.shape
+    places = [place - len(own) if leads else place for place in range(len(own))]
+    if all(size in known for size in one.shape if isinstance(size, str)):
+        sizes = [known[size] if isinstance(size, str) else str(size) for size in one.shape]
+        sizes = [f"*{size}" if name == LEADING else size for name, size in zip(one.shape, sizes, strict=True)]
+        return [f"{one.name}.shape != {_tuple(sizes)}"]
+    found = [f"{one.name}.dim() {'<' if leads else '!='} {len(own)}"] if own or not leads else []
+    if leads:
+        where = f"{one.name}.shape[:-{len(own)}]" if own else f"{one.name}.shape"
+        found += [f"{where} != {known[LEADING]}"] if LEADING in known else []
+        known.setdefault(LEADING, where)
+    for size, place in zip(own, places, strict=True):
+        if isinstance(size, int) or size in known:
+            found.append(f"{one.name}.shape[{place}] != {known[size] if isinstance(size, str) else size}")
+        else:
+            known[size] = f"{one.name}.shape[{place}]"
+    return found
+
+
+def _fixed(operator: Operator) -> list[OperatorParameter]:
+    """Scalars that a kernel is written for one value of: all but floats."""
+    return [one for one in operator.scalars if not isinstance(usual_value(operator, one.name), float)]
+
+
+def _fixed_text(operator: Operator) -> str:
+    return "".join(f"; {one.name} {usual_value(operator, one.name)!r}" for one in _fixed(operator))
+
+
+def _entry(operator: Operator, variants: Sequence[KernelVariant], written: Sequence[WrittenKernel]) -> str:
+    """The body of the entry, after what it refuses."""
+    lines: list[str] = []
+    first = next((one for one in operator.tensors if one.dtype is None), operator.tensors[0])
+    flat = _flattening(operator, written)
+    lines += flat[0]
+    for place, (variant, one) in enumerate(zip(variants, written, strict=True)):
+        body = _unflattened(one.forward, flat[1])
+        if place < len(variants) - 1:
+            lines.append(f"if {first.name}.dtype in {_tuple([f'torch.{dtype}' for dtype in variant.dtypes])}:")
+            body = [f"    {line}" for line in body]
+        lines += body
+    return "\n".join(lines)
+
+
+def _flattening(operator: Operator, written: Sequence[WrittenKernel]) -> tuple[list[str], str | None]:
+    """Where there are leading sizes: the lines that make one size of them, and how to find them again."""
+    leading = [one for one in operator.tensors if one.shape[:1] == (LEADING,)]
+    alone = len(operator.tensors) == 1 and operator.tensors[0].shape == (LEADING,)
+    if not leading or (alone and not any(".dim() ==" in one.code for one in written)):
+        return [], None
+    first = leading[0]
+    inner = len(first.shape) - 1
+    lines = [f"leading = {first.name}.shape" + (f"[:-{inner}]" if inner else "")]
+    for one in leading:
+        kept = "".join(f", {one.name}.shape[{place - len(one.shape)}]" for place in range(1, len(one.shape)))
+        lines.append(f"{one.name} = {one.name}.reshape(leading.numel(){kept})")
+    return lines, "leading"
+
+
+def _unflattened(forward: str, leading: str | None) -> list[str]:
+    """A kernel's result with the leading sizes back in their place."""
+    lines = forward.splitlines()
+    if leading is None:
+        return lines
+    returned = ast.parse(forward).body[-1]
+    if not isinstance(returned, ast.Return) or returned.value is None:
+        return lines
+    value = ast.unparse(returned.value)
+    lines = lines[: returned.lineno - 1]
+    if isinstance(returned.value, ast.Tuple):
+        return [*lines, f"return tuple(y.reshape({leading} + y.shape[1:]) for y in {value})"]
+    return [*lines, f"y = {value}", f"return y.reshape({leading} + y.shape[1:])"]
+
+
+def _tuple(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
+
+
+def _is_constant(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+
+
+def _is_text(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
+    return [one for one in body if not _is_text(one)]
+
+
+def _first_line(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return min([node.lineno, *(one.lineno for one in decorators)])

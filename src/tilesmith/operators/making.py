@@ -1,0 +1,161 @@
+"""`op new`: from a definition to four files, whose kernel the author writes and the judge has seen."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tilesmith.errors import ProjectError, TaskError, UsageError
+from tilesmith.judge import Judge
+from tilesmith.operators.checking import AccuracyResult, judge_accuracy
+from tilesmith.operators.definition import Definition, parse_definition
+from tilesmith.operators.forging import Workshop, forge_kernel
+from tilesmith.operators.judged_task import accuracy_task, forged_call, single_task, written_for
+from tilesmith.operators.kernel_file import KernelVariant, triton_text
+from tilesmith.operators.project import TOML, code_digest, passing, read_project, write_project
+from tilesmith.operators.records import Operator, Project, Sizes
+from tilesmith.operators.sizes import size_text
+from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
+from tilesmith.runs.atomic_files import write_atomically
+
+
+@dataclass(frozen=True)
+class MadeProject:
+    """What `op new` wrote."""
+
+    folder: str
+    operator: str
+    files: tuple[str, ...]
+    why: str
+    """What became of the kernel."""
+    keeps_pytorch: bool
+    """No kernel was written, because the author has none."""
+    accuracy: AccuracyResult | None
+    runs: tuple[str, ...]
+
+
+def make_project(definition: Definition, folder: Path, workshop: Workshop) -> MadeProject:
+    if (folder / TOML).exists():
+        raise UsageError(f"{folder} has an operator already; --update writes its files anew, --out makes another")
+    return _make(definition, folder, workshop, None)
+
+
+def update_project(name: str, folder: Path, definition: Definition | None, workshop: Workshop) -> MadeProject:
+    """The files that lag, written anew from a definition, or from the project's own baseline and operator.toml. The
+    kernel is kept where neither signature nor maths changed."""
+    project = read_project(folder)
+    if definition is None:
+        definition = _own_definition(project)
+    if definition.operator.name != name:
+        raise UsageError(f"{folder} is the operator {definition.operator.name}, not {name}")
+    kept = project.path("triton")
+    unchanged = code_digest(baseline_text(definition)) == project.operator.baseline
+    return _make(definition, folder, workshop, kept if unchanged and kept.exists() else None)
+
+
+def _own_definition(project: Project) -> Definition:
+    """The baseline has the signature and the body, operator.toml all that is not in it."""
+    path, known = project.path("baseline"), project.operator
+    try:
+        found = parse_definition(path.read_text(encoding="utf-8"), known.name)
+    except FileNotFoundError:
+        raise ProjectError(f"{path.name} is missing, and nothing can be made without it; put it back") from None
+    except SyntaxError as error:
+        raise ProjectError(f"{path}, line {error.lineno}: {error.msg}") from None
+    own = {one.name: one for one in known.parameters}
+    parameters = tuple(
+        replace(own[one.name], annotation=one.annotation, kind=one.kind, default=one.default)
+        if one.name in own and one.kind == own[one.name].kind
+        else one
+        for one in found.operator.parameters
+    )
+    changed = replace(found.operator, parameters=parameters, accuracy=(), performance=())
+    same_sizes = set(changed.size_names) <= set(known.size_names)
+    if same_sizes:
+        operator = replace(changed, accuracy=known.accuracy, performance=known.performance)
+    else:
+        operator = found.operator
+    settings = {one: getattr(known, one) for one in ("summary", "dtypes", "tolerance", "target", "history")}
+    return replace(found, operator=replace(operator, **settings))
+
+
+def _make(definition: Definition, folder: Path, workshop: Workshop, kept: Path | None) -> MadeProject:
+    texts: dict[str, str] = {}
+    with Judge(replace(workshop.check, timing=False), host=workshop.host) as judge:
+        definition = replace(definition, operator=_that_run(definition, judge, workshop))
+        runs: list[str] = []
+        why, triton = "the kernel is kept as it was", kept.read_text(encoding="utf-8") if kept else None
+        if triton is None:
+            with Judge(workshop.check, host=judge) as forging_judge:
+                definition, triton, why, runs = _write_kernel(definition, workshop, forging_judge)
+        texts = {"baseline": baseline_text(definition)}
+        operator = replace(definition.operator, baseline=code_digest(texts["baseline"]))
+        texts |= {"accuracy": accuracy_text(operator), "performance": performance_text(operator)}
+        accuracy = None
+        if triton is not None:
+            texts["triton"] = triton
+            workshop.tell(f"check   {operator.name}: every dtype and shape")
+            accuracy = judge_accuracy(operator, texts, judge, lambda _: None)
+    project = Project(folder, operator)
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind, text in texts.items():
+        write_atomically(project.path(kind), text)
+    write_project(passing(project, texts) if accuracy and accuracy.passed else project)
+    files = (*(operator.file_name(kind) for kind in sorted(texts)), TOML)
+    return MadeProject(str(folder), operator.name, files, why, triton is None, accuracy, tuple(runs))
+
+
+def _write_kernel(
+    definition: Definition, workshop: Workshop, judge: Judge
+) -> tuple[Definition, str | None, str, list[str]]:
+    """The definition with the dtypes that have a kernel, the file, what is to be said of it, and the runs."""
+    operator, variants, runs = definition.operator, [], []
+    reasons: dict[str, str] = {}
+    with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
+        for dtypes in written_for(operator):
+            task = Path(folder) / f"{operator.name}.py"
+            call = forged_call(operator, dtypes[0])
+            task.write_text(single_task(operator, baseline_text(definition), call), encoding="utf-8")
+            forged = forge_kernel(task, workshop, judge)
+            runs.append(str(forged.run))
+            if forged.source is None:
+                reasons[", ".join(dtypes)] = forged.why
+            else:
+                variants.append(KernelVariant(dtypes, forged.source))
+    if not variants:
+        return definition, None, next(iter(reasons.values())), runs
+    served = {dtype for one in variants for dtype in one.dtypes}
+    for dtypes_without, reason in reasons.items():
+        workshop.tell(f"dtypes  {dtypes_without} left out: {reason}")
+    operator = replace(operator, dtypes=tuple(one for one in operator.dtypes if one in served))
+    told = f"a kernel for {', '.join(operator.dtypes)}"
+    left = f"; {', '.join(reasons)} left out, because {next(iter(reasons.values()))}" if reasons else ""
+    return replace(definition, operator=operator), triton_text(operator, variants), told + left, runs
+
+
+def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Operator:
+    """The operator with those of its sizes on which the definition runs."""
+    operator, baseline = definition.operator, baseline_text(definition)
+    problem = _problem(operator, baseline, operator.accuracy, judge)
+    if problem is None:
+        return operator
+    problems = {size_text(one): _problem(operator, baseline, (one,), judge) for one in operator.accuracy}
+    good = tuple(one for one in operator.accuracy if problems[size_text(one)] is None)
+    if not good:
+        raise ProjectError(f"{operator.name} does not run in PyTorch: {problem}")
+    for sizes, reason in problems.items():
+        if reason is not None:
+            workshop.tell(f"shapes  {sizes} left out, because PyTorch fails there: {reason}")
+    return replace(operator, accuracy=good)
+
+
+def _problem(operator: Operator, baseline: str, accuracy: tuple[Sizes, ...], judge: Judge) -> str | None:
+    with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
+        path = Path(folder) / f"{operator.name}.py"
+        path.write_text(accuracy_task(replace(operator, accuracy=accuracy), baseline), encoding="utf-8")
+        try:
+            judge.survey(path)
+        except TaskError as error:
+            return str(error)
+    return None

@@ -1,0 +1,104 @@
+"""The shapes an operator is tested on where its definition names none, and second values of its scalars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+from tilesmith.operators.records import LEADING, Number, Operator, OperatorParameter, Sizes
+
+_ACCURACY: dict[int, list[tuple[int, ...]]] = {
+    1: [(1,), (37,), (1024,), (16411,), (0,)],
+    2: [(1, 1), (37, 53), (64, 128), (3, 4099), (131, 33), (0, 53)],
+    3: [(1, 1, 1), (37, 53, 41), (32, 64, 128), (3, 1031, 67), (0, 37, 53)],
+    4: [(1, 1, 1, 1), (2, 3, 37, 13), (2, 4, 32, 64), (1, 3, 257, 67), (0, 3, 5, 7)],
+}
+"""One element, primes, powers of two, long, tall, and nothing at all."""
+_PERFORMANCE: dict[int, list[tuple[int, ...]]] = {
+    1: [(1 << 20,), (1 << 24,)],
+    2: [(4096, 4096), (65536, 512), (1024, 16384)],
+    3: [(4096, 4096, 4096), (8192, 1024, 1024)],
+    4: [(8, 16, 1024, 128), (4, 32, 4096, 64)],
+}
+_MOST_ELEMENTS = 1 << 15
+"""Of a tensor, for accuracy."""
+
+
+def accuracy_sizes(operator: Operator) -> tuple[Sizes, ...]:
+    """Small enough for Triton's interpreter."""
+    found = _classes(operator.size_names, _ACCURACY)
+    return tuple(_within_limit(operator, sizes) for sizes in found)
+
+
+def _within_limit(operator: Operator, sizes: Sizes) -> Sizes:
+    """The largest size halved, to an odd number, as long as a tensor is too large."""
+    while max(_elements(one, sizes) for one in operator.tensors) > _MOST_ELEMENTS:
+        largest = max((name for name in sizes if name != LEADING), key=lambda name: sizes[name], default=None)
+        if largest is None or not isinstance(size := sizes[largest], int) or size < 4:
+            break
+        sizes = {**sizes, largest: size // 2 | 1}
+    return sizes
+
+
+def _elements(one: OperatorParameter, sizes: Sizes) -> int:
+    known = [sizes[size] if isinstance(size, str) else size for size in one.shape]
+    return math.prod(n for size in known for n in (size if isinstance(size, tuple) else (size,)))
+
+
+def performance_sizes(names: Sequence[str]) -> tuple[Sizes, ...]:
+    return _classes(names, _PERFORMANCE)
+
+
+def _classes(names: Sequence[str], known: dict[int, list[tuple[int, ...]]]) -> tuple[Sizes, ...]:
+    """Beyond four names, the further sizes are small."""
+    if not names:
+        return ({},)
+    rows = known[min(len(names), max(known))]
+    return tuple(dict(_sized(names, (*row, *(min(row[-1], 3) for _ in names[len(row) :])))) for row in rows)
+
+
+def _sized(names: Sequence[str], row: Sequence[int]) -> Iterable[tuple[str, int | tuple[int, ...]]]:
+    for name, size in zip(names, row, strict=True):
+        yield name, _leading(size) if name == LEADING else size
+
+
+def _leading(size: int) -> tuple[int, ...]:
+    """So many elements, in different numbers of dimensions."""
+    if size == 1:
+        return ()
+    return (2, size // 2) if size and size % 2 == 0 else (size,)
+
+
+def is_empty(sizes: Sizes) -> bool:
+    return any(size == 0 or (isinstance(size, tuple) and 0 in size) for size in sizes.values())
+
+
+def size_text(sizes: Sizes) -> str:
+    """`M=37 N=53`"""
+    return " ".join(f"{name}={'x'.join(map(str, n)) if isinstance(n, tuple) else n}" for name, n in sizes.items())
+
+
+def usual_value(operator: Operator, name: str) -> Number:
+    """What the tests pass for a scalar."""
+    scalar = next(one for one in operator.scalars if one.name == name)
+    known = scalar.default if scalar.value is None else scalar.value
+    if known is not None:
+        return known
+    plain: dict[str, Number] = {"int": 2, "bool": True, "str": ""}
+    return plain.get(scalar.annotation, 0.5)
+
+
+def traced_value(operator: Operator, name: str) -> Number:
+    """What a kernel is written with: a float that is like no other number in it."""
+    value = usual_value(operator, name)
+    if not isinstance(value, float):
+        return value
+    return value * 1.3713 if 0 < abs(value) < 0.01 else value * 0.7371 + 0.0131
+
+
+def other_value(value: Number) -> Number:
+    """Another float that gives another result, small numbers such as an epsilon included; any other value stays,
+    because a kernel is written for it."""
+    if not isinstance(value, float):
+        return value
+    return value * 1000 if 0 < abs(value) < 0.01 else value * 1.5 + 0.25

@@ -1,0 +1,151 @@
+"""The texts of a project's files: the baseline from a definition, both tests from the operator alone."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from tilesmith.operators.definition import Definition
+from tilesmith.operators.records import LEADING, Operator, OperatorParameter, Sizes
+from tilesmith.operators.sizes import is_empty, other_value, usual_value
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_WIDTH = 110
+
+
+def baseline_text(definition: Definition) -> str:
+    operator = definition.operator
+    return render(
+        "baseline",
+        name=operator.name,
+        preamble=definition.preamble,
+        head=function_head(operator),
+        docstring=docstring(operator),
+        body=definition.body,
+    )
+
+
+def accuracy_text(operator: Operator) -> str:
+    """The same operator always gives the same text, so that a changed test shows."""
+    ordinary = [place for place, sizes in enumerate(operator.accuracy) if not is_empty(sizes)]
+    usual = {one.name: usual_value(operator, one.name) for one in operator.scalars}
+    others = [(name, repr(other_value(value))) for name, value in usual.items() if other_value(value) != value]
+    place = ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
+    return render(
+        "accuracy", **_shared(operator), shapes=map(_call, operator.accuracy), ordinary=place, others=others
+    )
+
+
+def performance_text(operator: Operator) -> str:
+    shapes = map(_call, operator.performance)
+    return render("performance", **_shared(operator), shapes=shapes, target=repr(float(operator.target)))
+
+
+def function_head(operator: Operator) -> str:
+    """The line, or lines, from `def` to the colon."""
+    line = f"def {operator.signature}:"
+    if len(line) <= _WIDTH:
+        return line
+    return "\n".join(
+        [f"def {operator.name}(", *(f"    {one}," for one in operator.parameters), f") -> {operator.returns}:"]
+    )
+
+
+def docstring(operator: Operator) -> str:
+    """What it computes, and the contract: the baseline and the kernel have it alike."""
+    summary = (operator.summary or operator.name).replace("\\", "\\\\").replace('"""', "'''")
+    return f"{summary}.\n\n{contract(operator)}"
+
+
+def contract(operator: Operator) -> str:
+    """`x [M, N], bias [N]; float32, float16`: shapes and dtypes in a line."""
+    return f"{', '.join(map(_tensor, operator.tensors))}; {', '.join(operator.dtypes)}"
+
+
+def _tensor(one: OperatorParameter) -> str:
+    dtype = f" {one.dtype}" if one.dtype else ""
+    below = f" below {one.below}" if one.below is not None else ""
+    return f"{one.name} [{', '.join(map(str, one.shape))}]{dtype}{below}"
+
+
+def make_inputs_text(operator: Operator, for_judge: bool = False) -> str:
+    """A function that makes arguments of given sizes, by name. The judge seeds by itself, and tries other numbers
+    in the place of those that it can read as sizes."""
+    sizes = ["leading" if name == LEADING else name for name in operator.size_names]
+    values = [(one.name, _argument(operator, one, for_judge)) for one in operator.parameters]
+    names = ["dtype", *sizes]
+    return render("inputs", name=operator.name, names=names, values=values, seeded=not for_judge).rstrip()
+
+
+def _argument(operator: Operator, one: OperatorParameter, for_judge: bool) -> str:
+    if not one.is_tensor:
+        return repr(usual_value(operator, one.name))
+    number = 'int("{}")'.format if for_judge else str
+    sizes = [number(size) if isinstance(size, int) else size.replace(LEADING, "*leading") for size in one.shape]
+    shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+    if one.below is not None:
+        return f"torch.randint({one.below}, {shape}, dtype=torch.{one.dtype}, device=DEVICE)"
+    if one.dtype is not None and one.dtype.startswith(("int", "uint", "bool")):
+        high = number(2 if one.dtype == "bool" else 100)
+        return f"torch.randint({high}, {shape}, device=DEVICE).to(torch.{one.dtype})"
+    whole = one.dtype is None and any("int" in dtype for dtype in operator.dtypes)
+    drawn = f"torch.randn({shape}, device=DEVICE)"
+    return f"{f'({drawn} * 10)' if whole else drawn}.to({f'torch.{one.dtype}' if one.dtype else 'dtype'})"
+
+
+def _call(sizes: Sizes) -> str:
+    """`dict(M=37, N=53)`"""
+    inside = ", ".join(f"{'leading' if name == LEADING else name}={size}" for name, size in sizes.items())
+    return f"dict({inside})"
+
+
+def _shared(operator: Operator) -> dict[str, Any]:
+    return {
+        "name": operator.name,
+        "interface": quoted(operator.signature),
+        "contract": quoted(contract(operator)),
+        "dtypes": ", ".join(f"torch.{one}" for one in operator.dtypes),
+        "make_inputs": make_inputs_text(operator),
+    }
+
+
+def quoted(text: str) -> str:
+    """A literal, on several lines where it is long."""
+    if len(text) <= _WIDTH - 12:
+        return f'"{text}"' if '"' not in text and "\\" not in text else repr(text)
+    parts, line = [], ""
+    for word in text.split(" "):
+        if len(line) + len(word) > _WIDTH - 10:
+            parts.append(line)
+            line = ""
+        line += f"{word} "
+    quoted = [*parts, line[:-1]]
+    return "\n".join(["(", *(f"    {one!r}" for one in quoted), ")"])
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader("tilesmith.operators", "templates"),
+        undefined=StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+
+
+def render(template: str, **facts: Any) -> str:
+    """A Python file; what a template makes must at least parse."""
+    text = render_text(f"{template}.py.j2", **facts)
+    ast.parse(text)
+    return text
+
+
+def render_text(template: str, **facts: Any) -> str:
+    return _environment().get_template(template).render(facts)

@@ -1,0 +1,142 @@
+"""`tilesmith op` as a user meets it: one line and one exit code for every broken project."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+sys.path.insert(0, str(TESTS / "operators"))
+
+from test_interface import written  # noqa: E402
+
+from tilesmith.operators.project import write_project  # noqa: E402
+
+Breaking = Callable[[Path], None]
+
+
+def tilesmith(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tilesmith", "op", *map(str, words)]
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TILESMITH_", "OPENAI_"))}
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=kept)
+
+
+def replaced(kind: str, old: str, new: str) -> Breaking:
+    def change(folder: Path) -> None:
+        path = folder / f"softmax_{kind}.py"
+        before, _, after = path.read_text().rpartition(old)
+        path.write_text(f"{before}{new}{after}")
+
+    return change
+
+
+def removed(name: str) -> Breaking:
+    return lambda folder: (folder / name).unlink()
+
+
+BROKEN: dict[str, tuple[Breaking, str]] = {
+    "drift in triton": (replaced("triton", "float = 2.0", "float = 3.0"), "softmax_triton.py: the default of"),
+    "drift in baseline": (
+        replaced("baseline", ", temperature: float = 2.0", ""),
+        "softmax_baseline.py: softmax(x)",
+    ),
+    "drift in accuracy": (replaced("accuracy", "float = 2.0", "float"), "softmax_accuracy.py: the default of"),
+    "drift in performance": (replaced("performance", "x [M, N];", "x [M];"), "softmax_performance.py: shapes and"),
+    "no triton": (removed("softmax_triton.py"), "softmax_triton.py is missing from softmax; put it back"),
+    "no accuracy": (removed("softmax_accuracy.py"), "softmax_accuracy.py is missing from softmax; put it back"),
+    "no operator.toml": (removed("operator.toml"), "softmax: no operator project (it has no operator.toml)"),
+    "test tampered with": (
+        replaced("accuracy", "2 * distance", "9 * distance"),
+        "softmax_accuracy.py is not",
+    ),
+    "target tampered with": (
+        replaced("performance", "TARGET = 1.0", "TARGET = 0"),
+        "softmax_performance.py is not",
+    ),
+    "baseline tampered with": (
+        replaced("baseline", "dim=-1", "dim=0"),
+        "softmax_baseline.py was changed, and",
+    ),
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    made, texts = written(folder=tmp_path / "softmax")
+    write_project(made)
+    for kind, text in texts.items():
+        made.path(kind).write_text(text)
+    return made.folder
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_project_is_one_line_that_names_the_file(name: str, project: Path) -> None:
+    breaking, said = BROKEN[name]
+    breaking(project)
+    done = tilesmith("check", "softmax", "--json", cwd=project.parent)
+    assert done.returncode == 2
+    error = json.loads(done.stdout)["error"]
+    assert error.startswith(said)
+    assert done.stderr == f"tilesmith: {error}\n"
+
+
+MISTAKES = {
+    ("new", "scaled"): "say what it computes by one of --from, --expr, --words",
+    ("new", "scaled", "--expr", "x", "--words", "twice x"): "say what it computes by one of",
+    ("new", "scaled", "--expr", "x *"): "--expr: invalid syntax",
+    ("new", "scaled", "--expr", "x * 2", "--shapes", "y=N"): "--shapes: scaled has no tensor 'y'",
+    ("new", "scaled", "--expr", "x * 2", "--dtypes", "half"): "dtype 'half' is none of",
+    ("new", "2x", "--expr", "x * 2"): "'2x' is no name for a Python function",
+    ("new", "scaled", "--from", "nowhere.py"): "nowhere.py: cannot be read",
+    ("new", "scaled", "--words", "twice x"): "--words needs an LLM",
+    ("new", "scaled", "--update"): "scaled: no operator project",
+    (
+        "new",
+        "softmax",
+        "--update",
+        "--target",
+        "2",
+    ): "--update takes shapes, dtypes and the target from",
+    ("new", "softmax", "--expr", "x * 2"): "softmax has an operator already",
+    ("check", "nowhere"): "nowhere: no operator project",
+}
+
+
+@pytest.mark.parametrize("words", MISTAKES, ids=" ".join)
+def test_a_mistake_is_one_line(words: tuple[str, ...], project: Path) -> None:
+    done = tilesmith(*words, cwd=project.parent)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"tilesmith: {MISTAKES[words]}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_help_has_examples(tmp_path: Path) -> None:
+    for command in ("new", "check"):
+        shown = tilesmith(command, "--help", cwd=tmp_path)
+        assert f"tilesmith op {command} bias_add" in shown.stdout
+        assert "Exit code 0" in shown.stdout
+
+
+def test_new_and_check_by_hand(tmp_path: Path) -> None:
+    (tmp_path / "double.py").write_text(
+        "DTYPES = ['float32']\nACCURACY = [{'M': 3, 'N': 5}]\ndef double(x): return x + x\n"
+    )
+    made = tilesmith("new", "double", "--from", "double.py", "--json", cwd=tmp_path)
+    assert made.returncode == 0, made.stderr
+    document = json.loads(made.stdout)
+    assert document["files"][-1] == "operator.toml"
+    assert document["accuracy"]["verdict"] == "passed"
+    done = tilesmith("check", "double", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("performance  not measured: no GPU here\n")
+    file = tmp_path / "double" / "double_triton.py"
+    file.write_text(file.read_text().replace("= x + x", "= x + x + 1"))
+    failed = tilesmith("check", "double", "--json", cwd=tmp_path)
+    assert failed.returncode == 1
+    assert json.loads(failed.stdout)["passed"] is False

@@ -1,0 +1,129 @@
+"""A definition is read without being run; what it lacks is one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.definition import (
+    define_expression,
+    parse_definition,
+    parse_shapes,
+    read_definition,
+    with_shapes,
+)
+from tilesmith.operators.records import OperatorParameter
+from tilesmith.operators.sizes import is_empty
+from tilesmith.operators.writing import baseline_text
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples" / "operators").glob("*.py"))
+NORM = '''"""Scaled rows."""
+from math import pi
+import torch
+from torch import Tensor
+
+SHAPES = {"x": ["...", "N"], "weight": ["N"], "places": ["..."]}
+INDICES = {"places": "N"}
+DTYPES = ["float16"]
+VALUES = {"power": 3}
+TARGET = 1.5
+
+
+def _root(x):
+    return x.mean(-1, keepdim=True)
+
+
+def norm(x: Tensor, weight: Tensor, places: "Tensor", power: int, eps: float = 1e-5) -> tuple[Tensor, Tensor]:
+    """What it says.
+
+    And more.
+    """
+    # a comment
+    return x * _root(x) * weight * pi, x
+'''
+
+
+def test_a_file_is_read_whole() -> None:
+    found = parse_definition(NORM, "norm")
+    operator = found.operator
+    assert operator.signature == (
+        "norm(x: torch.Tensor, weight: torch.Tensor, places: torch.Tensor, power: int, eps: float = 1e-05) "
+        "-> tuple[torch.Tensor, torch.Tensor]"
+    )
+    assert operator.summary == "What it says"
+    assert operator.parameters[2] == OperatorParameter("places", shape=("...",), dtype="int64", below="N")
+    assert operator.parameters[3].value == 3
+    assert (operator.dtypes, operator.target, operator.tolerance) == (("float16",), 1.5, "reduction")
+    assert found.body == "# a comment\nreturn x * _root(x) * weight * pi, x"
+    assert "def _root" in found.preamble
+    assert "SHAPES" not in found.preamble
+    assert "    # a comment\n    return x * _root(x)" in baseline_text(found)
+
+
+def test_sizes_are_sensible_where_none_are_named() -> None:
+    operator = parse_definition(NORM, "norm").operator
+    assert {"...": (), "N": 1} in operator.accuracy
+    assert any(is_empty(sizes) for sizes in operator.accuracy)
+    assert all(sizes["N"] >= 512 for sizes in operator.performance)
+
+
+def test_free_names_of_an_expression_are_its_parameters() -> None:
+    found = define_expression("scaled", "F.hardswish(y) * scale + math.pi * x", ["scale"])
+    assert found.operator.signature == "scaled(y: torch.Tensor, scale: float, x: torch.Tensor) -> torch.Tensor"
+    assert found.operator.parameters[0].shape == ("M", "N")
+    assert found.preamble == "import math\nimport torch\nimport torch.nn.functional as F"
+    changed = with_shapes(found, parse_shapes("x = N; y=..., N"))
+    assert [one.shape for one in changed.operator.tensors] == [("...", "N"), ("N",)]
+    assert changed.operator.size_names == ("...", "N")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("import torch", "there is no function norm, but no function"),
+        ("def other(x): return x", "there is no function norm, but other"),
+        ("def norm(x): return x\ndef other(x): return x", "more than one function"),
+        ("@staticmethod\ndef norm(x): return x", "line 2: norm is decorated"),
+        ("def norm(*x): return x", "line 1: norm may have plain parameters only"),
+        ('def norm(x):\n    """Text."""', "norm has no body"),
+        ("def norm(x: list): return x", "line 1: x: list is neither torch.Tensor nor float, int, bool, str"),
+        ("def norm(x, y=None): return x", "line 1: the default of y must be a number"),
+        ("def norm(y: float): return y", "no parameter is a tensor"),
+        ("SHAPES = {'z': ['N']}\ndef norm(x): return x", "SHAPES names 'z', which is no parameter of norm"),
+        ("SHAPES = dict(x=3)\ndef norm(x): return x", "line 1: SHAPES must be written out, without computing"),
+        ("SHAPES = {'x': ['dtype']}\ndef norm(x): return x", "'dtype' cannot be the name of a parameter or a size"),
+        ("ACCURACY = [{'M': 3}]\ndef norm(x): return x", "shapes: {'M': 3} has no N"),
+    ],
+)
+def test_what_a_file_lacks_is_said_in_one_line(text: str, complaint: str) -> None:
+    with pytest.raises(ProjectError) as raised:
+        parse_definition(text, "norm")
+    assert str(raised.value).startswith(complaint)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("expression", "scalars", "complaint"),
+    [
+        ("x +", [], "--expr: invalid syntax"),
+        ("x + 1", ["y"], "--scalar y: the expression has no such name; it has x"),
+        ("scale * 2", ["scale"], "--expr: no tensor in"),
+    ],
+)
+def test_a_wrong_expression_is_wrong_use(expression: str, scalars: list[str], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        define_expression("wrong", expression, scalars)
+
+
+def test_a_file_that_python_cannot_read_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "norm.py"
+    path.write_text("def norm(x:\n")
+    with pytest.raises(ProjectError, match=r"norm\.py, line 1: "):
+        read_definition(path, "norm")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_a_definition(path: Path) -> None:
+    assert read_definition(path, path.stem).operator.summary

@@ -1,0 +1,132 @@
+"""What the forge wrote becomes a file with an entry that refuses what it was not written for."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+from sample_operators import BIAS_ADD, EVERY_FIELD
+
+from tilesmith.errors import ProjectError
+from tilesmith.operators.definition import parse_definition
+from tilesmith.operators.kernel_file import KernelVariant, rename, triton_text
+from tilesmith.operators.records import FLOATS
+
+WRITTEN = '''"""add in one kernel.
+
+    y = x + bias * 0.7502
+
+Shapes in the task: x (4096, 4096) float16; bias (4096,) float16; y (4096, 4096)
+float16.
+One program per 1024 elements of the flat output, 4 warps: every input is read once.
+"""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+BLOCK = 1024
+ROWS = 1
+NUM_WARPS = 4
+
+
+@triton.jit
+def bias_add_kernel(x_ptr, bias_ptr, y_ptr, BLOCK: tl.constexpr):
+    bias_add = tl.load(x_ptr)  # a variable of the same name
+    tl.store(y_ptr, bias_add)
+
+
+def bias_add(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    assert x.dim() == 2, "written for x.dim() == 2"
+    assert bias.shape[-1] == x.shape[-1], "written for bias.shape[-1] == x.shape[-1]"
+    assert x.shape[-1] == 64, "written for x.shape[-1] == 64"
+    bias_add_kernel[(1,)](x, bias, x, BLOCK=BLOCK, num_warps=NUM_WARPS)
+    return x
+
+
+class ModelNew(nn.Module):
+    def forward(self, x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return bias_add(x, bias)
+'''
+
+
+def test_kernel_and_launcher_get_names_beside_the_entry() -> None:
+    text = triton_text(BIAS_ADD, [KernelVariant(BIAS_ADD.dtypes, WRITTEN)])
+    functions = [one.name for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)]
+    assert functions == ["bias_add_kernel", "launch_bias_add", "bias_add"]
+    assert "    bias_add = tl.load(x_ptr)  # a variable of the same name\n" in text
+    assert "return launch_bias_add(x, bias)" in text
+    assert "torch.nn" not in text
+
+
+def test_prose_names_constants_and_forgets_the_task() -> None:
+    text = triton_text(BIAS_ADD, [KernelVariant(BIAS_ADD.dtypes, WRITTEN)])
+    summary = ast.get_docstring(ast.parse(text)) or ""
+    assert "One program per BLOCK elements of the flat output, NUM_WARPS warps: every input" in summary
+    assert "4096" not in summary
+
+
+def test_what_the_entry_makes_sure_of_is_not_asserted_again() -> None:
+    text = triton_text(BIAS_ADD, [KernelVariant(BIAS_ADD.dtypes, WRITTEN)])
+    assert "x.dim() == 2" not in text
+    assert "bias.shape[-1] == x.shape[-1]" not in text
+    assert "assert x.shape[-1] == 64" in text
+    assert "ROWS" not in text
+
+
+def test_the_entry_refuses_other_shapes_and_dtypes() -> None:
+    text = triton_text(BIAS_ADD, [KernelVariant(BIAS_ADD.dtypes, WRITTEN)])
+    assert (
+        "    if x.dim() != 2 or bias.shape != (x.shape[1],) or x.dtype not in DTYPES or bias.dtype != x.dtype:\n"
+        '        raise ValueError("bias_add takes x [M, N], bias [N]; float32, float16, bfloat16")\n'
+    ) in text
+
+
+def test_a_kernel_is_written_for_one_whole_number() -> None:
+    written = (
+        "class ModelNew:\n    def forward(self, x, target, count, alpha, flag, reduction):\n        return x\n"
+    )
+    text = triton_text(EVERY_FIELD, [KernelVariant(EVERY_FIELD.dtypes, written)])
+    for condition in ("count != 3", "flag != False", "reduction != 'me\"an'", "x.shape[-1] != 4"):
+        assert f"or {condition}\n" in text
+    assert "or alpha" not in text
+    assert "or target.shape != (*x.shape[:-2],)\n" in text
+
+
+def test_leading_sizes_become_one_and_come_back() -> None:
+    definition = parse_definition(
+        "SHAPES = {'x': ['...', 'N'], 'y': ['...', 'N']}\ndef total(x, y): return x + y", "total"
+    )
+    written = "class ModelNew:\n    def forward(self, x, y):\n        return add(x, y)\n"
+    text = triton_text(definition.operator, [KernelVariant(FLOATS, written)])
+    assert text.endswith(
+        "    leading = x.shape[:-1]\n"
+        "    x = x.reshape(leading.numel(), x.shape[-1])\n"
+        "    y = y.reshape(leading.numel(), y.shape[-1])\n"
+        "    y = add(x, y)\n"
+        "    return y.reshape(leading + y.shape[1:])\n"
+    )
+
+
+def test_variants_are_chosen_by_dtype() -> None:
+    variants = [KernelVariant(("float16", "bfloat16"), WRITTEN), KernelVariant(("float32",), WRITTEN)]
+    text = triton_text(BIAS_ADD, variants)
+    assert text.endswith(
+        "    if x.dtype in (torch.float16, torch.bfloat16):\n"
+        "        return launch_bias_add(x, bias)\n"
+        "    return launch_bias_add_float32(x, bias)\n"
+    )
+    assert "BLOCK_FLOAT32 = 1024" in text
+    assert "BLOCK=BLOCK_FLOAT32, num_warps=NUM_WARPS_FLOAT32" in text
+
+
+def test_a_kernel_with_memory_is_no_operator() -> None:
+    written = "class ModelNew:\n    def __init__(self): self.x = 0\n    def forward(self, x, bias): return x\n"
+    with pytest.raises(ProjectError, match="keeps something between calls"):
+        triton_text(BIAS_ADD, [KernelVariant(BIAS_ADD.dtypes, written)])
+
+
+def test_only_names_of_the_module_are_renamed() -> None:
+    text = "def f(): return 1\ndef g(f): return f\ndef h(): return f() + 'é'.f\n"
+    assert rename(text, {"f": "ff"}) == "def ff(): return 1\ndef g(f): return f\ndef h(): return ff() + 'é'.f\n"

@@ -1,0 +1,96 @@
+"""Performance as `op check` tells it: shape by shape, and whether the target is met. Times are made up here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sample_operators import BIAS_ADD
+
+from tilesmith.operators.checking import AccuracyResult, OperatorCheck, PerformanceResult, measure
+from tilesmith.records import Evaluation, Quantiles, Speedup, Timing, Verdict
+from tilesmith.records.task_facts import Roofline
+
+TEXTS = {
+    "baseline": "import torch\ndef bias_add(x, bias): return x + bias\n",
+    "triton": "import torch\ndef bias_add(x, bias): return launch(x, bias)\n",
+}
+ROOFLINE = Roofline(
+    memory_ms=0.5, compute_ms=0.1, floor_ms=0.5, bound="memory", gpu="H200", bytes_moved=10**9, flops=1
+)
+
+
+def timed(speedup: float, verdict: Verdict = Verdict.PASSED) -> Evaluation:
+    at = Quantiles(1.0, 1.0, 1.0)
+    eager = Quantiles(speedup, speedup, speedup)
+    over = {"eager": Speedup(speedup, speedup - 0.1, speedup + 0.1)}
+    timing = Timing("H200", at, eager, None, None, {}, over, over, 5)
+    return Evaluation(verdict, "a reason", "elementwise", timing=timing, roofline=ROOFLINE)
+
+
+@dataclass
+class MadeUpJudge:
+    """Answers in order, and keeps the tasks that it was asked about."""
+
+    answers: list[Evaluation]
+    device: str = "cuda"
+    tasks: list[str] = field(default_factory=list)
+
+    def check(self, task: Path, kernel: Path, progress: Any) -> Evaluation:
+        self.tasks.append(task.read_text())
+        return self.answers[len(self.tasks) - 1]
+
+
+def measured(speedups: list[float], target: float = 1.0) -> PerformanceResult:
+    judge = MadeUpJudge([timed(one) for one in speedups])
+    operator = replace(BIAS_ADD, dtypes=("float32", "float16"), target=target)
+    return measure(operator, TEXTS, judge, lambda _: None)  # type: ignore[arg-type]
+
+
+def check_of(performance: PerformanceResult | None, verdict: str = "passed") -> OperatorCheck:
+    return OperatorCheck("bias_add", "", AccuracyResult(verdict, "", (), None, (), ()), performance)
+
+
+def test_the_target_is_for_the_geometric_mean() -> None:
+    met = measured([2.0, 0.5], target=1.0)
+    assert met.geometric_mean == pytest.approx(1.0)
+    assert met.target_met
+    assert met.reason == "geometric mean 1.000, target 1: met"
+    assert check_of(met).passed
+    missed = measured([2.0, 0.4], target=1.0)
+    assert missed.reason == "geometric mean 0.894, target 1: missed"
+    assert not check_of(missed).passed
+
+
+def test_every_shape_and_dtype_is_told() -> None:
+    found = measured([1.5, 0.8])
+    assert [(one.dtype, one.sizes, one.speedup) for one in found.calls] == [
+        ("float32", "M=4096 N=4096", 1.5),
+        ("float16", "M=4096 N=4096", 0.8),
+    ]
+    first = found.calls[0]
+    assert (first.gigabytes_per_s, first.share_of_peak, first.kernel_ms) == (1000.0, 0.5, 1.0)
+
+
+def test_a_kernel_that_is_wrong_at_its_real_size_misses_every_target() -> None:
+    judge = MadeUpJudge([timed(3.0), timed(3.0, Verdict.WRONG_VALUES)])
+    found = measure(BIAS_ADD, TEXTS, judge, lambda _: None)  # type: ignore[arg-type]
+    assert found.target_met is False
+    assert found.reason == "float16 M=4096 N=4096: wrong_values: a reason"
+    assert len(judge.tasks) == 2
+
+
+def test_the_judge_is_asked_about_the_real_sizes() -> None:
+    judge = MadeUpJudge([timed(1.0)] * 3)
+    measure(BIAS_ADD, TEXTS, judge, lambda _: None)  # type: ignore[arg-type]
+    assert "make_inputs(torch.bfloat16, M=4096, N=4096)" in judge.tasks[2]
+    assert "manual_seed" not in judge.tasks[2]
+
+
+def test_nothing_is_measured_without_a_gpu() -> None:
+    found = measure(BIAS_ADD, TEXTS, MadeUpJudge([], device="cpu"), lambda _: None)  # type: ignore[arg-type]
+    assert found.target_met is None
+    assert check_of(found).passed
+    assert not check_of(found, "inaccurate").passed

@@ -1,0 +1,167 @@
+"""Operators taken through new and check, with the real forge and the real judge, without a GPU."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from workshop_tools import CPU, example, make, workshop
+
+from tilesmith.errors import UsageError
+from tilesmith.judge import Judge
+from tilesmith.operators.checking import NOT_MEASURED, OperatorCheck, check_project
+from tilesmith.operators.definition import define_expression, parse_definition
+from tilesmith.operators.making import make_project, update_project
+from tilesmith.operators.project import read_project
+
+SMALL = ({"M": 7, "N": 5}, {"M": 0, "N": 5})
+OTHERS = ("gelu", "relu", "softmax", "layer_norm", "rms_norm_residual", "rotary", "matmul_bias", "cross_entropy")
+Edit = Callable[[str], str]
+
+
+@pytest.fixture(scope="module")
+def bias_add(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("workshop")
+    made = make(example("bias_add"), folder, judge)
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
+    return folder / "bias_add"
+
+
+@pytest.fixture
+def project(bias_add: Path, tmp_path: Path) -> Path:
+    return shutil.copytree(bias_add, tmp_path / "bias_add")
+
+
+def run(folder: Path, kind: str) -> subprocess.CompletedProcess[str]:
+    file = folder / f"{folder.name}_{kind}.py"
+    return subprocess.run([sys.executable, str(file)], capture_output=True, text=True, cwd="/")
+
+
+def edited(folder: Path, kind: str, old: str, new: str) -> None:
+    path = folder / f"{folder.name}_{kind}.py"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def checked(folder: Path, judge: Judge) -> OperatorCheck:
+    return check_project(folder, CPU, host=judge)
+
+
+def test_a_new_project_is_checked_and_runs_by_hand(project: Path, judge: Judge) -> None:
+    found = checked(project, judge)
+    assert found.passed
+    assert found.change == "nothing changed since the last check that passed"
+    assert len(found.accuracy.cases) == 21
+    assert "float16 M=37 N=53, strided" in found.accuracy.cases
+    assert found.performance is not None
+    assert found.performance.reason == NOT_MEASURED
+    by_hand = run(project, "accuracy")
+    assert by_hand.returncode == 0, by_hand.stdout
+    assert "21 passed" in by_hand.stdout
+    assert run(project, "performance").stdout == f"{NOT_MEASURED}\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "case"),
+    [
+        ("add = x + bias", "add = x - bias", "bfloat16 M=1 N=1"),
+        ("x, bias = x.contiguous(), bias.contiguous()", "y = x", "bfloat16 M=37 N=53, strided"),
+        ("mask = offs < numel", "mask = offs < numel - 1", "bfloat16 M=1 N=1"),
+    ],
+)
+def test_a_wrong_kernel_stops_the_check(old: str, new: str, case: str, project: Path, judge: Judge) -> None:
+    edited(project, "triton", old, new)
+    found = checked(project, judge)
+    assert not found.passed
+    assert found.performance is None
+    assert case in found.accuracy.reason
+    assert found.change.startswith("parameters only: bias_add_triton.py changed")
+    assert run(project, "accuracy").returncode == 1
+
+
+def test_a_change_of_maths_is_accepted_by_an_update(project: Path, judge: Judge) -> None:
+    before = read_project(project)
+    edited(project, "baseline", "return x + bias", "return x - bias")
+    made = update_project("bias_add", project, None, workshop(project.parent, judge))
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
+    after = read_project(project)
+    assert after.operator == replace(before.operator, baseline=after.operator.baseline)
+    assert "x - bias" in (project / "bias_add_triton.py").read_text()
+
+
+def test_other_shapes_are_an_update_that_keeps_the_kernel(project: Path, judge: Judge) -> None:
+    kernel = (project / "bias_add_triton.py").read_text()
+    toml = project / "operator.toml"
+    toml.write_text(toml.read_text().replace("{M = 37, N = 53}", "{M = 41, N = 43}"))
+    made = update_project("bias_add", project, None, workshop(project.parent, judge))
+    assert made.why == "the kernel is kept as it was"
+    assert (project / "bias_add_triton.py").read_text() == kernel
+    assert "dict(M=41, N=43)" in (project / "bias_add_accuracy.py").read_text()
+
+
+def test_a_project_is_not_overwritten(project: Path, judge: Judge) -> None:
+    with pytest.raises(UsageError, match="has an operator already; --update writes its files anew"):
+        make_project(example("bias_add"), project, workshop(project.parent, judge))
+
+
+def test_a_scalar_is_an_argument_of_the_kernel(tmp_path: Path, judge: Judge) -> None:
+    """Also where its usual value is one that means itself; a kernel that bakes it in fails the check."""
+    definition = define_expression("scaled", "x * scale + 1", ["scale"])
+    definition = replace(definition, operator=replace(definition.operator, accuracy=SMALL, dtypes=("float32",)))
+    made = make(definition, tmp_path, judge)
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
+    assert "float32 M=7 N=5, scale=1.0" in made.accuracy.cases
+    edited(tmp_path / "scaled", "triton", "scale=scale", "scale=0.5")
+    found = checked(tmp_path / "scaled", judge)
+    assert "output 'float32 M=7 N=5, scale=1.0' " in found.accuracy.reason
+
+
+def test_sizes_that_pytorch_refuses_are_left_out(tmp_path: Path, judge: Judge) -> None:
+    text = "import torch\nDTYPES = ['float32']\ndef halves(x): return x.view(x.shape[0], 2, -1).sum(1)\n"
+    definition = parse_definition(text, "halves")
+    told: list[str] = []
+    shop = replace(workshop(tmp_path, judge), tell=told.append)
+    make_project(definition, tmp_path / "halves", shop)
+    assert {"M": 64, "N": 128} in read_project(tmp_path / "halves").operator.accuracy
+    assert any(line.startswith("shapes  M=37 N=53 left out, because PyTorch fails there: ") for line in told)
+
+
+def test_pytorch_is_kept_where_the_author_has_no_kernel(tmp_path: Path, judge: Judge) -> None:
+    text = "import torch\nDTYPES = ['float32']\ndef inverse(x): return torch.linalg.pinv(x)\n"
+    definition = parse_definition(text, "inverse")
+    definition = replace(definition, operator=replace(definition.operator, accuracy=SMALL[:1]))
+    made = make(definition, tmp_path, judge)
+    assert made.keeps_pytorch
+    assert made.accuracy is None
+    assert "inverse_triton.py" not in made.files
+    assert (tmp_path / "inverse" / "inverse_accuracy.py").exists()
+
+
+@pytest.mark.slow_suite
+def test_add_with_alpha_goes_the_whole_way(tmp_path: Path, judge: Judge) -> None:
+    made = make(example("add"), tmp_path, judge)
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
+    assert checked(tmp_path / "add", judge).passed
+    assert run(tmp_path / "add", "accuracy").returncode == 0
+
+
+@pytest.mark.slow_suite
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_other_examples_get_a_kernel_that_is_right(name: str, tmp_path: Path, judge: Judge) -> None:
+    """In one dtype, on the two shapes that are most awkward."""
+    definition = example(name)
+    operator = definition.operator
+    few = replace(operator, accuracy=operator.accuracy[1:2], dtypes=operator.dtypes[1:2])
+    made = make(replace(definition, operator=few), tmp_path, judge)
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
