@@ -15,9 +15,13 @@ Make an operator: a Triton kernel, its PyTorch reference and the tests of both, 
 
     tilesmith op check bias_add                       is it right, and is it fast enough?
 
+    tilesmith op export bias_add --to flaggems --out F  also torch-library, module, kernelgen
+
+    tilesmith op import DOWNLOAD                      the four files of KernelGen as a project
+
 docs/operators.md tells the whole story.
 """
-COMMANDS = ("new", "check")
+COMMANDS = ("new", "check", "transfer")
 
 
 def register(app: typer.Typer) -> None:
