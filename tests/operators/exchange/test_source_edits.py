@@ -9,7 +9,6 @@ import pytest
 from tilesmith.operators.exchange.source_edits import (
     entry_of,
     parts_of,
-    renamed,
     with_imports,
     with_prologue,
     with_wrapped_launches,
@@ -81,13 +80,6 @@ def test_imports_join_at_the_top() -> None:
     assert with_imports("x = 1\n", "import os\n", "") == "import os\nx = 1\n"
     assert (
         with_imports('"""Doc."""\nx = 1\n', "import os\n", "y = 2\n") == '"""Doc."""\n\nimport os\ny = 2\nx = 1\n'
-    )
-
-
-def test_a_function_is_renamed_with_its_uses() -> None:
-    text = "def f(n, é=1):\n    return é; f(n - 1) + other.f(n) + 'f'\n"
-    assert (
-        renamed(text, "f", "torch_f") == "def torch_f(n, é=1):\n    return é; torch_f(n - 1) + other.f(n) + 'f'\n"
     )
 
 

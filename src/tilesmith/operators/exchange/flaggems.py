@@ -13,12 +13,12 @@ from tilesmith.operators.exchange.sample_inputs import argument, inputs_of, is_u
 from tilesmith.operators.exchange.source_edits import (
     entry_of,
     parts_of,
-    renamed,
     with_imports,
     with_prologue,
 )
-from tilesmith.operators.exchange.templating import rendered
+from tilesmith.operators.kernel_file import rename
 from tilesmith.operators.records import Operator, Project
+from tilesmith.operators.writing import render_text
 
 RELEASE = "5.0.2"
 LOGGER = """
@@ -37,7 +37,7 @@ def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]
         "verified": provenance.verified(project, texts),
         "release": RELEASE,
         "reference": reference,
-        "reference_source": parts_of(renamed(texts["baseline"], name, reference)),
+        "reference_source": parts_of(rename(texts["baseline"], {name: reference})),
         "inputs": inputs_of(operator, "flag_gems.device"),
         "reference_arguments": ", ".join(_reference_argument(operator, n) for n in range(len(operator.parameters))),
         "comparison": _comparison(operator),
@@ -47,10 +47,10 @@ def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]
     return {
         f"src/flag_gems/fused/{name}.py": provenance.header(project, texts)
         + operator_source(operator, texts["triton"]),
-        f"tests/test_{name}.py": rendered("flaggems_test.py.j2", **values),
-        f"benchmark/test_{name}.py": rendered("flaggems_benchmark.py.j2", **values),
-        f"conf/operators.{name}.yaml": rendered("flaggems_operators.yaml.j2", **values),
-        f"REGISTER_{name}.md": rendered("flaggems_register.md.j2", **values),
+        f"tests/test_{name}.py": render_text("exchange/flaggems_test.py.j2", **values),
+        f"benchmark/test_{name}.py": render_text("exchange/flaggems_benchmark.py.j2", **values),
+        f"conf/operators.{name}.yaml": render_text("exchange/flaggems_operators.yaml.j2", **values),
+        f"REGISTER_{name}.md": render_text("exchange/flaggems_register.md.j2", **values),
     }
 
 

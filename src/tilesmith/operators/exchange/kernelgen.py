@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from tilesmith.operators.exchange import provenance
 from tilesmith.operators.exchange.interface_text import returns_several, standalone
 from tilesmith.operators.exchange.sample_inputs import argument, inputs_of, is_upcast
-from tilesmith.operators.exchange.templating import rendered
 from tilesmith.operators.records import Operator, Project
+from tilesmith.operators.writing import render_text
 
 
 def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]:
@@ -27,8 +27,8 @@ def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]
     return {
         operator.file_name("triton"): header + texts["triton"],
         operator.file_name("baseline"): header + texts["baseline"],
-        f"test_{operator.name}_accuracy.py": rendered("kernelgen_accuracy.py.j2", **values),
-        f"test_{operator.name}_performance.py": rendered("kernelgen_performance.py.j2", **values),
+        f"test_{operator.name}_accuracy.py": render_text("exchange/kernelgen_accuracy.py.j2", **values),
+        f"test_{operator.name}_performance.py": render_text("exchange/kernelgen_performance.py.j2", **values),
     }
 
 

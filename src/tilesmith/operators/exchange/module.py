@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from tilesmith.operators.exchange import provenance
 from tilesmith.operators.exchange.interface_text import standalone
-from tilesmith.operators.exchange.templating import rendered
 from tilesmith.operators.records import Project
+from tilesmith.operators.writing import render_text
 
 
 def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]:
     operator, header = standalone(project.operator), provenance.header(project, texts)
-    package = rendered(
-        "module_init.py.j2",
+    package = render_text(
+        "exchange/module_init.py.j2",
         operator=operator,
         header=header,
         arguments=", ".join(one.name for one in operator.parameters),

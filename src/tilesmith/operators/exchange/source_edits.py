@@ -72,17 +72,6 @@ def with_wrapped_launches(text: str, wrapper: str) -> str:
     )
 
 
-def renamed(text: str, old: str, new: str) -> str:
-    """A function's definition and every use of its name."""
-    changes = []
-    for node in ast.walk(parse(text)):
-        if isinstance(node, ast.Name) and node.id == old:
-            changes.append(TextReplacement(node.lineno, node.col_offset, old, new))
-        elif isinstance(node, ast.FunctionDef) and node.name == old:
-            changes.append(TextReplacement(node.lineno, node.col_offset + len("def "), old, new))
-    return replaced(text, changes)
-
-
 def with_imports(text: str, first: str, last: str) -> str:
     """`first` before the imports, but after the docstring and `__future__`; `last` after the imports."""
     body = parse(text).body

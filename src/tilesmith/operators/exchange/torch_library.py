@@ -13,8 +13,8 @@ from tilesmith.operators.exchange import provenance
 from tilesmith.operators.exchange.interface_text import returns_several, standalone
 from tilesmith.operators.exchange.sample_inputs import inputs_of
 from tilesmith.operators.exchange.source_edits import with_imports, with_wrapped_launches
-from tilesmith.operators.exchange.templating import rendered
 from tilesmith.operators.records import Project
+from tilesmith.operators.writing import render_text
 
 WRAP_TRITON = """
 if os.environ.get("TRITON_INTERPRET") == "1":
@@ -57,8 +57,8 @@ def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]
         "several": returns_several(operator),
     }
     return {
-        f"{package}/__init__.py": rendered("library_init.py.j2", **values),
+        f"{package}/__init__.py": render_text("exchange/library_init.py.j2", **values),
         f"{package}/kernels.py": header + kernels,
         f"{package}/reference.py": header + texts["baseline"],
-        f"test_{package}.py": rendered("library_test.py.j2", **values),
+        f"test_{package}.py": render_text("exchange/library_test.py.j2", **values),
     }
