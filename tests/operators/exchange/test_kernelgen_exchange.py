@@ -12,8 +12,9 @@ from exchange_projects import BIAS_ADD, OPERATORS, PICK_AND_MAX, SCALED_SOFTMAX
 from kernelgen_sandbox import write_sandbox
 
 from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.exchange.download import Hints
 from tilesmith.operators.exchange.exporting import export_project
-from tilesmith.operators.exchange.importing import Hints, import_project
+from tilesmith.operators.exchange.importing import import_project
 from tilesmith.operators.interface import require_one_interface, require_own_tests
 from tilesmith.operators.project import code_digest, read_files, read_project
 from tilesmith.operators.records import Operator
@@ -201,6 +202,8 @@ def test_what_cannot_be_derived_is_asked_for_in_one_line(op, download: Callable[
     assert document["notes"] == ["dtypes: none in test_bias_add_accuracy.py; taken as float32, float16, bfloat16"]
     operator = read_project(tmp_path / "bias_add").operator
     assert operator.accuracy == ({"M": 4, "N": 8}, {"M": 1, "N": 1})
+    assert operator.parameters[0].shape == ("M", "N")
+    assert (tmp_path / "bias_add" / "bias_add_triton.py").read_text().count("x [M, N], bias [N]; ") == 1
     again = op("import", tmp_path / "bias_add", cwd=tmp_path)
     assert "is an operator project already" in again.stderr
 
@@ -261,6 +264,18 @@ def test_a_scalar_that_no_test_passes_is_asked_for(sample, tmp_path: Path) -> No
         import_project(tmp_path / "download", tmp_path / "out", Hints())
     import_project(tmp_path / "download", tmp_path / "out", Hints(values={"scale": 2.0}))
     assert read_project(tmp_path / "out").operator.parameters[2].value == 2.0
+
+
+def test_what_is_said_is_of_a_parameter_that_there_is(sample, tmp_path: Path) -> None:
+    export_project(sample(PICK_AND_MAX), "kernelgen", tmp_path / "download")
+    mistakes = {
+        "--shape y: there is no such parameter, but x, index": Hints(shapes={"y": ("M",)}),
+        "--value x: there is no such parameter, but scale": Hints(values={"x": 2.0}),
+        "--value scale=much: scale is float": Hints(values={"scale": "much"}),
+    }
+    for message, hints in mistakes.items():
+        with pytest.raises(UsageError, match=message):
+            import_project(tmp_path / "download", tmp_path / "out", hints)
 
 
 def test_a_folder_without_four_files_is_one_line(tmp_path: Path, download: Callable[..., Path]) -> None:

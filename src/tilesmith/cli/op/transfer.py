@@ -78,7 +78,8 @@ def import_operator(
     force: bool = _FORCE,
     as_json: bool = _JSON,
 ) -> None:
-    from tilesmith.operators.exchange.importing import Hints, import_project
+    from tilesmith.operators.exchange.download import Hints
+    from tilesmith.operators.exchange.importing import import_project
 
     hints = Hints(
         name=name,
