@@ -228,6 +228,8 @@ ROWS = {
         "6",
     ),
     "entropy": task("p = F.softmax(x, -1)\nreturn -(p * torch.log(p + 1e-9)).sum(-1)", FLAT),
+    "entropy_of_logits_long": task("l = F.log_softmax(x / 0.8, -1)\nreturn -(l.exp() * l).sum(-1)", LONG),
+    "entropy_of_both_long": task("return (F.softmax(x, -1) * F.log_softmax(x, -1)).sum(-1), x.amax(-1)", LONG),
     "mse_per_row": task("return ((a - b) ** 2).mean(1)", PAIR),
     "cosine_by_hand": task("return (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1) + 1e-8)", PAIR),
     "rms_norm_upcast": task(

@@ -184,6 +184,47 @@ SIZED = {
         """,
         "x = torch.randn(B, T, C)",
     ),
+    "chunks": SizedTask(
+        "B, T, C", (4, 24, 40), ((3, 16, 16), (2, 8, 64)),
+        """
+        B, T, C = x.shape
+        y = x.view(B, T // 4, 4, C)
+        return (y - y.mean(2, keepdim=True)).view(B, T, C) / (T // 4)
+        """,
+        "x = torch.randn(B, T, C)",
+    ),
+    "places": SizedTask(
+        "B, T, C", (4, 24, 40), ((3, 18, 16), (2, 10, 64)),
+        """
+        half = x.shape[1] // 2
+        y = torch.roll(x, half, 1)[:, -half:] * x[:, :half]
+        return torch.tanh(y) + x[:, half, None] + x[:, x.shape[1] - 1, None]
+        """,
+        "x = torch.randn(B, T, C)",
+    ),
+    "tokens_and_one_more": SizedTask(
+        "B, T, C", (4, 24, 40), ((3, 18, 16), (2, 10, 64)),
+        """
+        B, T, C = x.shape
+        x = torch.cat([self.first.expand(B, -1, -1), x], 1) + self.places[:, : T + 1]
+        return F.layer_norm(x, (C,))
+        """,
+        "x = torch.randn(B, T, C)",
+        owner("self.first = nn.Parameter(torch.randn(1, 1, size))",
+              "self.places = nn.Parameter(torch.randn(1, 65, size))"),
+        "C",
+    ),
+    "relative_places": SizedTask(
+        "B, T", (6, 24), ((3, 17), (2, 30)),
+        """
+        T = x.shape[-1]
+        place = torch.arange(T, device=x.device)
+        return x + self.table[place[None, :] - place[:, None] + T - 1] * 2
+        """,
+        "x = torch.randn(B, T, T)",
+        owner("self.table = nn.Parameter(torch.randn(size))"),
+        "64",
+    ),
     "channel_gate": SizedTask(
         "B, C, H, W", (4, 16, 12, 10), ((2, 8, 9, 7), (3, 24, 6, 16)),
         """

@@ -196,6 +196,30 @@ def spread_of_short_rows(text: str, kernel: str) -> list[list[float]]:
     return [found[0].tolist() for found in (twins.outputs(x), twins.expected(x))]
 
 
+def test_an_entropy_of_infinities_is_what_pytorch_says() -> None:
+    text = ROWS["entropy_of_logits_long"]
+    match = match_task("entropy_of_logits_long", text)
+    assert "PART_N" in match.tunings[0]
+    assert interpreting(entropies_differ, text, match.write(match.tunings[0])) is False
+
+
+def entropies_differ(text: str, kernel: str) -> bool:
+    import torch
+
+    twins, x = Twins(text, kernel), torch.randn(6, 40000)
+    x[0, 5], x[1, 7], x[2, 9], x[3], x[4] = -torch.inf, torch.inf, torch.nan, -torch.inf, 1e30
+    x[5] *= 300
+    (got,), (expected,) = twins.outputs(x), twins.expected(x)
+    return not torch.allclose(got, expected, rtol=1e-6, atol=1e-6, equal_nan=True)
+
+
+def test_a_row_that_every_cache_forgets_is_read_once_by_programs_that_share_it() -> None:
+    """One program would read it for the maximum, for the exponentials and for the entropy."""
+    for rows, length, shared in ((300, 400_000, True), (300, 20_000, False)):
+        text = ROWS["entropy_of_logits_long"].replace("5, 40000", f"{rows}, {length}")
+        assert ("PART_N" in match_task(f"entropy_of_{length}", text).tunings[0]) == shared
+
+
 def test_a_sum_of_billions_has_few_partial_sums() -> None:
     """Every program adds up as many tiles as it takes for the sums to be few."""
     match = match_task("all", ROWS["loss_of_all"].replace("13, 210", "13, 2100000"))

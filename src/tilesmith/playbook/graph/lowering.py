@@ -118,7 +118,7 @@ class Lowering:
         found = [
             one
             for one in self._plain_inputs()
-            if type(one.value) is float and one.value == value and not one.decides
+            if type(one.value) is float and same(one.value, value) and not one.decides
         ]
         sole = len(found) == 1 and value not in PLAIN
         return NamedNumber(value, found[0].name, found[0].expression) if sole else None

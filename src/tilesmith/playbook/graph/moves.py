@@ -165,7 +165,7 @@ def _selected(low: Lowering, step: KernelStep, dim: int, place: int, name: str) 
         low.symbols.pin(symbol)
     offset = ((1, symbol), *low.symbols.amount(place)) if place < 0 else low.symbols.amount(place)
     if place >= _SURELY_A_NUMBER:
-        low.symbols.least(symbol, low.symbols.amount(place + 1))
+        low.symbols.least(symbol, (*low.symbols.amount(place), (1, ())))
     maps = [DimMap(one - (one > dim)) for one in range(step.form.rank)]
     maps[dim] = DimMap(None, offset=offset if symbol else ())
     return make_move(low, step, _without(step.form, dim), maps, name)
@@ -263,14 +263,15 @@ def _roll(low: Lowering, node: Node) -> KernelStep:
     maps = same_places(step)
     for dim, shift in zip((one % step.form.rank for one in dims), shifts, strict=True):
         symbol = step.form.dims[dim]
-        if is_varying(shift):
-            low.symbols.pin_everything()
         if abs(shift) >= _SURELY_A_NUMBER and not is_varying(step.form.shape[dim]):
             low.symbols.pin(symbol)
         if symbol and shift % step.form.shape[dim]:
             if abs(shift) >= step.form.shape[dim]:
                 raise Unmatched("rolls a dimension more than once around")
-            offset = ((1, symbol), (-shift, ())) if shift > 0 else ((-shift, ()),)
+            if not always(lambda by, size: 0 < by < size or -size < by < 0, shift, step.form.shape[dim]):
+                low.symbols.pin_everything()
+            back = tuple((-count, by) for count, by in low.symbols.amount(shift))
+            offset = ((1, symbol), *back) if shift > 0 else back
             maps[dim] = DimMap(dim, offset=offset, form=AROUND)
     return make_move(low, step, step.form, maps, node.name)
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tilesmith.playbook.graph.indices import grouped
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, Parameter, reference, references
 from tilesmith.tasks.numbers.size_expressions import explain
@@ -76,6 +77,7 @@ class _CallWriter:
         args = [self.argument(one) for one in self._with_sizes(name, node)]
         kwargs = [f"{key}={self.argument(one)}" for key, one in node.kwargs.items()]
         if name in _INFIX and len(args) == 2 and not kwargs:
+            args = [grouped(text) if is_varying(one) else text for text, one in zip(args, node.args, strict=True)]
             return f"{args[0]} {_INFIX[name]} {args[1]}"
         if name in _METHODS:
             if name == "view":  # a kernel's results are contiguous, whatever PyTorch's would have been

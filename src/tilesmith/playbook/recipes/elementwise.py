@@ -165,7 +165,7 @@ class ElementwiseMatch:
         constants = [f"BLOCK={block}", f"num_warps={prefix}NUM_WARPS"]
         launch = fused.launch(f"(triton.cdiv(numel, {block}),)", ["numel"], constants)
         if self.has_rows:
-            columns = " * ".join(fused.product(dim) for dim in fused.placer.columns if dim)
+            columns = fused.product(tuple(axis for dim in fused.placer.columns for axis in dim))
             bound.append(f"    N = {columns}")
             launch = fused.launch(f"(numel // N * triton.cdiv(N, {block}),)", ["N"], constants)
         numel = [f"    numel = {result}.numel()", *bound]

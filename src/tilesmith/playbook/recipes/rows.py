@@ -46,6 +46,8 @@ _FEW_ROWS, _SHARED_ROW = 64, 4096
 """So few rows leave most of a GPU idle, unless programs share those that are long enough."""
 _MANY_ROWS = 256
 """So many rows fill a GPU by themselves, and what one program reads twice it reads from the L2 the second time."""
+_RESIDENT = 2
+"""Programs of long rows that run on a multiprocessor at once, or more."""
 _MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS, _MOST_LEAD = 32, 16384, 64, 8
 
 
@@ -131,18 +133,18 @@ class RowsMatch:
 
     @property
     def name(self) -> str:
-        return self._fused(self._row_tile).name
+        return self._by_row.name
 
     @property
     def kernel_type(self) -> str:
-        stored = self._fused(self._row_tile).outputs
+        stored = self._by_row.outputs
         return "normalization" if any(output.value.is_wide for output in stored) else "reduction"
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         block = _power_of_two(self.length)
         blocked = [_blocked(size, warps) for size, warps in _BLOCKS] if self._may_block else []
-        if block > ON_CHIP and self.rows >= _MANY_ROWS:
+        if block > ON_CHIP and self.rows >= _MANY_ROWS and not self._is_forgotten:
             held = [_whole(1, _MOST_WARPS), _whole(1, 16)] if block <= 2 * ON_CHIP and self._shared else []
             return tuple(
                 dict.fromkeys([*held, *blocked[:1], *self._queued[:1], *blocked[1:2], *self._shared, *blocked])
@@ -153,17 +155,26 @@ class RowsMatch:
         warps = min(max(rows * block // 512, 1), 16)
         whole = [_whole(rows, warps), _whole(rows, min(2 * warps, _MOST_WARPS)), _whole(rows, max(warps // 2, 1))]
         whole += [_whole(2 * rows, warps), _whole(max(rows // 2, 1), warps)] if self.rows > 1 else []
+        whole += [_whole(1, 1)] if self.rows > 1 and 256 < block <= 1024 else []  # rows end without a barrier
         whole += [_blocked(2048, 8)] if block > 2048 and self._may_block else []
         few = self.rows < _FEW_ROWS and block > _SHARED_ROW
         return tuple(dict.fromkeys([*(self._shared if few else ()), *whole]))
 
+    @property
+    def _is_forgotten(self) -> bool:
+        """Whether a program that reads its row for one reduction after the other finds it in no cache any more."""
+        gpu, levels = self.region.survey.gpu, [value.level for value in self._by_row.placer.values]
+        if gpu is None or self.kernel_type == "normalization" or max(levels) < 2:
+            return False
+        return _RESIDENT * gpu.multiprocessors * self._read_again[0] * self.length > gpu.l2_bytes
+
     @cached_property
     def _shared(self) -> tuple[Tuning, ...]:
         """Ways to share rows among programs."""
-        if any(value.step.op in SCANS for value in self._fused(self._row_tile).placer.values):
+        if any(value.step.op in SCANS for value in self._by_row.placer.values):
             return ()
         try:
-            loops = may_loop(find_statistics(self._fused(self._row_tile).placer.values))
+            loops = may_loop(find_statistics(self._by_row.placer.values))
         except Unmatched:
             return ()
         parts = [
@@ -182,7 +193,7 @@ class RowsMatch:
     @cached_property
     def _read_again(self) -> tuple[int, int]:
         """Bytes per column of what every row has of its own, and of what all rows have."""
-        leaves = {one.step: one for one in self._fused(self._row_tile).placer.values if one.step.op == LEAF}
+        leaves = {one.step: one for one in self._by_row.placer.values if one.step.op == LEAF}
         wide = [(WIDTHS.get(step.dtype, 1), one.place.lead) for step, one in leaves.items() if one.is_wide]
         return sum(width for width, lead in wide if lead), sum(width for width, lead in wide if not lead)
 
@@ -208,7 +219,7 @@ class RowsMatch:
 
     @cached_property
     def _may_block(self) -> bool:
-        fused = self._fused(self._row_tile)
+        fused = self._by_row
         has_places = any(value.step.op in PLACES for value in fused.placer.values)
         return may_block(fused) and not (has_places and self.length >= 2**31)
 
@@ -251,7 +262,7 @@ class RowsMatch:
 
     @property
     def is_worth_it(self) -> bool:
-        return self._fused(self._row_tile).working_operators > 1
+        return self._by_row.working_operators > 1
 
     @property
     def advice(self) -> tuple[str, str]:
@@ -294,6 +305,10 @@ class RowsMatch:
     def _tile(self, tuning: Tuning) -> Tile:
         several = "ROWS" in tuning and tuning["ROWS"] > 1
         return replace(self._row_tile, lead="rows") if several else self._row_tile
+
+    @cached_property
+    def _by_row(self) -> FusedKernel:
+        return self._fused(self._row_tile)
 
     def _fused(self, tile: Tile) -> FusedKernel:
         return fuse_reductions(self.region, tile)

@@ -42,7 +42,7 @@ MOST_PARTS = 8192
 _MOST_PROGRAMS = 4096
 """That sum up: more would only leave more sums."""
 _LARGEST_OFFSET = 2**31 - 2**15
-_TICKET = "tl.atomic_add(arrived_ptr, 1)  # in order of arrival: nobody waits for a program that has not begun"
+_TICKET = 'tl.atomic_add(arrived_ptr, 1, sem="acquire")  # by arrival: nobody waits for one that has not begun'
 _BLOCK_PARTS = "BLOCK_PARTS=triton.next_power_of_2(PARTS)"
 
 

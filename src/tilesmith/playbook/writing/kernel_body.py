@@ -105,11 +105,18 @@ def choose_paddings(values: Iterable[PlacedValue]) -> dict[str, float]:
 
 
 def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
-    """Every value once, in order, then the stores."""
+    """Every value once, in order, then the stores. All rows are on their way before the first is reduced."""
     filled = choose_paddings(placer.values) if tile.pads else {}
     computed = [value for value in placer.values if value.step.op != PRODUCT]
+    if any(value.step.op in REDUCTIONS for value in computed):
+        computed.sort(key=lambda value: not _is_row(value))
     lines = [write_value(tile, value, filled) for value in computed]
     return _explained(lines + [write_store(tile, output) for output in outputs], tile)
+
+
+def _is_row(value: PlacedValue) -> bool:
+    """Whether it is a tensor of which every row has its own, read at places that are known at once."""
+    return value.step.op == LEAF and value.is_wide and value.place.lead is not None and not value.operands
 
 
 def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float], eviction: str = "") -> str:

@@ -1,7 +1,8 @@
 """Rows that many programs share: one kernel finds out about parts of rows, the next one puts that together.
 
 The exponentials of a softmax are summed relative to the maximum of their own part, the squares of a variance
-relative to their own mean: both can be corrected afterwards, so that a row is read once before it is written.
+relative to their own mean: both can be corrected afterwards, so that a row is read once before it is written. So
+can a sum of p * log(p), which is one of exponentials times exponents.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tilesmith.playbook.writing.kernel_body import (
 )
 from tilesmith.playbook.writing.operands import to_source
 
-PLAIN, PLACE, EXPONENTIALS, SQUARES = "plain", "place", "exponentials", "squares"
+PLAIN, PLACE, EXPONENTIALS, SQUARES, ENTROPY = "plain", "place", "exponentials", "squares", "entropy"
 APART, HELD, QUEUED = "apart", "held", "queued"
 """Ways to share a row: a kernel for the parts and one that writes; one kernel whose programs hold their parts until
 they have met; one kernel whose programs find out about parts and write others, in the order of a queue."""
@@ -44,6 +45,8 @@ class Statistic:
     """What every element is relative to: the row's mean or maximum."""
     base: PlacedValue | None = None
     """The reduction that the center comes from."""
+    log_total: PlacedValue | None = None
+    """Of an entropy: the logarithm of the sum of the exponentials."""
 
     @property
     def name(self) -> str:
@@ -75,7 +78,35 @@ def _as_statistic(value: PlacedValue) -> Statistic:
         base = _sum_below(operand.operands[0])
         if base is not None:
             return Statistic(value, SQUARES, operand.operands[0].operands[1], base)
+    log_total = _log_total_below(operand) if value.step.op == "sum" else None
+    if log_total is not None:
+        base = _shifted_below(log_total).operands[1]
+        return Statistic(value, ENTROPY, base, base, log_total)
     raise Unmatched("needs whole rows for a reduction that waits for another")
+
+
+def _log_total_below(value: PlacedValue) -> PlacedValue | None:
+    """log(s) with s the sum of exp(x - max(x)), where the value is p * log(p) with p = exp(x - max(x)) / s."""
+    if value.step.op != "mul" or not all(isinstance(one, PlacedValue) for one in value.operands):
+        return None
+    for log_p, p in (value.operands, reversed(value.operands)):
+        log_total = log_p.operands[1] if log_p.step.op == "sub" else None
+        if not isinstance(log_total, PlacedValue) or log_total.step.op not in ("fast_log", "log"):
+            continue
+        total = log_total.operands[0]
+        if total.step.op != "sum" or total.operands[0].step.op not in ("fast_exp", "exp"):
+            continue
+        numerator, shifted = total.operands[0], log_p.operands[0]
+        is_p = p.step.op in ("fast_exp", "exp") and p.operands[0] is log_p
+        is_p = is_p or (p.step.op == "div" and p.operands[0] is numerator and p.operands[1] is total)
+        if is_p and numerator.operands[0] is shifted and _maximum_below(shifted) is shifted.operands[1]:
+            return log_total
+    return None
+
+
+def _shifted_below(log_total: PlacedValue) -> PlacedValue:
+    found: PlacedValue = log_total.operands[0].operands[0].operands[0]
+    return found
 
 
 def _is_square(value: PlacedValue) -> bool:
@@ -148,6 +179,10 @@ def _in_part(
     lines = [write_value(tile, value, filled, eviction)]
     if own is None:
         return lines
+    if own.rule == ENTROPY:
+        assert own.log_total is not None
+        numerator, shifted = own.log_total.operands[0].operands[0].name, _shifted_below(own.log_total).name
+        lines = [f"{own.name} = tl.sum(tl.where(mask, {numerator} * {shifted}, 0.0), axis=0)"]
     if own.rule == PLACE:
         picked = lines[0].split(" = ", 1)[1].removesuffix(".to(tl.int64)")
         kind = value.step.op.removeprefix("arg")
@@ -194,7 +229,9 @@ def write_before_wait(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput
 
 def find_read(statistics: Iterable[Statistic]) -> set[PlacedValue]:
     """What whoever finds out about a part computes."""
-    return find_needed([statistic.value for statistic in statistics], lambda _: True)
+    listed = list(statistics)
+    sources = [one.log_total.operands[0] if one.log_total else one.value for one in listed]
+    return find_needed(sources, lambda _: True) | {one.value for one in listed}
 
 
 def list_loaded(fused: FusedKernel, needed: set[PlacedValue]) -> list[str]:
@@ -225,7 +262,8 @@ def write_together(
     wanted = find_written(outputs)
     lines = ["parts = tl.arange(0, BLOCK_PARTS)", "in_row = parts < PARTS"]
     if not tile.is_flat:
-        lines = ["parts = tl.arange(0, BLOCK_PARTS)[:, None]", "in_row = mask_m & (parts < PARTS)"]
+        lanes = "[None, :]" if tile.lead == "rows" else "[:, None]"
+        lines = [f"parts = tl.arange(0, BLOCK_PARTS){lanes}", "in_row = mask_m & (parts < PARTS)"]
     lines += [f"places = {tile.row_number} * PARTS + parts"] if tile.lead else []
     if any(statistic.rule == SQUARES for statistic in statistics):
         lines.append("count_part = tl.minimum(N - parts * BLOCK_N, BLOCK_N)")
@@ -264,14 +302,23 @@ def _combined(tile: Tile, statistic: Statistic, cached: str) -> list[str]:
     assert statistic.base is not None
     assert statistic.center is not None
     base, center = statistic.base.name, statistic.center.name
+    if statistic.rule == ENTROPY:
+        assert statistic.log_total is not None
+        total = statistic.log_total.operands[0].name
+        scaled = f"tl.exp({base}_shift) * ({name}_part + {base}_shift * {total}_part)"
+        return [
+            *lines,
+            f"{base}_shift = {base}_part - {base}",
+            f"{name} = tl.sum(tl.where(in_row, {scaled}, 0.0), axis=0) / {total} - {statistic.log_total.name}",
+        ]
     if statistic.rule == SQUARES:
         return [
             *lines,
             f"{base}_shift = {base}_part / count_part - {center}",
             f"{name}_part += count_part * {base}_shift * {base}_shift  # every part has a mean of its own",
-            f"{name} = tl.sum(tl.where(in_row, {name}_part, 0.0), axis=0)",
+            f"{name} = {tile.reduced('sum', f'tl.where(in_row, {name}_part, 0.0)')}",
         ]
     if statistic.center is statistic.base:
-        return [*lines, f"{name} = tl.sum({name}_part * tl.exp({base}_part - {base}), axis=0)"]
+        return [*lines, f"{name} = {tile.reduced('sum', f'{name}_part * tl.exp({base}_part - {base})')}"]
     scaled = f"{name}_part * tl.exp({_FINITE.format(f'{base}_part')} - {center})"
-    return [*lines, f"{name} = tl.sum(tl.where({name}_part == 0.0, 0.0, {scaled}), axis=0)"]
+    return [*lines, f"{name} = {tile.reduced('sum', f'tl.where({name}_part == 0.0, 0.0, {scaled})')}"]

@@ -105,6 +105,9 @@ class _Base(NamedTuple):
 
 @cache
 def _simplest(wanted: Values, sizes: tuple[Values, ...], is_whole: bool) -> _Form | None:
+    if max(wanted) < 0:
+        found = _simplest(tuple(-one for one in wanted), sizes, is_whole)
+        return found and found._replace(template=f"-({found.template})", word=f"minus_{found.word}")
     return next(_whole_forms(wanted, sizes) if is_whole else _float_forms(wanted, sizes), None)
 
 

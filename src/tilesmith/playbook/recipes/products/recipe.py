@@ -81,19 +81,14 @@ class ProductsMatch:
 
     @cached_property
     def _fused(self) -> FusedKernel:
-        fused = self._placed("rows")
-        (product,) = fused.low.products
-        if not any(value.step is product.step for value in fused.placer.values):
-            raise Unmatched("does not use its product")
-        return fused
-
-    def _placed(self, rows: str) -> FusedKernel:
-        """On tiles whose rows are counted by this variable."""
         low = Lowering(self.region.graph, may_multiply=True)
         (product,) = low.products
         dims = product.step.form.dims
-        placer = Placer(low.symbols, TilePosition(rows, "cols", 1), dims[:-1], dims[-1:])
-        return fuse(low, placer, self.region, (*product.left.leaves, *product.right.leaves))
+        placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])
+        fused = fuse(low, placer, self.region, (*product.left.leaves, *product.right.leaves))
+        if not any(value.step is product.step for value in placer.values):
+            raise Unmatched("does not use its product")
+        return fused
 
     @cached_property
     def reduces(self) -> bool:
@@ -230,7 +225,7 @@ class ProductsMatch:
         scheme = self._scheme(prefix, split, stays, halves)
         writer = ProductWriter(self._fused, self._product, self.computed, scheme, halves)
         if self.reduces:
-            kernel = ReducingProductWriter(writer, self._placed("row")).write(prefix)
+            kernel = ReducingProductWriter(writer).write(prefix)
         else:
             kernel = StayingProductWriter(writer).write(prefix) if stays else writer.write(prefix, split)
         way = "" if self.is_direct else ", its float32 product as three products of halves"

@@ -14,7 +14,6 @@ from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.products.tiles import BLOCKS
 from tilesmith.playbook.recipes.products.writing import ProductWriter
 from tilesmith.playbook.recipes.shared_rows import among
-from tilesmith.playbook.writing.fused_kernel import FusedKernel
 from tilesmith.playbook.writing.kernel_body import Tile
 from tilesmith.playbook.writing.kernel_file import render_kernel
 from tilesmith.playbook.writing.row_parts import (
@@ -28,16 +27,18 @@ from tilesmith.playbook.writing.row_parts import (
     write_together,
 )
 
-_TILE, _ROW_TILE = Tile("rows", "cols", True), Tile("row", "cols", True)
-_PARTS_WARPS = 1
-"""Of a program that puts a row together: it has a number or two for every tile."""
+_TILE = Tile("rows", "cols", True)
+_ROWS = (
+    "rows = (tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS))[:, None]",
+    "mask_m = rows < M",
+)
+_TOGETHER = 2048
+"""Numbers that a program puts together."""
 
 
 @dataclass(frozen=True)
 class ReducingProductWriter:
     product: ProductWriter
-    combined: FusedKernel
-    """The same kernel with one row for each program."""
 
     @cached_property
     def _statistics(self) -> tuple[Statistic, ...]:
@@ -49,7 +50,7 @@ class ReducingProductWriter:
 
     def write(self, prefix: str) -> KernelParts:
         """The second kernel, with the first among its helpers."""
-        fused, scheme, combined = self.product.fused, self.product.scheme, self.combined
+        fused, scheme = self.product.fused, self.product.scheme
         first, second = self._parts_body(), self._body()
         kept = tuple(f"{name}_ptr" for name in self._kept)
         parts = KernelParts(
@@ -67,11 +68,11 @@ class ReducingProductWriter:
             pointers=(
                 *(f"{name}_ptr" for name in self._loaded_last),
                 *kept,
-                *(output.pointer for output in combined.outputs),
+                *(output.pointer for output in fused.outputs),
             ),
-            sizes=(*among(["N"], second), "PARTS", *among(combined.index_sizes, second)),
-            scalars=among((number.name for number in combined.scalars), second),
-            meta=(*among(["BLOCK_N: tl.constexpr"], second), "BLOCK_PARTS: tl.constexpr"),
+            sizes=("M", *among(["N"], second), "PARTS", *among(fused.index_sizes, second)),
+            scalars=among((number.name for number in fused.scalars), second),
+            meta=(*among(["BLOCK_N: tl.constexpr"], second), "ROWS: tl.constexpr", "BLOCK_PARTS: tl.constexpr"),
             body=second,
             helpers=(*scheme.helpers, *fused.helpers, render_kernel(parts)),
             launcher=tuple(self._launcher(prefix, first, second)),
@@ -83,7 +84,7 @@ class ReducingProductWriter:
 
     @property
     def _loaded_last(self) -> list[str]:
-        return list_loaded(self.combined, find_written(self.combined.outputs))
+        return list_loaded(self.product.fused, find_written(self.product.fused.outputs))
 
     def _parts_body(self) -> tuple[str, ...]:
         *opening, rows = self.product.opening()
@@ -92,12 +93,8 @@ class ReducingProductWriter:
         return (*opening, "part = tl.min(cols, axis=0) // BLOCK_N", rows, *first, *found)
 
     def _body(self) -> tuple[str, ...]:
-        combined = self.combined
-        statistics = find_statistics(combined.placer.values)
-        return (
-            "row = tl.program_id(0).to(tl.int64)",
-            *write_together(combined.placer, _ROW_TILE, statistics, combined.outputs),
-        )
+        fused = self.product.fused
+        return (*_ROWS, *write_together(fused.placer, _TILE, self._statistics, fused.outputs))
 
     def _launcher(self, prefix: str, first: Sequence[str], second: Sequence[str]) -> list[str]:
         fused, scheme = self.product.fused, self.product.scheme
@@ -116,15 +113,18 @@ class ReducingProductWriter:
                 constants,
                 first,
             ),
-            *self.combined.call(
-                f"{fused.name}_kernel[(M,)]",
+            "    BLOCK_PARTS = triton.next_power_of_2(PARTS)",
+            f"    ROWS = max(1, {_TOGETHER} // BLOCK_PARTS)",
+            *fused.call(
+                f"{fused.name}_kernel[(triton.cdiv(M, ROWS),)]",
                 [*self._loaded_last, *self._kept],
                 results,
-                [*among(["N"], second), "PARTS"],
+                ["M", *among(["N"], second), "PARTS"],
                 [
                     *(f"{name}={prefix}{name}" for name in among(["BLOCK_N"], second)),
-                    "BLOCK_PARTS=triton.next_power_of_2(PARTS)",
-                    f"num_warps={_PARTS_WARPS}",
+                    "ROWS=ROWS",
+                    "BLOCK_PARTS=BLOCK_PARTS",
+                    "num_warps=4",
                 ],
                 second,
             ),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.factors import Product
+from tilesmith.playbook.graph.indices import grouped
 from tilesmith.playbook.graph.placement import PlacedValue
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import KernelParts
@@ -122,7 +123,8 @@ class ProductWriter:
         blocks = [f"{name}={prefix}{name}" for name in BLOCKS]
         options = [f"num_warps={prefix}NUM_WARPS", f"num_stages={prefix}NUM_STAGES"]
         tiles = f"triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N)"
-        batches = " * ".join(fused.product(dim) for dim in self.product.batch.dims if dim)
+        axes = [axis for dim in self.product.batch.dims for axis in dim]
+        batches = " * ".join(grouped(fused.product((axis,))) for axis in axes)
         if not split:
             more = {name: dim for name, dim in self._sizes.items() if name not in fused.placer.sizes}
             grid = f"({tiles}{f' * {batches}' if batches else ''},)"
