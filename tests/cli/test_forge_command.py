@@ -139,7 +139,7 @@ def test_a_task_that_changed_is_not_resumed(tmp_path: Path) -> None:
 def test_a_task_no_recipe_fits(tmp_path: Path) -> None:
     text = (TESTS / "fixtures" / "tasks" / "avg_pool.py").read_text()
     task = tmp_path / "task.py"
-    task.write_text(text.replace("kernel_size=2", "2, ceil_mode=True"))
+    task.write_text(text.replace("kernel_size=2", "6, stride=1"))
     done = tilesmith("forge", task, *QUICK, "--json", cwd=tmp_path)
     assert done.returncode == 3
     document = json.loads(done.stdout)

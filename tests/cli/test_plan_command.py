@@ -29,7 +29,7 @@ def test_regions_are_a_table_and_json() -> None:
 
 def test_where_pytorch_is_kept_the_exit_code_is_3(tmp_path: Path) -> None:
     task = tmp_path / "task.py"
-    task.write_text(AVG_POOL.read_text().replace("kernel_size=2", "2, ceil_mode=True"))
+    task.write_text(AVG_POOL.read_text().replace("kernel_size=2", "6, stride=1"))
     done = plan(str(task))
     assert done.returncode == 3
     first, heads, *_ = done.stdout.splitlines()

@@ -21,6 +21,7 @@ from tilesmith.records import (
     CallEvent,
     ConfirmationEvent,
     DecisionEvent,
+    Evaluation,
     FinishedEvent,
     Prompt,
     RefusalEvent,
@@ -434,6 +435,24 @@ def test_a_winner_that_is_not_confirmed_gives_way_to_the_next(tmp_path: Path) ->
     assert [event.candidate for event in told.of(ConfirmationEvent)] == [2, 1]
     assert told.finished.best == 1
     assert "# a" in (told.run.path / "best.py").read_text()
+
+
+class SmallerShapes(MarkedEvaluator):
+    """Judges a kernel of exact shapes at smaller ones, and remembers which files it confirmed."""
+
+    def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        found = replace(super().evaluate(kernel, progress), generality="exact shape only")
+        return replace(found, environment={"shapes": "(32, 64) instead of (1024, 2048)"})
+
+    def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
+        self.judged.append(f"confirmed {kernel.name}")
+        return super().confirm(kernel, progress)
+
+
+def test_a_winner_of_exact_shapes_is_confirmed_without_the_checks_that_refuse_smaller_ones(tmp_path: Path) -> None:
+    evaluator = SmallerShapes()
+    assert forged(tmp_path, {"seed": [kernel("passed 1.5")]}, ONE, evaluator).finished.best == 1
+    assert evaluator.judged == ["0001.py", "confirmed 0001.py"]
 
 
 def test_a_winner_confirmed_slower_is_not_called_faster(tmp_path: Path) -> None:

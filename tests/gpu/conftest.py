@@ -1,7 +1,8 @@
-"""For the tests on a GPU: kernels are judged eight at a time, and each test waits for its own verdict."""
+"""For the tests on a GPU: kernels are judged as many at a time as cores allow; each test waits for its verdict."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -27,8 +28,8 @@ def open_judge() -> Iterator[OpenJudge]:
 
 @pytest.fixture(scope="module")
 def at_once(request: pytest.FixtureRequest, open_judge: OpenJudge) -> Iterator[AtOnce]:
-    """Works on the chosen values of a parameter of this module's tests, eight at a time and in their order."""
-    pool = ThreadPoolExecutor(8)
+    """Works on the chosen values of a parameter of this module's tests, many at a time and in their order."""
+    pool = ThreadPoolExecutor(max(2, (os.cpu_count() or 2) - 3))
 
     def start(parameter: str, work: Callable[[Any], Any]) -> dict[Any, Future[Any]]:
         tests = [item for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]

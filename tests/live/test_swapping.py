@@ -103,6 +103,16 @@ def test_two_kernels_for_two_shapes(model: TinyModel, tmp_path: Path) -> None:
     assert not by_kernel(model.norm(X))
 
 
+def test_a_later_kernel_for_the_same_calls_stands_in_for_the_earlier(model: TinyModel, tmp_path: Path) -> None:
+    first = swap_marked(model.norm, tmp_path, X)
+    second = swap_marked(model.norm, tmp_path, X, text=NORM.replace("1000.0", "5000.0"))
+    assert model.norm(X).mean() > 4000
+    model.norm(X[:1])
+    assert (sum(first.misses), sum(second.misses)) == (0, 1), "a miss is counted once"
+    second.remove()
+    assert by_kernel(model.norm(X))
+
+
 def test_state_dict_has_the_same_names_and_tensors(model: TinyModel, tmp_path: Path) -> None:
     before = {name: tensor.data_ptr() for name, tensor in model.state_dict().items()}
     swap_marked(model.norm, tmp_path, X)

@@ -21,10 +21,10 @@ def survey_task(name: str, text: str, precision: str = "default") -> Survey:
     from tilesmith.worker.task.loading import load_task
     from tilesmith.worker.task.profile import describe
     from tilesmith.worker.task.traced.parts import trace_parts
-    from tilesmith.worker.task.tracing import trace
+    from tilesmith.worker.task.tracing import trace_varying
 
     loaded, gpu = load_task(f"{name}.py", text), REPRESENTATIVES["sm_90"]
-    traced, profile = trace(loaded), describe(loaded)
+    traced, profile = trace_varying(loaded, ()), describe(loaded)
     return Survey(
         task=name,
         source=text,

@@ -228,6 +228,8 @@ ROWS = {
         "6",
     ),
     "entropy": task("p = F.softmax(x, -1)\nreturn -(p * torch.log(p + 1e-9)).sum(-1)", FLAT),
+    "entropy_of_logits_long": task("l = F.log_softmax(x / 0.8, -1)\nreturn -(l.exp() * l).sum(-1)", LONG),
+    "entropy_of_both_long": task("return (F.softmax(x, -1) * F.log_softmax(x, -1)).sum(-1), x.amax(-1)", LONG),
     "mse_per_row": task("return ((a - b) ** 2).mean(1)", PAIR),
     "cosine_by_hand": task("return (a * b).sum(-1) / (a.norm(dim=-1) * b.norm(dim=-1) + 1e-8)", PAIR),
     "rms_norm_upcast": task(
@@ -413,10 +415,6 @@ DECLINED = {
         "PyTorch is kept",
     ),
     "branch": (task("return x * 2 if x.sum() > 0 else x - 1", FLAT), "could not be traced"),
-    "place_in_long_columns": (
-        task("return x.argmax(0)", "x = torch.randn(3000, 40)"),
-        "picks places in columns of 3000",
-    ),
     "transposed": (
         task("return x.t() * 2", "x = torch.randn(3000, 517)"),
         "reads x across its rows, 517 elements apart",

@@ -21,7 +21,8 @@ def test_a_plan_without_a_recipe_has_the_facts() -> None:
     plan = plan_task(survey_task("attention", ATTENTION))
     assert not plan.recipe_fits
     assert plan.told.startswith("50% of PyTorch's 0.008 ms is 2 calls of linear (by roofline on H200")
-    assert "no recipe for attention; add --model MODEL, or --base-url URL" in plan.told
+    assert "no recipe for attention; a kernel for a single operator between others" in plan.told
+    assert "add --model MODEL, or --base-url URL" in plan.told
     works = {one.operator: one for one in plan.operators}
     assert (works["linear"].calls, works["linear"].in_recipes) == (2, False)
     assert works["linear"].flops == 2 * 64 * 32 * (96 + 32)

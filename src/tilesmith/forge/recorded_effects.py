@@ -141,12 +141,15 @@ class RecordedEffects:
         return self._time_evaluation(lambda gate: self._evaluator.evaluate(kernel, gate), "judge", candidate)
 
     def confirm(self, attempt: Attempt) -> TimedEvaluation:
-        """What is judged is what people get: the kernel with the checks that hold it to its limits."""
+        """What is judged is what people get: the kernel with the checks that hold it to its limits, unless these
+        would refuse the smaller shapes that were judged in place of the only ones it takes."""
         candidate = attempt.candidate
         recorded = self.run.journal.find(f"confirmed {candidate.number}")
         if isinstance(recorded, ConfirmationEvent):
             return TimedEvaluation(recorded.evaluation, recorded.seconds)
         kernel = self.run.write_best(attempt, "best so far; not yet confirmed")
+        if attempt.evaluation.is_for_larger_shapes:
+            kernel = self.run.kernel_path(candidate)
         return self._time_evaluation(lambda gate: self._evaluator.confirm(kernel, gate), "confirm", candidate)
 
     def _time_evaluation(

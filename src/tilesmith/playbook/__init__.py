@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import contextlib
 
-from tilesmith.playbook.graph.operators import PRODUCTS, list_unknown_operators, operator_name, trains_batch_norm
+from tilesmith.playbook.graph.operators import (
+    PRODUCTS,
+    has_known_work,
+    list_unknown_operators,
+    operator_name,
+    trains_batch_norm,
+)
 from tilesmith.playbook.plan.costs import tell_time
 from tilesmith.playbook.plan.making import make_plan, plan_parts
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Survey
+from tilesmith.tasks.numbers.varying import remember_varying
 
 LLM_ADVICE = _LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write it"
 EVAL_ADVICE = _EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
-
+_SINGLES = "a kernel for a single operator between others would be PyTorch's equal"
 
 _last: list[tuple[Survey, Match | Declined]] = []
 """Every request of a run is about one survey."""
@@ -44,19 +51,23 @@ def _find_match(survey: Survey) -> Match | Declined:
             return found
         if found.is_its_kind:
             reasons.append(f"{recipe.name}: {found.reason}")
-    plan = make_plan(survey, survey.graph, REGION_RECIPES)
+    plan = make_plan(survey, remember_varying(survey.graph), REGION_RECIPES)
     if not isinstance(plan, Declined):
         return plan
+    if plan.is_its_kind and has_known_work(survey.graph):
+        reasons.append(plan.reason)
     if reasons:
         return _kept(survey, f"no recipe fits; {_LLM}: {reasons[0]}")
     if trains_batch_norm(survey.graph):
-        return _kept(survey, f"no recipe for batch norm in training mode; {_EVAL}; else {_LLM}")
+        small = "batch norm in training mode over less than a million float32 numbers"
+        return _kept(survey, f"no recipe for {small}, which PyTorch does in one kernel; {_EVAL}; else {_LLM}")
     with contextlib.suppress(Unmatched):  # then that is the reason
+        singles = f"; {_SINGLES}" if has_known_work(survey.graph) else ""
         if unknown := list_unknown_operators(survey.graph, PRODUCTS):
-            return _kept(survey, f"no recipe for {unknown}; {_LLM}")
+            return _kept(survey, f"no recipe for {unknown}{singles}; {_LLM}")
         if any(operator_name(node) in PRODUCTS for node in survey.graph.nodes):
             small = "products smaller than 64 rows, a GFLOP or float32, which PyTorch's library does as well"
-            return _kept(survey, f"no recipe for {small}; {_LLM}")
+            return _kept(survey, f"no recipe for {small}{singles}; {_LLM}")
     return _kept(survey, f"no recipe fits; {_LLM}: {plan.reason}")
 
 

@@ -112,6 +112,18 @@ class KernelParts:
 
 
 @dataclass(frozen=True)
+class SharedHalves:
+    """A value as two halves for every number, which several kernels may take."""
+
+    value: str
+    """As the region's graph calls it."""
+    chunks: int
+    """Into which its rows are cut."""
+    call: str
+    """What makes them: `split_rows({})`."""
+
+
+@dataclass(frozen=True)
 class RegionText:
     """What one region of a forward pass adds to a file."""
 
@@ -129,6 +141,10 @@ class RegionText:
     """Numbers that it takes after them, as `forward` finds them: `self.eps`."""
     results: tuple[str, ...]
     """What the launcher calls its results, in the order of the region's outputs."""
+    halves: SharedHalves | None = None
+    """What the launcher takes after everything else."""
+    sharing: RegionText | None = None
+    """The same with a launcher that takes halves and need not make them."""
 
 
 class RegionMatch(Protocol):

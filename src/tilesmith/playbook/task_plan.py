@@ -184,7 +184,7 @@ def plan_lines(plan: TaskPlan) -> list[str]:
 
 
 def _region_lines(regions: tuple[RegionPlan, ...]) -> list[str]:
-    columns = ("bytes", "unfused", "FLOPs", "floor ms", "unfused")
+    columns = ("bytes", "PyTorch's", "FLOPs", "floor ms", "PyTorch's")
     lines = [f"{'region':<28} {'by':<8} {' '.join(f'{one:>9}' for one in columns)}  why"]
     for one in regions:
         what = one.kernel or ", ".join(one.operators)

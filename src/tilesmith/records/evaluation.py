@@ -147,6 +147,11 @@ class Evaluation:
     def passed(self) -> bool:
         return self.verdict is Verdict.PASSED
 
+    @property
+    def is_for_larger_shapes(self) -> bool:
+        """Whether it takes the task's own shapes alone, in whose place smaller ones were judged."""
+        return self.generality == "exact shape only" and " instead of " in str(self.environment.get("shapes"))
+
 
 @dataclass(frozen=True)
 class GateTiming:

@@ -90,6 +90,13 @@ class Graph:
     """Nodes that draw random numbers, in order."""
     assigned: dict[str, str] = field(default_factory=dict)
     """Tensors of the model that are other ones after the pass, by dotted name, and what they are then."""
+    signature: str = ""
+    """Of the forward pass: `self, x, mask=None`; empty where its defaults are no plain values."""
+    varying: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    """Numbers that were others where the pass was traced at other shapes: their place among all numbers of the
+    graph, and what they were there. Empty where there is no such trace."""
+    sizes: dict[str, int] = field(default_factory=dict)
+    """Sizes that vary and integers that the model keeps, as `forward` finds them: `x.shape[0]`, `self.window`."""
 
     @property
     def leaves(self) -> tuple[Input | Parameter, ...]:

@@ -99,7 +99,8 @@ def _given(interface: Interface) -> list[ArgumentSpec]:
 
 
 def _guarded_model(interface: Interface, limits: tuple[str, ...]) -> list[str]:
-    """A subclass of the same name whose forward looks at its arguments first."""
+    """The model's forward behind one that looks at its arguments first. The class stays the one that its own
+    `super(ModelNew, self)` means."""
     tests = [*argument_tests(interface), *_limit_tests(interface, limits)]
     refusals = write_tests(
         tests, lambda _, one: f"_refuse({', '.join([repr(one.told or one.reason), *one.found])})"
@@ -122,10 +123,15 @@ def _guarded_model(interface: Interface, limits: tuple[str, ...]) -> list[str]:
         "    raise ValueError(f\"{TILESMITH['task']}: {problem}{found}; see TILESMITH in {__file__}\")",
         "",
         "",
-        "class ModelNew(ModelNew):",
-        f"    def forward({', '.join(parameters)}):",
-        *(f"        {line}" for line in refusals),
-        f"        return super().forward({', '.join(passed)})",
+        "_unchecked_forward = ModelNew.forward",
+        "",
+        "",
+        f"def _checked_forward({', '.join(parameters)}):",
+        *(f"    {line}" for line in refusals),
+        f"    return _unchecked_forward({', '.join(['self', *passed])})",
+        "",
+        "",
+        "ModelNew.forward = _checked_forward",
     ]
 
 

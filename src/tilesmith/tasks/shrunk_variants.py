@@ -155,6 +155,15 @@ def make_odd_subset(task: TaskSource, original: TaskSource, by: int, names: Coll
     return variant if variant.constants else None
 
 
+def make_doubled_variants(task: TaskSource) -> Iterator[ShrunkTask]:
+    """Versions of a task with one size of its inputs doubled: those that are equal together, then single ones."""
+    sizes = [constant for constant in find_constants(task) if constant.feeds_inputs and constant.value > 1]
+    groups = [[one for one in sizes if one.value == value] for value in dict.fromkeys(one.value for one in sizes)]
+    for chosen in [*groups, *([one] for group in groups if len(group) > 1 for one in group)]:
+        new = {one: 2 * one.value for one in chosen}
+        yield make_shrunk_task(task, f"{chosen[0].name} doubled", new, "doubled")
+
+
 class _SizeConstants(NamedTuple):
     sizes: list[SizeConstant]
     fixed: list[int]

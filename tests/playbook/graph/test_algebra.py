@@ -43,6 +43,25 @@ REWRITTEN = {
         task("return (x @ self.w).sum(-1) * 3", X, owner("self.w = nn.Parameter(torch.randn(size, 50))"), "40"),
         "50 outputs of matmul",
     ),
+    "sum_of_scaled_outputs": (
+        task(
+            "return (x @ self.w.T / 2).sum(1) * 3", X, owner("self.w = nn.Parameter(torch.randn(50, size))"), "40"
+        ),
+        "50 outputs of matmul",
+    ),
+    "mean_of_moved_outputs": (
+        task(
+            "y = F.dropout(self.up(x), 0.0, True) - self.v\nreturn torch.relu(y.mean(-1, keepdim=True)) + x",
+            X,
+            owner("self.up = nn.Linear(size, 96)", "self.v = nn.Parameter(torch.randn(96))"),
+            "40",
+        ),
+        "96 outputs of linear",
+    ),
+    "pooled_outputs": (
+        task("return torch.relu(F.avg_pool1d(self.up(x).unsqueeze(1), 24).squeeze(1)) * 2", X, LINEAR, "40"),
+        "24 outputs of linear",
+    ),
     "one_of_one": (
         task("y = x.amax(1, keepdim=True)\nreturn x * y.mean(1, keepdim=True) + torch.softmax(y, 1)", X),
         "size one",
@@ -53,6 +72,7 @@ REWRITTEN = {
     ),
 }
 LEFT_ALONE = {
+    "scaled_by_a_vector": task("return (self.up(x) * self.up.bias).sum(-1) * 2", X, LINEAR, "40"),
     "used_twice": task("y = self.up(x)\nreturn y.sum(-1), torch.relu(y)", X, LINEAR, "40"),
     "other_dimension": task("return self.up(x).sum(0) * 2", X, LINEAR, "40"),
     "computed_weight": task("return F.linear(x, torch.relu(self.up.weight)).sum(-1) * 2", X, LINEAR, "40"),

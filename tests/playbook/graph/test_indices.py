@@ -17,7 +17,7 @@ class Tile:
         axes = tuple(axis for dim in self.form.dims for axis in dim)
         self.variable = Variable("offs", axes)
         self.arithmetic = IndexArithmetic(self.symbols, lambda dims: "_".join(f"D{i}" for d in dims for _, i in d))
-        self.indices = self.arithmetic.digits(self.variable, self.form.dims)
+        self.indices = self.arithmetic.digits([self.variable], self.form.dims)
 
     def address(self, *indices: Index) -> str:
         return self.arithmetic.write(part for index in indices for part in index)
@@ -34,6 +34,14 @@ def test_digits_that_are_left_out_are_divided_away() -> None:
     assert tile.address(first) == "offs // D1_D2"
     assert tile.address(second, third) == "offs % D1_D2"
     assert tile.address(first, third) == "(offs // D1_D2 * D2) + (offs % D2)"
+
+
+def test_two_variables_count_one_after_the_other() -> None:
+    tile = Tile()
+    axes = tile.variable.axes
+    indices = tile.arithmetic.digits([Variable("outer", axes[:1]), Variable("cols", axes[1:])], tile.form.dims)
+    assert tile.address(*indices) == "outer * D1_D2 + cols"
+    assert tile.address(indices[0], indices[2]) == "outer * D2 + (cols % D2)"
 
 
 def test_a_transposed_tensor_has_its_digits_in_another_order() -> None:

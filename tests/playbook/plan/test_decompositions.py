@@ -15,6 +15,7 @@ PAIR = "p = torch.randn(30, 140)\nt = torch.randn(30, 140)"
 SIGNS = "\ns = torch.sign(torch.randn(30))"
 CLASSES = "p = torch.randn(30, 140)\nc = torch.randint(0, 100, (30,))"
 PIXELS = "p = torch.randn(4, 13, 11, 7)\nc = torch.randint(0, 13, (4, 11, 7))"
+ODD = "x = torch.randn(3, 2, 14, 25)"
 NORM = owner("self.norm = nn.InstanceNorm2d(size, affine=True)", "self.groups = nn.GroupNorm(3, size)")
 OF_ALL = {
     "mse": "F.mse_loss(p, t)",
@@ -74,6 +75,18 @@ BY_ROW = {
     "max_pool_of_volumes": ("F.max_pool3d(x, 2) + 1", IMAGE, ["elementwise"]),
     "average_pool": ("F.avg_pool2d(x, 3, 2, 1)", IMAGE, ["elementwise"]),
     "average_pool_by_another": ("F.avg_pool2d(x, (2, 3), divisor_override=5).relu()", IMAGE, ["elementwise"]),
+    "max_pool_to_the_end": ("F.max_pool2d(x, (3, 2), 2, (1, 0), ceil_mode=True)", ODD, ["elementwise"]),
+    "average_to_the_end": ("F.avg_pool2d(x, 3, 2, ceil_mode=True)", ODD, ["elementwise"]),
+    "average_of_what_is_there": (
+        "F.avg_pool2d(x, 3, 2, 1, ceil_mode=True, count_include_pad=False)",
+        ODD,
+        ["elementwise"],
+    ),
+    "average_of_as_many": (
+        "F.adaptive_avg_pool2d(torch.relu(x), (2, 5))",
+        "x = torch.randn(3, 2, 12, 20)",
+        ["rows"],
+    ),
     "pool_of_everything": ("F.adaptive_avg_pool2d(torch.relu(x), 1).flatten(1)", IMAGE, ["rows"]),
 }
 EVERY = {name: (formula, PAIR, ["rows"]) for name, formula in OF_ALL.items()} | BY_ROW
@@ -87,6 +100,23 @@ def test_what_is_written_out_computes_the_same(name: str) -> None:
     assert isinstance(plan, Plan), plan
     assert [getattr(step, "recipe", None) or step.op for step in plan.forward.steps] == steps
     assert interpreting(find_problems, text, plan.write(plan.tunings[0])) == []
+
+
+@pytest.mark.parametrize(
+    ("formula", "fitting"),
+    [
+        ("F.avg_pool2d(x, (7, 5)) * 2", "x.shape[-1] % 5 == 0"),
+        ("F.max_pool2d(x, (7, 6)) + 1", "x.shape[-1] == 25"),
+    ],
+)
+def test_large_windows_side_by_side_are_rows(formula: str, fitting: str) -> None:
+    text = task(f"return {formula}", ODD)
+    plan = find_match(survey_task("windows", text))
+    assert isinstance(plan, Plan), plan
+    assert [getattr(step, "recipe", None) for step in plan.forward.steps] == ["rows"]
+    written = plan.write(plan.tunings[0])
+    assert f"assert {fitting}" in written
+    assert interpreting(find_problems, text, written, None, False) == []
 
 
 BATCH_NORM = task(
@@ -127,7 +157,7 @@ def test_a_loss_of_a_broadcast_tensor_keeps_its_broadcast() -> None:
 
 
 def test_what_cannot_be_written_out_stays() -> None:
-    text = task("return F.poisson_nll_loss(p, t, full=True) + F.adaptive_avg_pool1d(t, 7).sum()", PAIR)
+    text = task("return F.poisson_nll_loss(p, t, full=True) + F.adaptive_avg_pool1d(t, 9).sum()", PAIR)
     graph = survey_task("kept", text).graph
     assert graph is not None
     kept = {node.op for node in decompose(graph).nodes}
@@ -141,3 +171,24 @@ def test_a_loss_of_several_types_stays() -> None:
     assert graph is not None
     kept = {node.op for node in decompose(graph).nodes if "_loss" in node.op}
     assert kept == {"aten.mse_loss.default", "aten.l1_loss.default"}
+
+
+def infinite_rows(text: str, source: str) -> float:
+    """The difference where rows hold +inf at the target, +inf elsewhere, nothing but -inf, or -inf at one place."""
+    import torch
+
+    twins = Twins(text, source)
+    p, c = twins.loaded.make_inputs(seed=0).args
+    p[0, int(c[0])] = p[1, (int(c[1]) + 1) % 140] = torch.inf
+    p[2], p[3, (int(c[3]) + 1) % 140] = -torch.inf, -torch.inf
+    (expected,), (got,) = twins.expected(p, c), twins.outputs(p, c)
+    assert expected[:3].isnan().all()
+    assert got[:3].isnan().all()
+    return difference([got[3:]], [expected[3:]])
+
+
+def test_a_row_with_infinity_has_no_cross_entropy() -> None:
+    text = task("return F.cross_entropy(p, c, reduction='none')", CLASSES)
+    match = find_match(survey_task("infinite", text))
+    assert isinstance(match, Plan)
+    assert interpreting(infinite_rows, text, match.write(match.tunings[0])) < 1e-5

@@ -23,6 +23,7 @@ JUDGED = (
     *("PreNormBlock", "GroupedQueryAttention", "Rotary", "CacheInPlace", "MixtureOfExperts", "ConvBnReluInference"),
     *(
         "BasicBlock",
+        "PooledStem",
         "InPlaceOnView",
         "ExponentialAverage",
         "DataclassOutput",

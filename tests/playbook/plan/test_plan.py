@@ -207,3 +207,27 @@ def test_a_number_that_the_pass_looks_at_is_held_to_its_value(forward: str, is_h
     written = plan.write(plan.tunings[0])
     assert ("if s != 0.75:" in written) is is_held
     assert ("(x, s)" in written) is not is_held
+
+
+SEQUENCE = """
+import torch
+import torch.nn as nn
+
+class Model(nn.Sequential):
+    def __init__(self, size):
+        super().__init__(nn.LayerNorm(size), nn.GELU(), nn.LayerNorm(size))
+
+def get_inputs():
+    return [torch.randn(30, 40)]
+
+def get_init_inputs():
+    return [40]
+"""
+
+
+def test_a_forward_of_an_imported_class_is_planned() -> None:
+    match = find_match(survey_task("sequence", SEQUENCE))
+    assert isinstance(match, Plan)
+    source = match.write(match.tunings[0])
+    assert "def forward(self, input):" in source
+    assert interpreting(find_problems, SEQUENCE, source, launches=1) == []

@@ -92,6 +92,37 @@ PRODUCTS = {
         "40",
     ),
 }
+DESCRIBED = {
+    "rows_of_batches": task(
+        "y = self.up(x)\nreturn F.gelu(y) + x[..., :1], y.float() * 2, y + 1",
+        "x = torch.randn(3, 100, 72).half()",
+        owner("self.up = nn.Linear(size, 264).half()"),
+        "72",
+    ),
+    "both_across": task("return torch.relu(a.t() @ b) + 1", pair("80, 264", "80, 296", ".bfloat16()")),
+    "strided": task("return torch.relu(a @ b.t())", pair("264, 96", "328, 96", ".half()[:, 5:77]")),
+    "float_result": task("return (a @ b).float() * 0.3", pair("264, 96", "96, 328", ".half()")),
+}
+"""Halves that a GPU copies by itself."""
+REDUCED = {
+    "energy": task("return torch.logsumexp(self.up(x), dim=1)", "x = torch.randn(70, 40)", LINEAR, "40"),
+    "several": task(
+        "y = torch.relu(self.up(x))\nreturn y.amax(-1) - y.mean(-1), y.sum(-1, keepdim=True) * s",
+        "x = torch.randn(3, 30, 40)\ns = torch.randn(3, 30, 1)",
+        owner("self.up = nn.Linear(size, 150)"),
+        "40",
+    ),
+    "loss": task(
+        "return F.cross_entropy(self.up(x), labels, reduction='none', ignore_index=3) * 2",
+        "x = torch.randn(70, 40)\nlabels = torch.randint(0, 90, (70,))",
+        LINEAR,
+        "40",
+    ),
+    "spread": task("return (a @ b).var(-1)", pair("70, 33", "33, 150")),
+    "place": task("return (a @ b * 2).argmax(-1)", pair("70, 33", "33, 150")),
+    "length": task("return (a @ b + 1).square().sum(-1).sqrt()", pair("70, 33", "33, 150", ".half()")),
+}
+"""Of these products, only what their rows come to is wanted."""
 COMPUTED = {
     "int8_weight": task(
         "return F.linear(x, self.weight.to(x.dtype)) * self.scale",
@@ -132,6 +163,27 @@ COMPUTED = {
         ),
         "48",
     ),
+    "int4_large_groups": task(
+        "numbers = torch.stack((self.packed & 15, self.packed >> 4), dim=-1).view(self.packed.shape[0], -1, 64)\n"
+        "weight = ((numbers.to(x.dtype) - 8) * self.scale[:, :, None]).view(self.packed.shape[0], -1)\n"
+        "return F.linear(x, weight) + 1",
+        "x = torch.randn(5, 320).half()",
+        owner(
+            'self.register_buffer("packed", torch.randint(0, 256, (90, size // 2), dtype=torch.uint8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90, size // 64).half())',
+        ),
+        "320",
+    ),
+    "int8_groups": task(
+        "weight = self.weight.view(90, -1, 128).to(x.dtype) * self.scale[:, :, None]\n"
+        "return F.linear(x, weight.view(90, -1))",
+        "x = torch.randn(5, 256)",
+        owner(
+            'self.register_buffer("weight", torch.randint(-127, 128, (90, size), dtype=torch.int8))',
+            'self.register_buffer("scale", 0.1 * torch.rand(90, size // 128))',
+        ),
+        "256",
+    ),
     "active_rows": task("return self.up(torch.relu(x) * 2) + 1", "x = torch.randn(5, 40)", LINEAR, "40"),
 }
 
@@ -160,6 +212,67 @@ def test_every_tuning_is_right(name: str) -> None:
     near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
     for tuning in dict.fromkeys((*plan.tunings[1:], *near)):
         assert interpreting(find_problems, PRODUCTS[name], plan.write(tuning), ragged=False) == [], tuning
+
+
+@pytest.mark.parametrize("name", DESCRIBED)
+def test_descriptors_take_any_strides(name: str) -> None:
+    survey = survey_task(name, DESCRIBED[name])
+    assert survey.gpu is not None
+    assert survey.graph is not None
+    small = replace(survey, gpu=replace(survey.gpu, multiprocessors=4))
+    plan = make_plan(small, survey.graph, ALL_PRODUCTS)
+    assert isinstance(plan, Plan), plan
+    staying = [one for one in plan.tunings if "PROGRAMS" in one]
+    assert len(staying) == 4
+    for tuning in staying[1:]:
+        source = plan.write(tuning)
+        assert lint(read_kernel(source)).findings == ()
+        assert find_tuning(plan, source) == tuning
+        assert interpreting(find_problems, DESCRIBED[name], source, launches=1) == []
+
+
+@pytest.mark.parametrize("name", REDUCED)
+def test_a_product_that_is_reduced_is_never_written(name: str) -> None:
+    plan = plan_of(name, REDUCED[name])
+    assert len(plan.forward.steps) == 1, plan.forward.steps
+    launches = 2 if name == "length" else 4
+    for tuning in plan.tunings[:2]:
+        source = plan.write(tuning)
+        assert lint(read_kernel(source)).findings == ()
+        assert find_tuning(plan, source) == tuning
+        assert interpreting(find_problems, REDUCED[name], source, launches=launches) == []
+
+
+def test_a_product_that_is_wanted_as_well_is_reduced_afterwards() -> None:
+    text = task("y = self.up(x)\nreturn y, y.logsumexp(-1)", "x = torch.randn(70, 40)", LINEAR, "40")
+    plan = plan_of("both", text)
+    assert len(plan.forward.steps) == 2
+    assert "_parts_kernel" not in plan.write(plan.tunings[-1])
+
+
+GATED = owner("self.up = nn.Linear(size, 90)", "self.gate = nn.Linear(size, 90)")
+
+
+@pytest.mark.parametrize(
+    ("forward", "splits"),
+    [
+        ("return F.silu(self.up(x)) * self.gate(x)", 1),
+        ("y = self.up(x)\nx.add_(1)\nreturn F.silu(y) * self.gate(x)", 2),
+        ("return F.silu(self.up(x)) * self.gate(x * x.sum(-1, keepdim=True))", 2),
+    ],
+)
+@pytest.mark.parametrize("sizes", ["3, 30, 40", "70, 1100"])
+def test_one_split_for_all_products_of_an_input(forward: str, splits: int, sizes: str) -> None:
+    size = sizes.rpartition(" ")[2]
+    text = task(forward, f"x = torch.randn({sizes})", GATED, size)
+    plan = plan_of("gated", text)
+    source = plan.write(plan.tunings[0])
+    kernels = [region for region in plan.regions if region.recipe == "products"]
+    assert len(kernels) == 2
+    made = [line for line in source.splitlines() if "= split_rows(" in line and "**how" not in line]
+    assert len(made) == splits
+    assert ("split into halves once" in plan.analysis().plan) is (splits == 1)
+    assert interpreting(find_problems, text, source) == []
 
 
 def unusual(task_text: str, kernel: str) -> list[str]:
@@ -209,6 +322,16 @@ LARGE = {
         ),
         "8192",
     ),
+    "triangle": task("return torch.triu(a) @ b", pair("4096, 4096", "4096, 4096")),
+    "matrix_vector": task("return torch.mv(a, b)", pair("16384, 12288", "12288")),
+    "int4": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/int4_linear.py").read_text(),
+    "energy": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/linear_logsumexp.py").read_text(),
+    "half_linear": task(
+        "return F.gelu(self.up(x))",
+        "x = torch.randn(64, 197, 768, dtype=torch.bfloat16)",
+        owner("self.up = nn.Linear(size, 3072, dtype=torch.bfloat16)"),
+        "768",
+    ),
     "half": task(
         "return F.gelu(a @ b) + c",
         pair("4096, 4096", "4096, 4096", ".half()") + "\nc = torch.randn(4096, 4096).half()",
@@ -216,16 +339,32 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", LARGE)
-def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+def plan_for(target: str, name: str) -> Plan:
     survey, gpu = survey_task(name, LARGE[name]), REPRESENTATIVES[target]
     assert survey.gpu is not None
     assert survey.graph is not None
     given = replace(survey.gpu, target=target, shared_bytes_per_block=gpu.shared_bytes_per_block)
     plan = make_plan(replace(survey, gpu=given), survey.graph, REGION_RECIPES)
     assert isinstance(plan, Plan), plan
+    return plan
+
+
+def test_only_gpus_that_copy_tiles_get_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    assert not any("PROGRAMS" in one for one in plan_for("sm_80", "half_linear").tunings)
+    plan = plan_for("sm_90", "half_linear")
+    staying = [one for one in plan.tunings if "PROGRAMS" in one]
+    assert "PROGRAMS" not in plan.tunings[0]
+    for tuning in staying[:2]:
+        (kernel,) = compile_exact(LARGE["half_linear"], plan.write(tuning), "sm_90", str(tmp_path))
+        assert kernel.spills == 0
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("name", LARGE)
+def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    gpu, plan = REPRESENTATIVES[target], plan_for(target, name)
     kernels = compile_exact(LARGE[name], plan.write(plan.tunings[0]), target, str(tmp_path))
     assert {one.kernel: one.spills for one in kernels if one.spills} == {}
     assert all(one.shared_bytes <= gpu.shared_bytes_per_block for one in kernels)
@@ -252,4 +391,6 @@ def test_factors_are_computed_on_the_way(name: str) -> None:
     assert len(plan.forward.steps) == 1, plan.forward.steps
     source = plan.write(plan.tunings[0])
     assert lint(read_kernel(source)).findings == ()
-    assert interpreting(find_problems, COMPUTED[name], source, launches=1) == []
+    assert ("start // " in source) is ("groups" in name)
+    for tuning in plan.tunings[:2]:
+        assert interpreting(find_problems, COMPUTED[name], plan.write(tuning), launches=1) == []

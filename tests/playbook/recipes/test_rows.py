@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 from golden_texts import golden
-from playbook_children import Twins, compile_exact, find_problems, interpreting
+from playbook_children import Twins, compile_exact, difference, find_problems, interpreting
 from playbook_judging import assert_clean, judge_written, some_of
 from playbook_surveys import match_task, survey_task
-from playbook_tasks import ROWS, task
+from playbook_tasks import LAYERNORM, ROWS, task
 
 from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
@@ -22,6 +22,18 @@ from tilesmith.playbook.tuning import find_tuning
 from tilesmith.tasks.gpus import REPRESENTATIVES
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
+QUEUED = {
+    "softmax": task("return F.softmax(x, -1)", "x = torch.randn(9, 40000)"),
+    "layernorm": task("return self.norm(x)", "x = torch.randn(9, 40000)", LAYERNORM, "40000"),
+    "named_like_ours": task(
+        "return F.softmax(ticket * reduced, -1)", "ticket = torch.randn(9, 40000)\nreduced = torch.randn(40000)"
+    ),
+    "batch_norm": task(
+        "m = x.mean((0, 2, 3), keepdim=True)\nv = ((x - m) ** 2).mean((0, 2, 3), keepdim=True)\n"
+        "return (x - m) / torch.sqrt(v + 1e-5), m, v",
+        "x = torch.randn(8, 12, 60, 57)",
+    ),
+}
 JUDGED = ("extremes_and_places", "layernorm_long", "places_long", "loss_of_all")
 
 
@@ -90,7 +102,7 @@ def test_every_tuning_is_right() -> None:
 @pytest.mark.parametrize("name", ["softmax_long", "row_sum_long"])
 def test_every_tuning_of_a_shared_row_is_right(name: str) -> None:
     match = match_task(name, ROWS[name])
-    ways = {"PART_N", "BLOCK_N", "HELD_N"} if name == "softmax_long" else {"PART_N", "BLOCK_N"}
+    ways = {"PART_N", "BLOCK_N", "HELD_N", "QUEUE_N"} if name == "softmax_long" else {"PART_N", "BLOCK_N"}
     assert ways <= {name for tuning in match.tunings for name in tuning.names}
     for tuning in match.tunings:
         source = match.write(tuning)
@@ -123,6 +135,53 @@ def worst_error(text: str, kernel: str, schedule: int) -> float:
     return Twins(text, kernel).error(torch.randn(5, 40000), schedule=schedule)
 
 
+def queued(match: Match) -> Tuning:
+    return next(tuning for tuning in match.tunings if "QUEUE_N" in tuning)
+
+
+@pytest.mark.parametrize("name", QUEUED)
+@pytest.mark.parametrize("schedule", range(4))
+def test_a_queue_is_right_in_any_order(name: str, schedule: int) -> None:
+    """With one multiprocessor most parts are reduced and written by turns; with many, all are reduced first."""
+    match = match_task(name, QUEUED[name])
+    errors = interpreting(worst_errors_in_a_queue, QUEUED[name], match.write(queued(match)), schedule)
+    assert max(errors) < 2e-6
+
+
+def worst_errors_in_a_queue(text: str, kernel: str, schedule: int) -> list[float]:
+    twins = Twins(text, kernel)
+    inputs = twins.loaded.make_inputs().args
+    runs = [twins.outputs(*inputs, schedule=schedule, multiprocessors=count) for count in (1, 132)]
+    return [difference(one, twins.expected(*inputs)) for one in runs]
+
+
+def test_the_judge_passes_a_queue(judge: Judge, tmp_path: Path) -> None:
+    match = match_task("softmax_long", ROWS["softmax_long"])
+    assert_clean(judge_written(judge, tmp_path, ROWS["softmax_long"], match, queued(match)))
+
+
+def test_rows_are_queued_only_where_the_l2_holds_those_in_flight() -> None:
+    def ways(name: str, length: int) -> set[str]:
+        match = match_task(f"{name}_of_{length}", ROWS[name].replace("40000", str(length)))
+        return {name for tuning in match.tunings for name in tuning.names}
+
+    assert "QUEUE_N" in ways("softmax_long", 4_000_000)
+    assert "QUEUE_N" not in ways("softmax_long", 6_000_000)
+    assert "QUEUE_N" not in ways("layernorm_long", 4_000_000)
+    assert "QUEUE_N" not in ways("row_sum_long", 400_000)
+
+
+def test_what_all_rows_have_is_read_once_where_the_l2_would_forget_it() -> None:
+    survey = survey_task("layernorm_long", ROWS["layernorm_long"])
+    assert survey.gpu is not None
+    match = find_match(replace(survey, gpu=replace(survey.gpu, l2_bytes=2**19)))
+    assert isinstance(match, Plan)
+    assert "PART_N" in match.tunings[0]
+    source = match.write(match.tunings[0])
+    assert "part = program // M" in source
+    assert interpreting(find_problems, ROWS["layernorm_long"], source, launches=2) == []
+
+
 def test_a_row_may_be_shorter_than_the_correction() -> None:
     text = task("return x.var(-1, correction=3)", "x = torch.randn(30, 17)")
     match = match_task("correction", text)
@@ -135,6 +194,30 @@ def spread_of_short_rows(text: str, kernel: str) -> list[list[float]]:
 
     twins, x = Twins(text, kernel), torch.randn(4, 2)
     return [found[0].tolist() for found in (twins.outputs(x), twins.expected(x))]
+
+
+def test_an_entropy_of_infinities_is_what_pytorch_says() -> None:
+    text = ROWS["entropy_of_logits_long"]
+    match = match_task("entropy_of_logits_long", text)
+    assert "PART_N" in match.tunings[0]
+    assert interpreting(entropies_differ, text, match.write(match.tunings[0])) is False
+
+
+def entropies_differ(text: str, kernel: str) -> bool:
+    import torch
+
+    twins, x = Twins(text, kernel), torch.randn(6, 40000)
+    x[0, 5], x[1, 7], x[2, 9], x[3], x[4] = -torch.inf, torch.inf, torch.nan, -torch.inf, 1e30
+    x[5] *= 300
+    (got,), (expected,) = twins.outputs(x), twins.expected(x)
+    return not torch.allclose(got, expected, rtol=1e-6, atol=1e-6, equal_nan=True)
+
+
+def test_a_row_that_every_cache_forgets_is_read_once_by_programs_that_share_it() -> None:
+    """One program would read it for the maximum, for the exponentials and for the entropy."""
+    for rows, length, shared in ((300, 400_000, True), (300, 20_000, False)):
+        text = ROWS["entropy_of_logits_long"].replace("5, 40000", f"{rows}, {length}")
+        assert ("PART_N" in match_task(f"entropy_of_{length}", text).tunings[0]) == shared
 
 
 def test_a_sum_of_billions_has_few_partial_sums() -> None:

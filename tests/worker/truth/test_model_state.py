@@ -37,6 +37,11 @@ def test_parameters_buffers_and_plain_attributes_are_found():
     }
 
 
+def test_an_attribute_that_shares_the_memory_of_a_parameter_is_not_another_tensor():
+    model = nn.utils.spectral_norm(nn.Linear(4, 4))  # its weight is that of `weight_orig` until the first call
+    assert set(state_of(model)) == {"weight_orig", "weight_u", "weight_v", "bias"}
+
+
 def test_writing_into_the_state_writes_into_the_model_and_a_clone_does_not():
     model = Net()
     clone_state(state_of(model))["first.bias"].fill_(7)

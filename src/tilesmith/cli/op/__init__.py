@@ -17,12 +17,16 @@ Make an operator: a Triton kernel, its PyTorch reference and the tests of both, 
 
     tilesmith op tune bias_add                        change constants until it is
 
+    tilesmith op export bias_add --to flaggems --out F  also torch-library, module, kernelgen
+
+    tilesmith op import DOWNLOAD                      the four files of KernelGen as a project
+
 Every command takes --json. docs/operators.md tells the whole story.
 
 Exit code 0: right, and fast enough or not measured; 1: not; 2: wrong use, or the project is broken; 3: PyTorch is
 kept, because the author has no kernel.
 """
-COMMANDS = ("new", "check", "tune")
+COMMANDS = ("new", "check", "tune", "transfer")
 
 
 def register(app: typer.Typer) -> None:

@@ -220,7 +220,7 @@ class Values:
         if judgment.verdict is not Verdict.PASSED:
             if compared.copied_from:
                 self._refuse_remembered(variant, draw)
-                cause = f"this is the answer to the earlier {compared.copied_from} inputs: kept, or never overwritten"
+                cause = f"this answers the earlier {compared.copied_from} inputs: kept, or never overwritten"
                 raise GateFailed(judgment.verdict, f"{cause}; {judgment.message}", judgment.errors)
             raise self._explained(variant, draw, judgment, when, choice)
         return run, judgment

@@ -89,15 +89,17 @@ class SwappedForward:
 
     def remove(self, kernel: GuardedKernel) -> None:
         """The other kernels stay. Somebody who has kept this forward, to wrap it, gets the original."""
-        kept = [one for one in self.kernels if one is not kernel]
-        self.kernels, self.first = (), self.original
-        if not kept:
-            if vars(self.module).get("forward") is self:
-                del self.module.forward
-            return
-        for one in kept:
-            one.forward.__globals__["_original"] = self.first
-            self.kernels, self.first = (*self.kernels, one), one.forward
+        self.set_kernels(tuple(one for one in self.kernels if one is not kernel))
+        if not self.kernels and vars(self.module).get("forward") is self:
+            del self.module.forward
+
+    def set_kernels(self, kernels: tuple[GuardedKernel, ...]) -> None:
+        """The last is asked first; of two for the same calls the later one stands in for the earlier."""
+        self.kernels, self.first = kernels, self.original
+        for number, one in enumerate(kernels):
+            if all(later.card.spec != one.card.spec for later in kernels[number + 1 :]):
+                one.forward.__globals__["_original"] = self.first
+                self.first = one.forward
 
 
 def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = "fallback") -> GuardedKernel:
@@ -114,14 +116,14 @@ def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = 
     traceable = not interprets()  # torch.compile traces Triton's kernels, but not those of its interpreter
     names |= {
         "_kernel": run_kernel if traceable else torch.compiler.disable(run_kernel),
-        "_original": swapped.first,
+        "_original": swapped.original,
         "_with_gradients": _with_gradients(module, run_kernel, card),
         "_hits": hits,
         "_misses": misses,
     }
     exec(compile(text.source, f"<guard of {card.spec.module_class}>", "exec"), names)
     guarded = GuardedKernel(card, text, names["forward"], hits, misses, swapped)
-    swapped.kernels, swapped.first = (*swapped.kernels, guarded), guarded.forward
+    swapped.set_kernels((*swapped.kernels, guarded))
     module.forward = swapped
     return guarded
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
-from tilesmith.playbook.graph.operators import PRODUCTS, VIEWS, operator_name
+from tilesmith.playbook.graph.operators import ALIASES, PRODUCTS, VIEWS, is_known, is_view, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
@@ -133,8 +133,10 @@ class _Rewriter:
         if operator_name(node) not in _SUMS or node.kwargs.get("dtype") is not None:
             return None
         viewed = product = self._source(node)
-        if isinstance(viewed, Node) and operator_name(viewed) in VIEWS and self._is_sole(viewed):
-            product = self._source(viewed)
+        if (made := self._summed_before(node, viewed)) is not None:
+            return made
+        while isinstance(product, Node) and operator_name(product) in VIEWS and self._is_sole(product):
+            product = self._source(product)
         if not isinstance(product, Node) or operator_name(product) not in PRODUCTS - {"einsum"}:
             return None
         if not self._is_sole(viewed) or not self._is_sole(product) or product.dtype != node.dtype:
@@ -154,6 +156,25 @@ class _Rewriter:
             )
         return made
 
+    def _summed_before(self, node: Node, scaled: Any) -> list[Node] | None:
+        """What is multiplied by a number, or moved by a vector, may be summed before."""
+        if not isinstance(scaled, Node) or scaled.kwargs or scaled.dtype != node.dtype or not self._is_sole(scaled):
+            return None
+        source, kind, others = self._source(scaled), operator_name(scaled), scaled.args[1:]
+        vector = (
+            self._values.get(str(reference(others[0]))) if kind in ("add", "sub") and len(others) == 1 else None
+        )
+        is_moved = vector is not None and vector.name in self._leaves and vector.shape == (scaled.shape or ())[-1:]
+        is_scaled = kind in ("mul", "div") and len(others) == 1 and isinstance(others[0], int | float)
+        is_same = kind in ALIASES and is_known(scaled)
+        if source is None or source.shape != scaled.shape or not (is_same or is_scaled or is_moved):
+            return None
+        inner = replace(node, name=f"{node.name}_inner", args=(scaled.args[0], *node.args[1:]))
+        if (made := self._summed_product(inner)) is None or is_same:
+            return made and [*made[:-1], replace(made[-1], name=node.name)]
+        moved = self._summed(node, "vector", vector, (1, -1), 1) if is_moved else []
+        return [*made, *moved, self._as(node, scaled.op, made[-1], *(moved or others))]
+
     def _with_summed_weight(self, node: Node, product: Node, groups: int, length: int) -> list[Node] | None:
         kind = operator_name(product)
         added: Any = None
@@ -165,7 +186,8 @@ class _Rewriter:
         bias = self._values.get(str(reference(added))) if added is not None else None
         if product.kwargs.get("beta", 1) != 1 or product.kwargs.get("alpha", 1) != 1 or kind == "baddbmm":
             return None
-        if weight.name not in self._leaves or len(weight.shape) != 2 or len(x.shape) < 2:
+        owner = self._source(weight) if isinstance(weight, Node) and is_view(weight) else weight
+        if owner is None or owner.name not in self._leaves or len(weight.shape) != 2 or len(x.shape) < 2:
             return None
         if bias is not None and (bias.name not in self._leaves or bias.shape != (groups * length,)):
             return None

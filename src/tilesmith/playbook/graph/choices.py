@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.moves import AROUND, make_move, same_places, with_dim
 from tilesmith.playbook.graph.reductions import Lower, find_argument
+from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import CAST, CONSTANT, INDEX, VIEW, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, SizeRule, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
+from tilesmith.tasks.numbers.varying import is_varying, same
 
 if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
@@ -98,16 +100,19 @@ def _pad(low: Lowering, node: Node) -> KernelStep:
     form, maps, guard = step.form, same_places(step), None
     for place, left in enumerate(amounts[::2]):
         right, dim = amounts[2 * place + 1], step.form.rank - 1 - place
-        if not left and not right:
+        if same(left, 0) and same(right, 0):
             continue
         symbol, size = step.form.dims[dim], step.form.shape[dim] + left + right
-        rule = SizeRule(f"{{0}} + {left + right}", symbol) if symbol else SizeRule(None, is_constant=True)
+        fixed = SizeRule(f"{{0}} + {left + right}", symbol) if symbol else SizeRule(None, is_constant=True)
+        rule = None if is_varying(left + right) else fixed
+        before = low.symbols.amount(left)
         form = with_dim(form, dim, size, low.symbols.make((node.name, dim), size, rule))
         around: Offset = ((1, symbol),) if mode == "circular" else ()
-        maps[dim] = DimMap(dim, offset=((-left, ()), *around), form=_FOLDS.get(mode, ""))
+        back = tuple((-count, by) for count, by in before)
+        maps[dim] = DimMap(dim, offset=(*back, *around), form=_FOLDS.get(mode, ""))
         if mode == "constant":
-            bounds = ({"least": ((left, ()),)} if left else {}) | (
-                {"most": ((left, ()), (1, symbol))} if right else {}
+            bounds = ({"least": before} if before else {}) | (
+                {} if same(right, 0) else {"most": (*before, (1, symbol))}
             )
             inside = make_index(low, form, dim, "inside", **bounds)
             guard = inside if guard is None else low.pointwise("logical_and", (guard, inside), "inside", "bool")
@@ -122,7 +127,8 @@ def _triangle(comparison: str) -> Lower:
 
     def lower(low: Lowering, node: Node) -> KernelStep:
         step, diagonal = low.operand(node.args[0]), find_argument(node, 1, "diagonal", 0)
-        row = make_index(low, step.form, step.form.rank - 2, "row_place", offset=((diagonal, ()),))
+        offset = low.symbols.amount(diagonal) or ((0, ()),)
+        row = make_index(low, step.form, step.form.rank - 2, "row_place", offset=offset)
         column = make_index(low, step.form, step.form.rank - 1, "column_place")
         kept = low.pointwise(comparison, (column, row), "kept", "bool")
         if step.dtype == "bool":
@@ -150,6 +156,8 @@ def _constant(value: Any = None) -> Lower:
         form = low.operand(node.args[0]).form if "_like" in node.op else _made_form(low, node)
         dtype = str(node.dtype)
         number = bool(given) if dtype == "bool" else float(given) if "float" in dtype else int(given)
+        if isinstance(given, NamedNumber):
+            number = given
         return KernelStep(low.free_name(node.name), CONSTANT, (), form, dtype, {"value": number})
 
     return lower
@@ -159,9 +167,11 @@ def _arange(low: Lowering, node: Node) -> KernelStep:
     """(end), (start, end) or (start, end, step)"""
     start = node.args[0] if len(node.args) > 1 else 0
     step = node.args[2] if len(node.args) > 2 else 1
-    if type(start) is not int or type(step) is not int:
+    if not isinstance(start, int) or not isinstance(step, int):
         raise Unmatched("counts in steps that are no integers")
-    offset = ((start, ()),) if start else ()
+    if is_varying(step):
+        low.symbols.pin_everything()
+    offset = low.symbols.amount(start)
     form = _made_form(low, node)
     place = make_index(low, form, 0, node.name, scale=step, offset=offset)
     return low.pointwise(CAST, (place,), f"{node.name}_values", str(node.dtype))
@@ -181,7 +191,8 @@ def _one_hot(low: Lowering, node: Node) -> KernelStep:
     if count < 0:
         raise Unmatched("counts classes by the largest")
     shape = (*step.form.shape, count)
-    last = low.symbols.make((node.name, step.form.rank), count, SizeRule(None, is_constant=True))
+    rule = None if is_varying(count) else SizeRule(None, is_constant=True)
+    last = low.symbols.make((node.name, step.form.rank), count, rule)
     form = SymbolicShape(shape, (*step.form.dims, last))
     places = make_index(low, form, step.form.rank, "class_place")
     same = low.pointwise("eq", (shaped(low, step, (*step.form.shape, 1)), places), "same", "bool")

@@ -117,8 +117,8 @@ def find_triangle(step: KernelStep) -> tuple[KernelStep, Triangle] | None:
         return None
     if column.options != {"dim": last} or row.options.keys() != {"dim", "offset"} or row.options["dim"] != last - 1:
         return None
-    ((diagonal, _),) = row.options["offset"]
-    return source, Triangle(kept.op == "ge", diagonal)
+    ((diagonal, size),) = row.options["offset"]
+    return None if size else (source, Triangle(kept.op == "ge", diagonal))
 
 
 def lower_product(low: Lowering, node: Node, kind: str) -> KernelStep:
@@ -153,6 +153,7 @@ def _multiplied(low: Lowering, left: Factor, right: Factor, name: str, dtype: st
         raise Unmatched("multiplies what does not fit")
     if right.form.shape == (1, right.form.shape[-1]) and left.form.shape[:-1] != (1,):
         return _turned(low, left, right, name, dtype)
+    low.symbols.broadcast([SymbolicShape(one.form.shape[-1:], one.form.dims[-1:]) for one in (left, right)])
     batch = low.symbols.broadcast([left.batch, right.batch])
     rows, columns = left.form, right.form
     form = SymbolicShape(

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilesmith.playbook.graph.choices import shaped
+from tilesmith.playbook.graph.choices import make_index, shaped
 from tilesmith.playbook.graph.moves import make_move
-from tilesmith.playbook.graph.reductions import Lower, find_argument
-from tilesmith.playbook.graph.steps import INDEX, DimMap, KernelStep
+from tilesmith.playbook.graph.reductions import Lower, find_argument, make_reduction
+from tilesmith.playbook.graph.steps import INDEX, PRODUCT, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -92,7 +92,23 @@ def _gather(low: Lowering, node: Node) -> KernelStep:
     for one in range(source.form.rank):
         if one != dim and source.form.shape[one] != places.form.shape[one]:
             raise Unmatched("gathers from a part of a tensor")
+    if dim == source.form.rank - 1 and places.form.shape[dim] == 1 and _is_multiplied(source):
+        return _picked(low, source, dim, places, node)
     return _along(low, source, dim, places, node)
+
+
+def _is_multiplied(step: KernelStep) -> bool:
+    """Whether it is computed from a product, whose elements are not in memory."""
+    operands = (one for one in step.operands if isinstance(one, KernelStep))
+    return step.op == PRODUCT or any(map(_is_multiplied, operands))
+
+
+def _picked(low: Lowering, source: KernelStep, dim: int, places: KernelStep, node: Node) -> KernelStep:
+    """One element of every row: the sum of it and of zeros."""
+    place = make_index(low, source.form, dim, f"{node.name}_place")
+    is_it = low.pointwise("eq", (place, places), f"is_{node.name}", "bool")
+    kept = low.pointwise("where", (is_it, source, 0.0), f"{node.name}_or_zero", source.dtype)
+    return make_reduction(low, "sum", kept, (dim,), name=node.name, dtype=source.dtype)
 
 
 def _take_along(low: Lowering, node: Node) -> KernelStep:

@@ -95,16 +95,10 @@ class IndexArithmetic:
     def __init__(self, symbols: Symbols, size_name: SizeName) -> None:
         self._symbols, self._size_name = symbols, size_name
 
-    def digits(self, variable: Variable, dims: Sequence[Dim]) -> list[Index]:
-        """The index along every dimension of a tile that a variable counts."""
-        found: list[Index] = []
-        position = 0
-        for dim in dims:
-            axes = self._symbols.canonical(dim)
-            parts = [Part((axis,), Digits(variable, position + i, position + i + 1)) for i, axis in enumerate(axes)]
-            found.append(tuple(parts))
-            position += len(axes)
-        return found
+    def digits(self, variables: Sequence[Variable], dims: Sequence[Dim]) -> list[Index]:
+        """The index along every dimension of a tile that variables count, one after the other."""
+        every = (Digits(one, place, place + 1) for one in variables for place in range(len(one.axes)))
+        return [tuple(Part((axis,), next(every)) for axis in self._symbols.canonical(dim)) for dim in dims]
 
     def moved(self, index: Index, dim: Dim, scale: int, offset: Offset) -> Index:
         """`scale * index + offset` along a dimension of another size."""

@@ -8,11 +8,12 @@ from typing import Any
 from tilesmith.playbook.graph import choices, composites, factors, gathers, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
-from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute
+from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute, find_sizes
 from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
+from tilesmith.tasks.numbers.varying import is_varying, same
 
 ROW_SIZE = "N"
 _MOST_STEPS = 120
@@ -31,7 +32,7 @@ class Lowering:
         self.graph = graph
         self.products: list[factors.Product] = []
         numbers = {value for value in graph.scalars.values() if type(value) is int}
-        self.symbols = Symbols(constants=numbers)
+        self.symbols = Symbols(constants=numbers, varies=bool(graph.varying))
         self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
         """Steps by the name of the graph's node; several for an operator with several results."""
         self._names: set[str] = set()
@@ -52,8 +53,11 @@ class Lowering:
         value = self.values[node.name] = self._lowered(node)
         if operators.is_inplace(node):
             self.values[str(reference(node.args[0]))] = value
-        if isinstance(value, KernelStep) and node.shape is not None and value.form.shape != node.shape:
-            raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
+        if isinstance(value, KernelStep) and node.shape is not None:
+            if value.form.shape != node.shape:
+                raise Unmatched(f"gives {node.shape} in {node.op}, which no recipe follows")
+            if not all(map(same, value.form.shape, node.shape)):
+                self.symbols.pin_everything()
 
     def _leaf(self, name: str, short: str, shape: tuple[int, ...], dtype: str) -> None:
         if 0 in shape:
@@ -88,7 +92,7 @@ class Lowering:
             return self.step(name)
         if isinstance(value, Mapping):
             return float(value["float"]) if "float" in value else value
-        if isinstance(value, float):
+        if isinstance(value, float) or is_varying(value):
             return self.number(value)
         return value
 
@@ -97,10 +101,13 @@ class Lowering:
 
         Triton takes a Python float as float32, so a task in float64 gets its numbers written out.
         """
-        if any(one.dtype == "float64" for one in (*self.graph.leaves, *self.graph.nodes)):
-            return value
+        is_double = any(one.dtype == "float64" for one in (*self.graph.leaves, *self.graph.nodes))
         known = self._given(value) or find_attribute(value, self.graph.scalars)
-        if known is None or known.host is None:
+        if known is None and is_varying(value):
+            known = find_sizes(value, self.graph.sizes)
+        if known is None or known.host is None or is_double:
+            if is_varying(value):
+                self.symbols.pin_everything()
             return value
         if known.host not in self._scalar_names:
             self._scalar_names[known.host] = NamedNumber(value, self.free_name(known.name), known.host)
@@ -111,7 +118,7 @@ class Lowering:
         found = [
             one
             for one in self._plain_inputs()
-            if type(one.value) is float and one.value == value and not one.decides
+            if type(one.value) is float and same(one.value, value) and not one.decides
         ]
         sole = len(found) == 1 and value not in PLAIN
         return NamedNumber(value, found[0].name, found[0].expression) if sole else None
@@ -155,7 +162,7 @@ class Lowering:
         return self.pointwise(CAST, (step,), node.name, node.dtype)
 
     def _pointwise(self, node: Node, op: str) -> KernelStep:
-        operands = [self.operand(argument) for argument in node.args]
+        operands = [one if is_varying(one) else self.operand(one) for one in node.args]
         steps = [operand for operand in operands if isinstance(operand, KernelStep)]
         if not steps or node.dtype is None:
             raise Unmatched(f"makes a tensor out of nothing ({node.op})")
@@ -166,20 +173,20 @@ class Lowering:
             raise Unmatched("shifts bits by a number that may be too large")
         if node.dtype == "bool" and op not in _OF_BOOLEANS:
             raise Unmatched(f"does arithmetic on booleans ({node.op})")
-        if op not in COMPARISONS:
-            operands = [self._as_size(operand, steps) for operand in operands]
+        operands = [self._as_size(operand, steps, op) for operand in operands]
         step = self.pointwise(op, operands, node.name, node.dtype, **options)
         if step.form.shape != (node.shape or ()):
             raise Unmatched("repeats a tensor along a dimension that no other operand has")
         return step
 
-    def _as_size(self, operand: Any, steps: Sequence[KernelStep]) -> Any:
+    def _as_size(self, operand: Any, steps: Sequence[KernelStep], op: str) -> Any:
         """A number that equals the length of the rows a value was reduced over is that length, or one less."""
         lengths = frozenset[int]().union(*(step.row_lengths for step in steps))
-        for less, name in ((0, ROW_SIZE), (1, f"({ROW_SIZE} - 1)")):
-            if isinstance(operand, int | float) and operand + less in lengths and operand >= _LONG_ROW:
+        is_number = isinstance(operand, int | float) and (operand >= _LONG_ROW or is_varying(operand))
+        for less, name in ((0, ROW_SIZE), (1, f"({ROW_SIZE} - 1)")) if is_number and op not in COMPARISONS else ():
+            if any(same(operand + less, length) for length in lengths):
                 return NamedNumber(float(operand), name, None)
-        return operand
+        return self.number(operand) if is_varying(operand) else operand
 
 
 def list_outputs(graph: Graph) -> tuple[str, ...]:

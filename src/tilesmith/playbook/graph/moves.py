@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from tilesmith.playbook.graph.steps import MOVE, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, SizeRule, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
+from tilesmith.tasks.numbers.varying import always, is_varying, same
 
 if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
@@ -103,19 +105,25 @@ def _sliced(
     low: Lowering, step: KernelStep, dim: int, start: int, end: int | None, every: int, name: str
 ) -> KernelStep:
     whole, symbol = step.form.shape[dim], step.form.dims[dim]
-    is_open = end is None or end >= whole
+    is_open = end is None or always(operator.ge, end, whole)
     first = max(start + whole, 0) if start < 0 else min(start, whole)
-    last = whole if is_open else end + whole if end is not None and end < 0 else int(end or 0)
-    size = len(range(first, last, every))
-    if size == 0:
+    last = whole if is_open else end + whole if end is not None and end < 0 else end or 0
+    size = (last - first + every - 1) // every
+    if size <= 0:
         raise Unmatched("works on an empty tensor (a slice)")
-    if first == 0 and size == whole:
+    if same(first, 0) and same(size, whole):
         return step
-    form = with_dim(step.form, dim, size, _slice_symbol(low, step, dim, (start, end, every), size, name))
+    varies = is_varying(start) or (is_varying(end) and not is_open)
+    if varies:
+        made, offset = low.symbols.make((name, dim), size), low.symbols.amount(first)
+        if not is_open:
+            low.symbols.least(symbol, low.symbols.amount(last))
+    else:
+        made = _slice_symbol(low, step, dim, (start, end, every), size, name)
+        offset = ((1, symbol), (start, ())) if start < 0 and first else low.symbols.amount(first)
     maps = same_places(step)
-    offset = ((1, symbol), (start, ())) if start < 0 and first else ((first, ()),)
-    maps[dim] = replace(maps[dim], scale=every, offset=offset if first else ())
-    return make_move(low, step, form, maps, name)
+    maps[dim] = replace(maps[dim], scale=every, offset=offset)
+    return make_move(low, step, with_dim(step.form, dim, size, made), maps, name)
 
 
 def _slice_symbol(
@@ -125,12 +133,15 @@ def _slice_symbol(
     start, end, every = asked
     whole, symbol = step.form.shape[dim], step.form.dims[dim]
     from_the_end = end is None or end >= whole or end < 0
-    if 0 <= start < _SURELY_A_NUMBER and from_the_end:
+    surely = _SURELY_A_NUMBER if not is_varying(whole) else whole  # what stays while the size varies
+    if 0 <= start < surely and from_the_end:
         less = start - (end if end is not None and end < 0 else 0)
         rest = f"{{0}} - {less}" if less else "{0}"
         rule = SizeRule(rest if every == 1 else f"({rest} + {every - 1}) // {every}", symbol)
         return low.symbols.make((name, dim), size, rule)
-    if (start < 0 and from_the_end) or 0 <= start < (end or 0) < _SURELY_A_NUMBER:
+    if (start < 0 and from_the_end) or 0 <= start < (end or 0) < surely:
+        if not from_the_end:
+            low.symbols.least(symbol, ((end or 0, ()),))
         return low.symbols.make((name, dim), size, SizeRule(None, is_constant=True))
     if start:
         low.symbols.pin(symbol)
@@ -150,9 +161,11 @@ def _select(low: Lowering, node: Node) -> KernelStep:
 
 def _selected(low: Lowering, step: KernelStep, dim: int, place: int, name: str) -> KernelStep:
     symbol = step.form.dims[dim]
-    if place >= _SURELY_A_NUMBER:
+    if place >= _SURELY_A_NUMBER and not is_varying(step.form.shape[dim]):
         low.symbols.pin(symbol)
-    offset = ((1, symbol), (place, ())) if place < 0 else ((place, ()),) if place else ()
+    offset = ((1, symbol), *low.symbols.amount(place)) if place < 0 else low.symbols.amount(place)
+    if place >= _SURELY_A_NUMBER:
+        low.symbols.least(symbol, (*low.symbols.amount(place), (1, ())))
     maps = [DimMap(one - (one > dim)) for one in range(step.form.rank)]
     maps[dim] = DimMap(None, offset=offset if symbol else ())
     return make_move(low, step, _without(step.form, dim), maps, name)
@@ -194,7 +207,8 @@ def _parts(low: Lowering, step: KernelStep, dim: int, sizes: Sequence[int], name
     """Slices of these sizes, and one of what is left."""
     whole = step.form.shape[dim]
     sizes = [*sizes, *([whole - sum(sizes)] if sum(sizes) < whole else [])]
-    low.symbols.pin(step.form.dims[dim])
+    if not is_varying(whole) or not same(sum(sizes), whole):
+        low.symbols.pin(step.form.dims[dim])
     starts = [sum(sizes[:i]) for i in range(len(sizes))]
     pairs = enumerate(zip(starts, sizes, strict=True))
     return tuple(_sliced(low, step, dim, start, start + size, 1, f"{name}_{i}") for i, (start, size) in pairs)
@@ -249,12 +263,15 @@ def _roll(low: Lowering, node: Node) -> KernelStep:
     maps = same_places(step)
     for dim, shift in zip((one % step.form.rank for one in dims), shifts, strict=True):
         symbol = step.form.dims[dim]
-        if abs(shift) >= _SURELY_A_NUMBER:
+        if abs(shift) >= _SURELY_A_NUMBER and not is_varying(step.form.shape[dim]):
             low.symbols.pin(symbol)
         if symbol and shift % step.form.shape[dim]:
             if abs(shift) >= step.form.shape[dim]:
                 raise Unmatched("rolls a dimension more than once around")
-            offset = ((1, symbol), (-shift, ())) if shift > 0 else ((-shift, ()),)
+            if not always(lambda by, size: 0 < by < size or -size < by < 0, shift, step.form.shape[dim]):
+                low.symbols.pin_everything()
+            back = tuple((-count, by) for count, by in low.symbols.amount(shift))
+            offset = ((1, symbol), *back) if shift > 0 else back
             maps[dim] = DimMap(dim, offset=offset, form=AROUND)
     return make_move(low, step, step.form, maps, node.name)
 
@@ -266,17 +283,19 @@ def _repeat(low: Lowering, node: Node) -> KernelStep:
     maps: list[DimMap] = []
     for i, count in enumerate(counts):
         symbol = step.form.dims[i - missing] if i >= missing else ()
-        rule = SizeRule(f"{count} * {{0}}", symbol) if symbol else SizeRule(None)
-        dims.append(symbol if count == 1 else low.symbols.make((node.name, i), shape[i], rule))
+        rule = SizeRule(f"{count} * {{0}}", symbol) if symbol and not is_varying(count) else None
+        dims.append(symbol if same(count, 1) else low.symbols.make((node.name, i), shape[i], rule))
         if i >= missing:
-            maps.append(DimMap(i, form=AROUND if count > 1 else ""))
+            maps.append(DimMap(i, form="" if same(count, 1) else AROUND))
     return make_move(low, step, SymbolicShape(shape, tuple(dims)), maps, node.name)
 
 
 def _repeat_interleave(low: Lowering, node: Node) -> KernelStep:
     """(x, count, dim)"""
     step, count = low.operand(node.args[0]), node.args[1]
-    if type(count) is not int or len(node.args) < 3 or node.args[2] is None:
+    if is_varying(count):
+        low.symbols.pin_everything()
+    if not isinstance(count, int) or len(node.args) < 3 or node.args[2] is None:
         raise Unmatched("repeats elements a different number of times")
     dim = node.args[2] % step.form.rank
     symbol, size = step.form.dims[dim], step.form.shape[dim] * count

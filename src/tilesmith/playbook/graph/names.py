@@ -14,9 +14,11 @@ RESERVED = {
     "kept_halves", "range", "float", "max", "min", "sum", "tuple", "num_warps", "num_stages", "num_ctas", "grid",
     "warmup", "program", "PARTS", "PART_N", "HELD_N", "arrived", "most",
     "SPAN", "BLOCK_PARTS", "in_row", "places", "first", "last", "done", "count", "count_part",
+    "QUEUE_N", "LEAD", "AHEAD", "ticket", "reduced", "reduces", "outer", "OUTER", "block", "blocks", "is_better",
+    "number", "first_row", "first_col", "PROGRAMS", "near", "far", "pairs", "pair_mask",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
-_OURS = re.compile(r"(_ptr|_acc|_part|_peak|_carry|_shift|_kernel|(^|_)D\d+)$")
+_OURS = re.compile(r"(_ptr|_acc|_part|_peak|_best|_halves|_tiles|_turned|_carry|_shift|_kernel|(^|_)D\d+)$")
 """How we name pointers, accumulators, kernels and sizes."""
 
 

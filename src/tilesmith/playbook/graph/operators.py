@@ -146,6 +146,11 @@ def list_unknown_operators(graph: Graph, also_known: Collection[str] = ()) -> st
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
+def has_known_work(graph: Graph) -> bool:
+    """Whether some operator is one that recipes know, products left out."""
+    return any(is_known(node) and not is_free(node) for node in graph.nodes)
+
+
 def called(node: Node) -> str:
     """The operator as people call it: `linear`, `attention`."""
     name = operator_name(node).strip("_")

@@ -26,6 +26,8 @@ class TilePosition:
     trail: str
     columns: int
     """How many trailing dimensions of the value are columns."""
+    outer: int = 0
+    """How many leading dimensions of the rows `outer` counts: each program has one of them."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Placer:
         """In an order in which they can be computed."""
         self.sizes: dict[str, Dim] = {}
         self.indices = IndexArithmetic(symbols, self.size)
-        self._lead = Variable(whole.lead or "", self._axes(rows))
+        outer, inner = self._axes(rows[: whole.outer]), self._axes(rows[whole.outer :])
+        self._leads = (Variable("outer", outer), Variable(whole.lead or "", inner))
         self.trail = Variable(whole.trail, self._axes(columns))
         self._placed: dict[tuple[KernelStep, Place], PlacedValue] = {}
         self._alike: dict[tuple[Any, ...], PlacedValue] = {}
@@ -87,17 +90,19 @@ class Placer:
             whole = self._whole_place((*self.rows, *self.columns), range(len(self.rows), self._rank))
             place = replace(whole, indices=tuple(self.indices.regrouped(whole.indices, dims)))
             address = f"{place.lead} * N + {place.trail}" if place.lead else str(place.trail)
-            return PlacedOutput(self.place(step, place), address)
+            return PlacedOutput(
+                self.place(step, place), self._flat(whole.indices) if self._whole.outer else address
+            )
         among = {i for i, dim in enumerate(dims) if dim and set(self._axes([dim])) <= set(self.trail.axes)}
         for columns in (among, *(set(range(split, rank)) for split in range(rank, -1, -1))):
             kept, reduced = _parted(dims, columns)
-            if not self.symbols.same(kept, self.rows):
+            is_narrow = not any(reduced) and any(self.columns) and self._whole.trail != "offs"
+            if not self.symbols.same(kept, self.rows) or not (
+                is_narrow or self.symbols.same(reduced, self.columns)
+            ):
                 continue
             place = self._whole_place(dims, columns)
-            if not any(reduced) and any(self.columns) and self._whole.trail != "offs":
-                place = replace(place, trail=None)
-            elif not self.symbols.same(reduced, self.columns):
-                continue
+            place = replace(place, trail=None) if is_narrow else place
             return PlacedOutput(self.place(step, place), self._flat(place.indices))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
@@ -180,7 +185,7 @@ class Placer:
     def _whole_place(self, dims: Sequence[Dim], columns: Collection[int]) -> Place:
         """The whole tile, for a value whose dimensions are columns at these positions and rows elsewhere."""
         kept, reduced = _parted(dims, columns)
-        lead, trail = iter(self.indices.digits(self._lead, kept)), iter(self.indices.digits(self.trail, reduced))
+        lead, trail = iter(self.indices.digits(self._leads, kept)), iter(self.indices.digits([self.trail], reduced))
         indices = tuple(next(trail if i in columns else lead) for i in range(len(dims)))
         return Place(indices, (), self._whole.lead, self._whole.trail)
 
@@ -188,12 +193,12 @@ class Placer:
         parts: list[Part] = [part for index in indices for part in index]
         used = frozenset[str]().union(*(part.variables for part in parts))
         used |= {name for guard in guards for name in (guard.place.lead, guard.place.trail) if name}
-        lead, trail = self._lead.name, self.trail.name
+        lead, trail = self._leads[1].name, self.trail.name
         return Place(tuple(indices), guards, lead if lead in used else None, trail if trail in used else None)
 
     def index(self, name: str, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
         """The element of an operand with dimensions `own` that belongs to element `name` of the whole."""
-        indices = self.indices.digits(Variable(name, self._axes(whole)), whole)
+        indices = self.indices.digits([Variable(name, self._axes(whole))], whole)
         kept = [index if dim else () for index, dim in zip(indices, own, strict=True)]
         return self._flat(kept) if any(own) else None
 
@@ -220,7 +225,8 @@ class Placer:
     def _reduced(self, step: KernelStep, operand: KernelStep, place: Place) -> PlacedValue:
         axes = step.options["axes"]
         self._refuse_other_rows(operand, axes)
-        if self._flat(place.indices) != (self._whole.lead or "0"):
+        whole = self._flat(self.indices.digits(self._leads, self.rows)) if self._whole.outer else self._whole.lead
+        if self._flat(place.indices) != (whole or "0"):
             raise Unmatched("needs the result of one row in others")
         return self.place(operand, self._whole_place(operand.form.dims, axes))
 

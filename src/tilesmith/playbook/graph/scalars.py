@@ -1,15 +1,20 @@
-"""Numbers in a kernel: written out, or named after the attribute of the model that holds them.
+"""Numbers in a kernel: written out, or named after the attribute of the model or the size that they come from.
 
 A tracer sees `0.1`, not `self.slope`. Where exactly one attribute has that value (or its square root, or its
-inverse), the kernel takes it from there, and stays right when the model is built with another.
+inverse), the kernel takes it from there, and stays right when the model is built with another. A number that was
+another one in traces at other shapes comes from sizes.
 """
 
 from __future__ import annotations
 
 import keyword
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
+
+from tilesmith.tasks.numbers.size_expressions import explain
+from tilesmith.tasks.numbers.varying import always
 
 PLAIN = (0, 1, 2, 3, -1, 0.5)
 """Numbers that mean themselves."""
@@ -41,7 +46,12 @@ def find_attribute(value: float, scalars: Mapping[str, Any]) -> NamedNumber | No
         return None
     for form, called, compute in _FORMS:
         direct = form == "self.{0}"
-        found = [name for name, own in scalars.items() if _gives(compute, own, value, direct)]
+        found = [
+            name
+            for name, own in scalars.items()
+            if isinstance(own, int | float)
+            and always(lambda one, number: _gives(compute, one, number, direct), own, value)  # noqa: B023
+        ]
         parts = found[0].split(".") if len(found) == 1 else []
         if parts and all(part.isidentifier() and not keyword.iskeyword(part) for part in parts):
             return NamedNumber(value, called.format(parts[-1]), form.format(found[0]))
@@ -56,3 +66,12 @@ def _gives(compute: Callable[[float], float], own: Any, value: float, direct: bo
     if type(own) is not int or own < 2:
         return False
     return math.isclose(compute(own), value, rel_tol=1e-12)
+
+
+def find_sizes(value: float, sizes: Mapping[str, int]) -> NamedNumber | None:
+    """The expression over sizes that a number comes from."""
+    found = explain(value, sizes)
+    if found is None:
+        return None
+    name = re.sub(r"\W+", "_", "_".join(found.sizes)).strip("_")
+    return NamedNumber(value, f"{found.word}{name}", found.write(str))

@@ -30,6 +30,8 @@ COMPUTED_IN = {
     "int64": "tl.int64",
     "bool": "tl.int1",
 }
+WIDTHS = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
+"""Bytes per element; one, where it is not said."""
 _RANK = ("tl.int1", "tl.uint8", "tl.int8", "tl.int16", "tl.int32", "tl.int64", "tl.float32", "tl.float64")
 
 

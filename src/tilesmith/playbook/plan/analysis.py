@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from math import prod
 
 from tilesmith.playbook.graph.operators import called, find_working_nodes, is_free
+from tilesmith.playbook.graph.steps import WIDTHS
 from tilesmith.playbook.plan.regions import PlannedRegion
 from tilesmith.playbook.recipe import RegionMatch
 from tilesmith.records import Analysis, Survey
 from tilesmith.tasks.graph import Graph, references
 
 _MOST_NAMED = 6
-_WIDTHS = {"float64": 8, "int64": 8, "float32": 4, "int32": 4, "float16": 2, "bfloat16": 2, "int16": 2}
 LAUNCH_MS = 0.002
 """Launching a kernel takes about this long, so that less work than that does not count."""
 
@@ -87,7 +87,7 @@ def moved_one_by_one(graph: Graph) -> int:
 
 def bytes_of(shape: tuple[int, ...] | None, dtype: str | None) -> int:
     """What a tensor takes; nothing where its shape is not known."""
-    return prod(shape) * _WIDTHS.get(dtype or "", 1) if shape is not None else 0
+    return prod(shape) * WIDTHS.get(dtype or "", 1) if shape is not None else 0
 
 
 def _size(count: int) -> str:

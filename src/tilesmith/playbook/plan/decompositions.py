@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from math import prod
 from typing import Any
 
@@ -101,7 +102,7 @@ class Writer:
     def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> Value:
         name = f"{self.node.name}_{op.partition('.')[0]}"
         taken = {node.name for node in self.nodes} | self._known.keys()
-        name = next(one for one in (name, *(f"{name}_{i}" for i in range(1, 99))) if one not in taken)
+        name = next(one for one in chain([name], (f"{name}_{i}" for i in count(1))) if one not in taken)
         args = tuple({"node": one.name} if isinstance(one, Value) else one for one in operands)
         self.nodes.append(Node(name, f"aten.{op}", args, {}, shape, dtype))
         return Value(self, name, shape, dtype)
@@ -293,8 +294,11 @@ def _batch_norm(writer: Writer) -> bool:
     spread = squared.mean(dims)
     if mean is not None:
         writer.move_towards(mean, center.viewed(mean.shape), momentum)
-        squares = writer.add("sum.dim_IntList", (squared, dims), variance.shape, x.dtype)
-        writer.move_towards(variance, squares / (prod(x.shape) // x.shape[1] - 1), momentum)
+        squares, count = (
+            writer.add("sum.dim_IntList", (one, dims), variance.shape, x.dtype)
+            for one in (squared, squared.apply("ones_like.default"))
+        )
+        writer.move_towards(variance, squares / (count - 1), momentum)
     value = centered * (spread + epsilon).apply("rsqrt.default")
     _scale(value, weight, bias, (x.shape[1], *(1 for _ in x.shape[2:])))
     return True
@@ -315,6 +319,7 @@ def _cross_entropy(writer: Writer) -> bool:
         writer.reduced(loss, reduction)
         return True
     size = x.over("logsumexp.default", 1)
+    size = size + (size - size)  # NaN where it is infinite: such a row has no probabilities
     loss = size - _picked(x, target)
     if smoothing:
         loss = loss * (1 - smoothing) + (size - x.over("mean.dim", 1)) * smoothing

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import is_view
 from tilesmith.playbook.plan.analysis import bytes_of
-from tilesmith.playbook.plan.effects import ENTER, EXIT
+from tilesmith.playbook.plan.effects import ENTER, EXIT, reads_what_it_writes
 from tilesmith.playbook.plan.pytorch_calls import write_block, write_call, write_constant
 from tilesmith.playbook.plan.regions import PlannedRegion, Step
-from tilesmith.playbook.recipe import RegionText
+from tilesmith.playbook.recipe import RegionText, SharedHalves
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_attribute_access, write_host_name
 from tilesmith.playbook.writing.operands import to_source
 from tilesmith.tasks.graph import Graph, ModulePart, Node, reference, references
+from tilesmith.tasks.numbers.size_expressions import explain
+from tilesmith.tasks.numbers.varying import always, is_varying, numbers_in, same
 
 _LONGEST = 108
 _LARGE_BYTES = 1 << 20
@@ -60,6 +64,10 @@ class PlannedForward:
         """`taken` are names of the file; `single` says that its one kernel is the whole pass."""
         names = {given.argument for given in self.graph.inputs} | taken | set(texts)
         writer = _ForwardWriter(self.graph, names, single)
+        for region in self.regions:
+            text = texts.get(region.match.name)
+            if text is not None and text.halves is not None:
+                writer.splitting[_key(region, text.halves)] |= {node.name for node in region.nodes}
         for step in self.steps:
             if isinstance(step, PlannedRegion) and step.match.name in texts:
                 writer.add_region(step, texts[step.match.name])
@@ -68,8 +76,9 @@ class PlannedForward:
                     writer.add_node(node)
         return writer.finished()
 
-    def conditions(self, texts: Texts) -> dict[str, str]:
-        """When plain arguments are not those that the pass was planned for, and what it was planned for."""
+    def conditions(self, texts: Texts, lines: Sequence[str] = ()) -> dict[str, str]:
+        """When plain arguments are not those that the pass was planned for, or sizes those that its `lines` go by,
+        and what it was planned for."""
         names = {region.match.name for region in self.regions}
         used = {number for name, text in texts.items() if name in names for number in text.numbers}
         fixed = {one.expression: one.value for one in self.graph.inputs if one.shape is None}
@@ -80,7 +89,37 @@ class PlannedForward:
                 is_single = value is None or isinstance(value, bool)
                 differs = f"{name} is not {value}" if is_single else f"{name} != {value!r}"
                 found[differs] = f"{name} = {value!r}"
+        return found | self._sizes(lines)
+
+    def _sizes(self, lines: Sequence[str]) -> dict[str, str]:
+        """Sizes of inputs that lines go by and that others were equal to wherever the pass was traced; all of them
+        where a number depends on them in a way that nobody knows."""
+        inputs = [one for one in self.graph.inputs if one.shape is not None]
+        made = [number for one in self.graph.parameters for number in numbers_in(one.values) if is_varying(number)]
+        known = self.graph.sizes
+        if not all(map(self._is_explained, self.graph.nodes)) or not all(explain(one, known) for one in made):
+            varying = [one for one in inputs if any(map(is_varying, one.shape or ()))]
+            pairs = {f"tuple({one.expression}.shape)": tuple(map(int, one.shape or ())) for one in varying}
+            return {f"{name} != {shape}": f"{name} = {shape}" for name, shape in pairs.items()}
+        text, found = "\n".join(lines), dict[str, str]()
+        expressions = tuple(one.expression for one in inputs)
+        names = [name for name in self.graph.sizes if name.rpartition(".shape[")[0] in expressions]
+        for place, name in enumerate(names):
+            alike = [one for one in names[place + 1 :] if same(self.graph.sizes[one], self.graph.sizes[name])]
+            if alike and any(one in text for one in (name, *alike)):
+                found |= {f"{name} != {one}": f"{name} = {one}" for one in alike[:1]}
+            for by in re.findall(rf"{re.escape(name)} // (\d+)", text):
+                if always(lambda size, by: size % by == 0, self.graph.sizes[name], int(by)):
+                    found[f"{name} % {by}"] = f"{name} % {by} = 0"
         return found
+
+    def _is_explained(self, node: Node) -> bool:
+        """Whether all of its numbers can be computed from sizes at hand."""
+        shapes = {one.name: one.shape or () for one in (*self.graph.leaves, *self.graph.nodes)}
+        near = [shapes[name] for name in references([node.args, node.kwargs])]
+        sizes = [size for one in near for size in one if is_varying(size)]
+        known = self.graph.sizes | {str(place): size for place, size in enumerate(sizes)}
+        return all(explain(number, known) for number in numbers_in([node.args, node.kwargs]) if is_varying(number))
 
     @cached_property
     def _arguments(self) -> ast.arguments:
@@ -111,6 +150,32 @@ class PlannedForward:
         return found
 
 
+class _HalvesKey(NamedTuple):
+    value: str
+    """As the whole graph calls it."""
+    chunks: int
+
+
+def _key(region: PlannedRegion, halves: SharedHalves) -> _HalvesKey:
+    return _HalvesKey(region.names[halves.value], halves.chunks)
+
+
+def share_halves(texts: Texts, forwards: Sequence[PlannedForward]) -> dict[str, RegionText]:
+    """The kernels of a file: with launchers that are given halves, where several split the same value."""
+    sharing: set[str] = set()
+    for forward in forwards:
+        if reads_what_it_writes(forward.graph):  # a value may not be the same from one kernel to the next
+            continue
+        splitting: dict[_HalvesKey, list[str]] = defaultdict(list)
+        for region in forward.regions:
+            name = region.match.name
+            shared = texts[name].sharing if name in texts else None
+            if shared is not None and shared.halves is not None:
+                splitting[_key(region, shared.halves)].append(name)
+        sharing |= {name for names in splitting.values() if len(names) > 1 for name in names}
+    return {name: (text.sharing or text) if name in sharing else text for name, text in texts.items()}
+
+
 class _ForwardWriter:
     """A variable is used again when nobody needs what it held."""
 
@@ -118,10 +183,14 @@ class _ForwardWriter:
         self._graph, self._single = graph, single
         self._taken = taken | {"torch", "nn", "triton", "tl"}
         self._variables: dict[str, str] = {}
+        self.splitting: dict[_HalvesKey, set[str]] = defaultdict(set)
+        """The nodes that need halves."""
+        self._halves: dict[_HalvesKey, str] = {}
+        """Variables that hold them."""
+        self._let_go: set[_HalvesKey] = set()
         self._lines: list[tuple[str, str]] = []
         """Targets and what they are set to."""
         self._indent = ""
-        self._shapes = {one.name: one.shape for one in (*graph.leaves, *graph.nodes)}
         tensors = [one for one in graph.inputs if one.shape is not None]
         self._near = tensors[0].expression if tensors else "next(self.parameters())"
         self._nodes = {node.name: node for node in graph.nodes}
@@ -133,7 +202,7 @@ class _ForwardWriter:
             if not owned.attribute and owned.name in self._used:
                 if owned.values is None:
                     raise Unmatched("makes a constant of more numbers than a file should hold")
-                self._lines.append((self._fresh(owned.name), write_constant(owned, self._near)))
+                self._lines.append((self._fresh(owned.name), write_constant(owned, self._near, graph.sizes)))
                 self._variables[owned.name] = self._lines[-1][0]
                 self._ended.add(owned.name)
 
@@ -142,10 +211,19 @@ class _ForwardWriter:
 
     def add_region(self, region: PlannedRegion, text: RegionText) -> None:
         given = [self.host(region.names[name]) for name in text.arguments]
-        call = f"{text.kernel.name}({', '.join([*given, *text.numbers])})"
+        halves = [self._split(region, text.halves)] if text.halves else []
+        call = f"{text.kernel.name}({', '.join([*given, *text.numbers, *halves])})"
         names = list(text.results) if self._single else [self._fresh(name) for name in region.outputs]
         self._variables |= dict(zip(region.outputs, names, strict=True))
         self._add(", ".join(names), call, region.nodes)
+
+    def _split(self, region: PlannedRegion, halves: SharedHalves) -> str:
+        """The variable with halves, which are made once."""
+        key = _key(region, halves)
+        if key not in self._halves:
+            self._halves[key] = self._fresh(f"halves_of_{key.value}")
+            self._lines.append((f"{self._indent}{self._halves[key]}", halves.call.format(self.host(key.value))))
+        return self._halves[key]
 
     def add_node(self, node: Node) -> None:
         if node.op == ENTER:
@@ -156,7 +234,7 @@ class _ForwardWriter:
                 self._lines.append(("", f"{self._indent}pass"))
             self._indent = self._indent[4:]
         else:
-            call = write_call(node, self.host, self._shapes, self._near)
+            call = write_call(node, self.host, self._graph, self._near)
             if node.name in self._used:
                 self._variables[node.name] = self._fresh(node.name)
             self._add(self._variables.get(node.name, ""), call, (node,))
@@ -172,6 +250,9 @@ class _ForwardWriter:
         over = [name for name in self._variables if name not in needed | self._returned | self._ended]
         self._ended |= set(over)
         large = [self._variables[name] for name in over if self._sizes[name] >= _LARGE_BYTES]
+        done = [key for key in self._halves if not self.splitting[key] & self._waiting]
+        large += [self._halves[key] for key in done if key not in self._let_go]
+        self._let_go |= set(done)
         if large:
             self._lines.append(("", f"{self._indent}del {', '.join(large)}"))
 

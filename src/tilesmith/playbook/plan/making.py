@@ -34,7 +34,7 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
             return Declined(_why_nothing(whole, recipes))
         plan.write(plan.tunings[0])
     except Unmatched as reason:
-        return Declined(f"the task {reason}")
+        return Declined(f"the task {reason}", is_its_kind=True)
     return plan
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tilesmith.playbook.graph.operators import called
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions
-from tilesmith.playbook.plan.forward import PlannedForward, Texts
+from tilesmith.playbook.plan.forward import PlannedForward, Texts, share_halves
 from tilesmith.playbook.plan.part_classes import write_parts
 from tilesmith.playbook.plan.regions import PlannedRegion, structure
 from tilesmith.playbook.recipe import RegionMatch, RegionText, TunedPart, Tuning, part_key
@@ -19,6 +19,7 @@ from tilesmith.tasks.graph import Graph
 
 _CONSTANTS = ("BLOCK", "ROWS", "BLOCK_M", "BLOCK_N", "PART_N", "HELD_N", "NUM_WARPS")
 _MOST_NAMED = 6
+_SPLIT_ONCE = "What several products take is split into halves once."
 
 
 @dataclass(frozen=True)
@@ -107,9 +108,10 @@ class Plan:
             return " ".join([next(iter(texts.values())).strategy, *self.notes])
         kept = self._kept(texts)
         parts = [text.title.removesuffix(".") for text in texts.values()]
+        shared = any(text.halves for text in texts.values())
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
         told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
-        return " ".join([told, *self.notes])
+        return " ".join([told, *([_SPLIT_ONCE] if shared else []), *self.notes])
 
     def analysis(self) -> Analysis:
         if self._is_simple:
@@ -128,17 +130,19 @@ class Plan:
     def _classes(self, texts: Texts, simple: bool) -> tuple[str, ...]:
         if self.forward.part is not None:
             return write_parts(self.code, self.forwards, texts)
+        lines = self.forward.lines(texts, self.code.names, simple)
         checks = [
             line
-            for differs, planned in self.forward.conditions(texts).items()
+            for differs, planned in self.forward.conditions(texts, lines).items()
             for line in (f"if {differs}:", f"    raise ValueError({_quoted(f'written for {planned}')})")
         ]
-        return (write_model(self.code, [*checks, *self.forward.lines(texts, self.code.names, simple)]),)
+        return (write_model(self.code, [*checks, *lines]),)
 
     def _texts(self, tuning: Tuning) -> dict[str, RegionText]:
         """Of the kernels whose constants the tuning has."""
         owned = [(match, self._own(tuning, match)) for match in self.kernels]
-        return {match.name: match.write(own, self.prefix(match)) for match, own in owned if own.values}
+        alone = {match.name: match.write(own, self.prefix(match)) for match, own in owned if own.values}
+        return share_halves(alone, self.forwards)
 
     def _own(self, tuning: Tuning, match: RegionMatch) -> Tuning:
         """The constants of one kernel, under its own names."""

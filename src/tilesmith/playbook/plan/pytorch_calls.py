@@ -6,8 +6,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from tilesmith.playbook.graph.indices import grouped
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.tasks.graph import GETITEM, Node, Parameter, reference
+from tilesmith.tasks.graph import GETITEM, Graph, Node, Parameter, reference, references
+from tilesmith.tasks.numbers.size_expressions import explain
+from tilesmith.tasks.numbers.varying import is_varying, same
 
 _METHODS = {
     "view", "reshape", "transpose", "permute", "expand", "contiguous", "unsqueeze", "squeeze", "flatten", "chunk",
@@ -32,14 +35,15 @@ Host = Callable[[str], str]
 """How `forward` calls a value of the graph."""
 
 
-def write_call(node: Node, host: Host, shapes: Mapping[str, tuple[int, ...] | None], near: str) -> str:
+def write_call(node: Node, host: Host, graph: Graph, near: str) -> str:
     """`near` is a tensor on the device that the pass runs on."""
-    return _CallWriter(host, shapes, near).write(node)
+    shapes = {one.name: one.shape for one in (*graph.leaves, *graph.nodes)}
+    return _CallWriter(host, shapes, near, graph.sizes).write(node)
 
 
-def write_constant(owned: Parameter, near: str) -> str:
+def write_constant(owned: Parameter, near: str, sizes: dict[str, int]) -> str:
     """A tensor that the pass makes of numbers."""
-    values = _CallWriter(str, {}, near).argument(owned.values)
+    values = _CallWriter(str, {}, near, sizes).argument(owned.values)
     return f"torch.tensor({values}, dtype=torch.{owned.dtype}, device={near}.device)"
 
 
@@ -52,8 +56,14 @@ def write_block(node: Node, near: str) -> str:
 
 
 class _CallWriter:
-    def __init__(self, host: Host, shapes: Mapping[str, tuple[int, ...] | None], near: str) -> None:
-        self._host, self._shapes, self._near = host, shapes, near
+    def __init__(
+        self,
+        host: Host,
+        shapes: Mapping[str, tuple[int, ...] | None],
+        near: str,
+        sizes: dict[str, int],
+    ) -> None:
+        self._host, self._shapes, self._near, self._sizes = host, shapes, near, sizes
 
     def write(self, node: Node) -> str:
         if node.op == GETITEM:
@@ -61,9 +71,13 @@ class _CallWriter:
         namespace, name, *overload = node.op.split(".")
         if namespace != "aten":
             raise Unmatched(f"calls {node.op}, which has no words outside of the tracer")
+        near = [(name, self._shapes.get(name) or ()) for name in references([node.args, node.kwargs])]
+        own = {f"{self._host(name)}.shape[{i}]": size for name, shape in near for i, size in enumerate(shape)}
+        self._sizes = {name: size for name, size in own.items() if is_varying(size)} | self._sizes
         args = [self.argument(one) for one in self._with_sizes(name, node)]
         kwargs = [f"{key}={self.argument(one)}" for key, one in node.kwargs.items()]
         if name in _INFIX and len(args) == 2 and not kwargs:
+            args = [grouped(text) if is_varying(one) else text for text, one in zip(args, node.args, strict=True)]
             return f"{args[0]} {_INFIX[name]} {args[1]}"
         if name in _METHODS:
             if name == "view":  # a kernel's results are contiguous, whatever PyTorch's would have been
@@ -85,7 +99,7 @@ class _CallWriter:
             return node.args
         known = self._shapes.get(source) or ()
         sizes = [
-            {"size": (source, i)} if i < len(known) and one == known[i] and i < 2 else one
+            {"size": (source, i)} if i < len(known) and same(one, known[i]) and (i < 2 or is_varying(one)) else one
             for i, one in enumerate(node.args[place])
         ]
         return [*node.args[:place], sizes, *node.args[place + 1 :]]
@@ -97,7 +111,8 @@ class _CallWriter:
             return self._special(value)
         if isinstance(value, list | tuple):
             return f"[{', '.join(self.argument(one) for one in value)}]"
-        return repr(value)
+        found = explain(value, self._sizes) if is_varying(value) else None
+        return repr(value) if found is None else found.write(str)
 
     def _special(self, value: Mapping[str, Any]) -> str:
         if set(value) == {"size"}:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.lowering import list_outputs
-from tilesmith.playbook.graph.operators import is_free, is_known, is_view
+from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
+from tilesmith.tasks.numbers.varying import varying_of
 
 _MOST_TRIALS = 4000
 """Nodes that are tried in a region, all together: beyond that the rest stays PyTorch's."""
@@ -53,6 +54,7 @@ class _Cutter:
             for one in earlier:
                 self._users[one].append(name)
         self._above = self._ancestors()
+        self._results = {*references(ordered.graph.outputs), *ordered.graph.assigned.values()}
         self._assigned: set[str] = set()
         self._taken = whole.taken
         self._planned: list[PlannedRegion] = []
@@ -65,9 +67,22 @@ class _Cutter:
             if name not in self._assigned and self._may_start(name):
                 found = self._grown(name)
                 if found is not None:
+                    found = self._joined(found)
                     self._planned.append(self._as_its_twin(found))
                     self._taken |= {found.match.name, f"{found.match.name}_kernel"}
         return self._in_order(self._planned)
+
+    def _joined(self, region: PlannedRegion) -> PlannedRegion:
+        """With earlier regions whose results only it needs, at places that no single node needs: those of a pool,
+        or of a view."""
+        for one in reversed(self._planned[:]):
+            names = {node.name for node in (*one.nodes, *region.nodes)}
+            users = {user for name in one.outputs for user in self._users[name]}
+            feeds_it = users <= names and not self._results & set(one.outputs)
+            if feeds_it and self._is_convex(names) and (wider := self._matched(names)) is not None:
+                self._planned.remove(one)
+                region = wider
+        return region
 
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
@@ -78,7 +93,11 @@ class _Cutter:
         return region
 
     def _may_start(self, name: str) -> bool:
-        return not is_free(self._nodes[name]) and self._is_fusable(name)
+        return not is_free(self._nodes[name]) and not self._is_made(name) and self._is_fusable(name)
+
+    def _is_made(self, name: str) -> bool:
+        """Whether a node takes nothing but the form of another: whoever needs it makes it."""
+        return operator_name(self._nodes[name]).endswith("s_like")
 
     def _is_fusable(self, name: str) -> bool:
         node = self._nodes[name]
@@ -97,6 +116,12 @@ class _Cutter:
                 break
         if found is None:
             return None
+        users = {user for name in inside for user in self._users[name] if self._is_fusable(user)} - inside
+        if found.recipe == "products" and len(users) > 1:  # all of them at once may spare the product itself
+            wider = inside | self._with_results(users)
+            wider |= self._unassigned_producers(wider, set(), lambda _: True)
+            if self._is_convex(wider) and (better := self._matched(wider)) is not None:
+                inside, found = wider, better
         refused: set[str] = set()
         while (name := self._next(inside, refused)) is not None:
             added = self._with_results({name})
@@ -113,7 +138,7 @@ class _Cutter:
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
         """The first node that takes a result of the region and might belong to it."""
         users = {user for name in inside for user in self._users[name]}
-        fitting = [name for name in users - inside - refused if self._is_fusable(name)]
+        fitting = [name for name in users - inside - refused if self._is_fusable(name) and not self._is_made(name)]
         return min(fitting, key=self._place.__getitem__, default=None)
 
     def _with_results(self, names: set[str]) -> set[str]:
@@ -176,7 +201,7 @@ class _Cutter:
 
     def _in_order(self, regions: Iterable[PlannedRegion]) -> tuple[Step, ...]:
         step_of: dict[str, Step] = {}
-        wanted = {*references(self._ordered.graph.outputs), *self._ordered.graph.assigned.values()}
+        wanted = set(self._results)
         for region in regions:
             own = {node.name for node in region.nodes} - find_views_of_inputs(region.nodes)
             step_of |= dict.fromkeys(own, region)
@@ -278,7 +303,7 @@ def structure(graph: Graph) -> object:
     inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]
     parameters = [(one.shape, one.stride, one.dtype) for one in graph.parameters]
     nodes = [replace(with_names(node, places), name=places[node.name]) for node in graph.nodes]
-    return inputs, parameters, nodes, substitute(graph.outputs, places)
+    return inputs, parameters, nodes, substitute(graph.outputs, places), varying_of(graph)
 
 
 def _base(name: str) -> str:

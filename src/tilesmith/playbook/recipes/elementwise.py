@@ -7,11 +7,12 @@ inputs once and writes the outputs once, so the speedup is about the ratio of by
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from dataclasses import dataclass
 from math import prod
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
-from tilesmith.playbook.graph.operators import is_known
+from tilesmith.playbook.graph.operators import ACTIVATIONS, ARITHMETIC, is_known
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, VIEW, KernelStep
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
@@ -27,6 +28,12 @@ _LONG_ROW = 1024
 """Rows so long are worth programs of their own where a number belongs to all of one."""
 _NEAR, _SHORT_ROW, _CACHED = 8, 16, 1 << 18
 """Elements so near are read together; rows so short, and tensors so small, may be scattered."""
+_CHEAP = {"add", "sub", "rsub", "mul", "neg", "abs", "maximum", "minimum", "clamp", "clamp_min", "clamp_max"} | {
+    "where", "masked_fill", "relu", "relu6", "leaky_relu", "hardtanh", "hardsigmoid", "hardswish", "threshold"
+}  # fmt: skip
+_MOST_REPEATED, _MOST_PLACES = 3, 27
+"""How often an element may be computed anew by windows that overlap, unless that is cheap; elements of one tensor
+that are read for one result: those of the largest window of a pool."""
 
 
 class ElementwiseRecipe:
@@ -60,6 +67,7 @@ def _matched(region: Region, low: Lowering, has_rows: bool) -> ElementwiseMatch:
     if fused.working_operators == 0:
         raise Unmatched("only copies, which PyTorch does as well")
     _refuse_scattered_reads(fused)
+    _refuse_repeated_work(fused)
     return ElementwiseMatch(
         fused, tuple(write_on_one_tile(placer, Tile(lead, trail, False), fused.outputs)), has_rows
     )
@@ -157,7 +165,7 @@ class ElementwiseMatch:
         constants = [f"BLOCK={block}", f"num_warps={prefix}NUM_WARPS"]
         launch = fused.launch(f"(triton.cdiv(numel, {block}),)", ["numel"], constants)
         if self.has_rows:
-            columns = " * ".join(fused.product(dim) for dim in fused.placer.columns if dim)
+            columns = fused.product(tuple(axis for dim in fused.placer.columns for axis in dim))
             bound.append(f"    N = {columns}")
             launch = fused.launch(f"(numel // N * triton.cdiv(N, {block}),)", ["N"], constants)
         numel = [f"    numel = {result}.numel()", *bound]
@@ -180,6 +188,17 @@ def _refuse_scattered_reads(fused: FusedKernel) -> None:
         stride = placer.indices.stride_of(parts, placer.trail)
         if stride is not None and abs(stride) > _NEAR:
             raise Unmatched(f"reads {value.step.name} across its rows, {stride} elements apart")
+
+
+def _refuse_repeated_work(fused: FusedKernel) -> None:
+    """What overlapping windows need is better computed once, and read; so is what a window of windows needs."""
+    results = prod(fused.outputs[0].step.form.shape)
+    for step, times in Counter(value.step for value in fused.placer.values).items():
+        if step.op == LEAF and times > _MOST_PLACES:
+            raise Unmatched(f"reads {step.name} at {times} places for one element")
+        repeated = times * results / prod(step.form.shape)
+        if times > 1 and step.op in (ARITHMETIC | ACTIVATIONS) - _CHEAP and repeated > _MOST_REPEATED:
+            raise Unmatched(f"computes {step.name} {repeated:.3g} times for each of its elements")
 
 
 def _tuning(block: int, warps: int) -> Tuning:

@@ -14,13 +14,13 @@ from math import prod
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.graph.placement import Placer, TilePosition
-from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, SCANS, WIDTHS, KernelStep
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.shared_rows import MOST_PARTS, ROW, SharedRows
+from tilesmith.playbook.recipes.shared_rows import MOST_PARTS, ROW, WAYS, SharedRows
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
-from tilesmith.playbook.writing.kernel_body import Tile, write_in_blocks, write_on_one_tile
+from tilesmith.playbook.writing.kernel_body import PLACES, Tile, write_in_blocks, write_on_one_tile
 from tilesmith.playbook.writing.row_parts import find_statistics, may_loop
 from tilesmith.tasks.graph import Node
 
@@ -33,6 +33,11 @@ _PARTS = ((8192, 16), (16384, 16), (4096, 4))
 """Elements and warps per program for rows that programs share."""
 _HELD = ((8192, 16), (16384, 16), (4096, 8), (32768, 32))
 """The same where the programs of a row hold it on chip."""
+_QUEUED = ((8192, 2, 16), (4096, 4, 8), (16384, 1, 16))
+"""The same where parts stand in a queue: elements; parts per multiprocessor, beside a whole row, that are reduced
+before the first one is written; and warps. Fewer parts and programs wait, more and the L2 forgets."""
+_QUEUED_SHARE = 0.6
+"""Of the L2 that a queue may fill with what it reads again: each half of an L2 keeps what its own programs read."""
 _LOOPS = ((4096, 8), (2048, 4), (8192, 8), (8192, 16))
 """The same where all that is wanted are sums."""
 _TILE_ELEMENTS = 2048
@@ -41,7 +46,9 @@ _FEW_ROWS, _SHARED_ROW = 64, 4096
 """So few rows leave most of a GPU idle, unless programs share those that are long enough."""
 _MANY_ROWS = 256
 """So many rows fill a GPU by themselves, and what one program reads twice it reads from the L2 the second time."""
-_MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS = 32, 16384, 64
+_RESIDENT = 2
+"""Programs of long rows that run on a multiprocessor at once, or more."""
+_MOST_WARPS, _LARGEST_BLOCK, _MOST_ROWS, _MOST_LEAD = 32, 16384, 64, 8
 
 
 class RowsRecipe:
@@ -89,16 +96,20 @@ def reduces_columns(reduction: KernelStep) -> bool:
 
 
 def may_block(fused: FusedKernel) -> bool:
-    """Where an extreme lies is not known from the lanes of one block, and blocks are read in one direction."""
+    """Blocks are read in one direction."""
     values = fused.placer.values
-    directions = {value.step.options["reverse"] for value in values if value.step.op in SCANS}
-    return len(directions) < 2 and not any(value.step.op in ("argmax", "argmin") for value in values)
+    return len({value.step.options["reverse"] for value in values if value.step.op in SCANS}) < 2
 
 
 def is_trailing(reduction: KernelStep) -> bool:
     """Whether rows lie in memory one after the other."""
     rank, axes = reduction.operands[0].form.rank, reduction.options["axes"]
     return bool(axes == tuple(range(rank - len(axes), rank)))
+
+
+def count_outer(reduction: KernelStep) -> int:
+    """How many dimensions come before those that are reduced."""
+    return int(min(reduction.options["axes"]))
 
 
 def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
@@ -109,7 +120,8 @@ def fuse_reductions(region: Region, tile: Tile) -> FusedKernel:
         raise Unmatched("reduces dimensions in the middle of a tensor of more than 2**31 elements")
     dims, axes = step.operands[0].form.dims, step.options["axes"]
     kept, reduced = [dim for i, dim in enumerate(dims) if i not in axes], [dims[i] for i in axes]
-    placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced)), kept, reduced)
+    outer = count_outer(step) if tile.has_outer else 0
+    placer = Placer(low.symbols, TilePosition(tile.lead, tile.trail, len(reduced), outer), kept, reduced)
     return fuse(low, placer, region)
 
 
@@ -121,37 +133,48 @@ class RowsMatch:
 
     @property
     def name(self) -> str:
-        return self._fused(self._row_tile).name
+        return self._by_row.name
 
     @property
     def kernel_type(self) -> str:
-        stored = self._fused(self._row_tile).outputs
+        stored = self._by_row.outputs
         return "normalization" if any(output.value.is_wide for output in stored) else "reduction"
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         block = _power_of_two(self.length)
         blocked = [_blocked(size, warps) for size, warps in _BLOCKS] if self._may_block else []
-        if block > ON_CHIP and self.rows >= _MANY_ROWS:
+        if block > ON_CHIP and self.rows >= _MANY_ROWS and not self._is_forgotten:
             held = [_whole(1, _MOST_WARPS), _whole(1, 16)] if block <= 2 * ON_CHIP and self._shared else []
-            return (*held, *blocked[:2], *self._shared, *blocked[2:])
+            return tuple(
+                dict.fromkeys([*held, *blocked[:1], *self._queued[:1], *blocked[1:2], *self._shared, *blocked])
+            )
         if block > ON_CHIP:
             return (*self._shared, *blocked)
         rows = 1 if self.rows == 1 else min(max(_TILE_ELEMENTS // block, 1), 16)
         warps = min(max(rows * block // 512, 1), 16)
         whole = [_whole(rows, warps), _whole(rows, min(2 * warps, _MOST_WARPS)), _whole(rows, max(warps // 2, 1))]
         whole += [_whole(2 * rows, warps), _whole(max(rows // 2, 1), warps)] if self.rows > 1 else []
+        whole += [_whole(1, 1)] if self.rows > 1 and 256 < block <= 1024 else []  # rows end without a barrier
         whole += [_blocked(2048, 8)] if block > 2048 and self._may_block else []
         few = self.rows < _FEW_ROWS and block > _SHARED_ROW
         return tuple(dict.fromkeys([*(self._shared if few else ()), *whole]))
 
+    @property
+    def _is_forgotten(self) -> bool:
+        """Whether a program that reads its row for one reduction after the other finds it in no cache any more."""
+        gpu, levels = self.region.survey.gpu, [value.level for value in self._by_row.placer.values]
+        if gpu is None or self.kernel_type == "normalization" or max(levels) < 2:
+            return False
+        return _RESIDENT * gpu.multiprocessors * self._read_again[0] * self.length > gpu.l2_bytes
+
     @cached_property
     def _shared(self) -> tuple[Tuning, ...]:
         """Ways to share rows among programs."""
-        if any(value.step.op in SCANS for value in self._fused(self._row_tile).placer.values):
+        if any(value.step.op in SCANS for value in self._by_row.placer.values):
             return ()
         try:
-            loops = may_loop(find_statistics(self._fused(self._row_tile).placer.values))
+            loops = may_loop(find_statistics(self._by_row.placer.values))
         except Unmatched:
             return ()
         parts = [
@@ -163,17 +186,47 @@ class RowsMatch:
         most = gpu.multiprocessors if gpu and self.kernel_type == "normalization" else 0
         held = [(size, warps) for size, warps in _HELD if self.length <= size * most]
         kept = [Tuning((("HELD_N", size), ("NUM_WARPS", warps))) for size, warps in held]
-        return (*kept[:1], *parts[:1], *kept[1:], *parts[1:])
+        queued = self._queued
+        first = [*parts[:1], *kept[:1]] if self._by_parts else [*kept[:1], *queued[:1], *parts[:1]]
+        return tuple(dict.fromkeys([*first, *kept, *queued, *parts]))
+
+    @cached_property
+    def _read_again(self) -> tuple[int, int]:
+        """Bytes per column of what every row has of its own, and of what all rows have."""
+        leaves = {one.step: one for one in self._by_row.placer.values if one.step.op == LEAF}
+        wide = [(WIDTHS.get(step.dtype, 1), one.place.lead) for step, one in leaves.items() if one.is_wide]
+        return sum(width for width, lead in wide if lead), sum(width for width, lead in wide if not lead)
+
+    @property
+    def _by_parts(self) -> bool:
+        """Whether the L2 would forget between two rows what all of them have."""
+        gpu = self.region.survey.gpu
+        return gpu is not None and self.rows > 1 and 2 * self._read_again[1] * self.length > gpu.l2_bytes
+
+    @cached_property
+    def _queued(self) -> tuple[Tuning, ...]:
+        """Where the L2 holds all that is read again: the rows in flight, and what all rows have."""
+        gpu, (own, every) = self.region.survey.gpu, self._read_again
+        if gpu is None or self.rows == 1 or self.kernel_type != "normalization":
+            return ()
+        row = (own + every) * self.length
+        return tuple(
+            Tuning((("QUEUE_N", size), ("LEAD", lead), ("NUM_WARPS", warps)))
+            for size, lead, warps in _QUEUED
+            if row + own * lead * size * gpu.multiprocessors <= _QUEUED_SHARE * gpu.l2_bytes
+            and self.length <= size * MOST_PARTS
+        )
 
     @cached_property
     def _may_block(self) -> bool:
-        return may_block(self._fused(self._row_tile))
+        fused = self._by_row
+        has_places = any(value.step.op in PLACES for value in fused.placer.values)
+        return may_block(fused) and not (has_places and self.length >= 2**31)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        block = next((name for name in ("PART_N", "HELD_N") if name in tuning), "BLOCK_N")
-        knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": (block, _LARGEST_BLOCK)}.get(
-            stage, ("ROWS", _MOST_ROWS)
-        )
+        block = next((name for name in WAYS if name in tuning), "BLOCK_N")
+        grid = ("LEAD", _MOST_LEAD) if "LEAD" in tuning else ("ROWS", _MOST_ROWS)
+        knob, most = {"memory": ("NUM_WARPS", _MOST_WARPS), "block": (block, _LARGEST_BLOCK)}.get(stage, grid)
         if knob not in tuning or (knob == "ROWS" and self.rows == 1):
             return ()
         values = dict.fromkeys((min(2 * tuning[knob], most), max(tuning[knob] // 2, 1)))
@@ -190,6 +243,12 @@ class RowsMatch:
                 f"Rows in parts of {tuning['HELD_N']}, one program of {tuning['NUM_WARPS']} warps each, which has "
                 "its part on chip until all programs of its row have met: every input is read once."
             )
+        if "QUEUE_N" in tuning:
+            return (
+                f"Rows in parts of {tuning['QUEUE_N']}, one program of {tuning['NUM_WARPS']} warps to reduce and "
+                "one to write each, in the order of a queue: a part is read from memory once, and from the L2 when "
+                "its row is known."
+            )
         if "BLOCK_N" in tuning:
             return (
                 f"One program of {tuning['NUM_WARPS']} warps per row, which it reads in blocks of "
@@ -203,7 +262,7 @@ class RowsMatch:
 
     @property
     def is_worth_it(self) -> bool:
-        return self._fused(self._row_tile).working_operators > 1
+        return self._by_row.working_operators > 1
 
     @property
     def advice(self) -> tuple[str, str]:
@@ -215,9 +274,10 @@ class RowsMatch:
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
         fused = self._fused(self._tile(tuning))
-        if "PART_N" in tuning or "HELD_N" in tuning:
-            held = "HELD_N" in tuning
-            kernel = SharedRows(fused, self._row_tile, self._counts(fused), self.length, prefix, held).kernels()
+        way = next((one for name, one in WAYS.items() if name in tuning), None)
+        if way:
+            counts, tile = self._counts(fused), self._row_tile
+            kernel = SharedRows(fused, tile, counts, self.length, prefix, way, self._by_parts).kernels()
         else:
             kernel = self._alone(fused, tuning, prefix)
         where = "" if self.rows == 1 else " over rows"
@@ -246,6 +306,10 @@ class RowsMatch:
         several = "ROWS" in tuning and tuning["ROWS"] > 1
         return replace(self._row_tile, lead="rows") if several else self._row_tile
 
+    @cached_property
+    def _by_row(self) -> FusedKernel:
+        return self._fused(self._row_tile)
+
     def _fused(self, tile: Tile) -> FusedKernel:
         return fuse_reductions(self.region, tile)
 
@@ -253,6 +317,8 @@ class RowsMatch:
         sizes = self._counts(fused)
         programs = "(M,)" if self.rows > 1 else "(1,)"
         if "BLOCK_N" in tuning:
+            if any(value.step.op in PLACES for value in fused.placer.values):
+                sizes += ['    assert N < 2**31, "places are 32-bit"']
             constants = [f"BLOCK_N={prefix}BLOCK_N", f"num_warps={prefix}NUM_WARPS"]
             return self._assembled(fused, sizes, programs, ["N"], constants)
         sizes += [f'    assert N <= {_MOST_ON_CHIP}, "a row must fit in the registers of one program"']
@@ -309,15 +375,15 @@ def count_rows(fused: FusedKernel) -> list[str]:
     """Lines of a launcher: N, the length of a row, and M, the number of rows."""
     rows, columns, symbols = fused.placer.rows, fused.placer.columns, fused.low.symbols
     whole = (leaf for leaf in fused.leaves if symbols.same(leaf.form.dims, (*rows, *columns)))
-    count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(_flat(rows)))
-    lines = [f"    N = {fused.product(_flat(columns))}", f"    M = {count}"]
+    count = next((f"{leaf.name}.numel() // N" for leaf in whole), fused.product(flat(rows)))
+    lines = [f"    N = {fused.product(flat(columns))}", f"    M = {count}"]
     reduction = find_reduction(fused.low)
     if reduction is not None and not is_trailing(reduction):
         lines.append('    assert M * N < 2**31, "offsets are 32-bit"')
     return lines
 
 
-def _flat(dims: tuple[Dim, ...]) -> Dim:
+def flat(dims: tuple[Dim, ...]) -> Dim:
     return tuple(axis for dim in dims for axis in dim)
 
 

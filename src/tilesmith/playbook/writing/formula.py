@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tilesmith.playbook.graph.indices import grouped
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import (
     ALIASES,
@@ -18,6 +19,8 @@ from tilesmith.playbook.graph.operators import (
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.tasks.graph import GETITEM, Node, reference
+from tilesmith.tasks.numbers.size_expressions import explain
+from tilesmith.tasks.numbers.varying import is_varying
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "gt": ">", "lt": "<", "ge": ">=", "le": "<=", "eq": "=="}
 _LONGEST = 240
@@ -45,17 +48,6 @@ def _dim(node: Node) -> int:
     return dim if dim >= 0 else dim + len(node.shape or ()) + (operator_name(node) == "select")
 
 
-def _range(node: Node) -> str:
-    """What stands in brackets: `4:`, `::2`, `-1`."""
-    if operator_name(node) == "select":
-        return str(node.args[2])
-    start, end, every = (
-        find_argument(node, place, name) for place, name in ((2, "start"), (3, "end"), (4, "step"))
-    )
-    ends = end is not None and end < _OPEN
-    return f"{start or ''}:{end if ends else ''}{f':{every}' if every else ''}"
-
-
 class _FormulaWriter:
     """Writes every node once, in order; what grows too long is cut, so that sharing cannot make it explode."""
 
@@ -80,7 +72,7 @@ class _FormulaWriter:
         if node.op == GETITEM or kind in ALIASES or kind in VIEWS | REPEATED:
             return self.of(node.args[0]) if node.args else kind
         if kind in ("slice", "select"):
-            return f"{self.of(node.args[0])}[{':, ' * _dim(node)}{_range(node)}]"
+            return f"{self.of(node.args[0])}[{':, ' * _dim(node)}{self._range(node)}]"
         symbol = _INFIX.get(kind)
         if symbol and len(node.args) == 2 and not node.kwargs:
             text = f"({self.of(node.args[0])} {symbol} {self.of(node.args[1])})"
@@ -91,9 +83,21 @@ class _FormulaWriter:
             text = f"{kind.strip('_')}({', '.join(written)})"
         return text if len(text) <= 2 * _LONGEST else "(" + "." * 2 * _LONGEST + ")"
 
+    def _range(self, node: Node) -> str:
+        """What stands in brackets: `4:`, `::2`, `-1`."""
+        if operator_name(node) == "select":
+            return self.of(node.args[2])
+        start, end, every = (
+            find_argument(node, place, name) for place, name in ((2, "start"), (3, "end"), (4, "step"))
+        )
+        first, last = self.of(start) if start else "", self.of(end) if end is not None and end < _OPEN else ""
+        return f"{first}:{last}{f':{every}' if every else ''}"
+
     def _literal(self, value: Any) -> str:
         if isinstance(value, Mapping):
             return str(next(iter(value.values())))
         if isinstance(value, list):
             return f"[{', '.join(self.of(item) for item in value)}]"
+        if is_varying(value) and (found := explain(value, self._low.graph.sizes)):
+            return grouped(found.write(str))
         return str(value)

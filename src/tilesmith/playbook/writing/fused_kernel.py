@@ -29,6 +29,7 @@ from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.formula import write_formula
 from tilesmith.playbook.writing.kernel_body import COMBINERS, StoredOutput
 from tilesmith.tasks.graph import GETITEM, Graph, Parameter, reference
+from tilesmith.tasks.numbers.varying import is_varying
 
 _MOST_NAMED, _MOST_TOLD, _LONGEST_LINE = 3, 8, 110
 
@@ -105,9 +106,11 @@ class FusedKernel:
         placed = {value.step for value in self.placer.values}
         return tuple(step for step in self.leaves if step in placed)
 
-    def signature(self) -> list[str]:
+    def signature(self, halves: str = "") -> list[str]:
+        """`halves`: a tensor's that the launcher is given, too."""
         tensors = [f"{step.name}: torch.Tensor" for step in self.leaves]
         numbers = [f"{number.name}: float" for number in self.scalars]
+        numbers += [f"{halves}: tuple[torch.Tensor, ...]"] if halves else []
         results = "torch.Tensor" if len(self.outputs) == 1 else "tuple[torch.Tensor, ...]"
         line = f"def {self.name}({', '.join(tensors + numbers)}) -> {results}:"
         if len(line) <= _LONGEST_LINE:
@@ -137,6 +140,7 @@ class FusedKernel:
         ranks = [f"{one.name}.dim() == {one.form.rank}" for one in self.leaves if one.name in given]
         written = ranks if self._counts_along(given) else []
         written += [f"{self._size_of(axis)} {wanted}" for axis, wanted in found] + self._ties(pinned)
+        written += self._bounds(pinned)
         return [f'    assert {one}, "written for {one}"' for one in written]
 
     def _counts_along(self, given: Collection[str]) -> bool:
@@ -157,7 +161,33 @@ class FusedKernel:
                 for axis, other in pairs
                 if axis != other and not {axis, other} <= {*pinned}
             ]
-        return found
+        names = {step.name for step in self.leaves}
+        for group in self.low.symbols.meant:
+            roots = {self.low.symbols.canonical((axis,)): axis for axis in reversed(group) if axis[0] in names}
+            *others, first = roots.values() or [("", 0)]
+            found += [
+                f"{self._size_of(axis)} == {self._size_of(first)}"
+                for axis in reversed(others)
+                if not {axis, first} <= {*pinned}
+            ]
+        return list(dict.fromkeys(found))
+
+    def _bounds(self, pinned: Collection[Axis]) -> list[str]:
+        """What must lie within a tensor that it is read from."""
+        found: list[str] = []
+        for size, dim in self.low.symbols.bounds:
+            axes = {axis for _, one in (*size, (1, dim)) for axis in self.low.symbols.canonical(one)}
+            if not axes <= {*pinned}:
+                terms = [str(count) if not one else self.product(one) for count, one in size]
+                found.append(f"{' + '.join(terms)} <= {self.product(dim)}")
+        return list(dict.fromkeys(found))
+
+    def refuse_unknown_sizes(self) -> None:
+        """Everything that the launcher computes must be computed from tensors that it has."""
+        self.preparation()
+        self.allocations()
+        for dim in self.placer.sizes.values():
+            self.product(dim)
 
     def allocations(self) -> list[str]:
         return [f"    {output.name} = {self._empty(output.step)}" for output in self.outputs]
@@ -202,10 +232,13 @@ class FusedKernel:
     def _size_of(self, axis: Axis) -> str:
         symbols = self.low.symbols
         ranks = {step.name: step.form.rank for step in self.leaves}
-        for leaf, place in symbols.equal_axes(axis):
+        meant = [one for group in symbols.meant if axis in group for one in group]
+        for leaf, place in (*symbols.equal_axes(axis), *meant):
             if leaf in ranks:
                 return f"{leaf}.shape[{-1 if place == ranks[leaf] - 1 else place}]"
         rule = symbols.rules.get(axis)
+        if rule is None and is_varying(symbols.sizes[axis]):
+            raise Unmatched("goes by a size that none of its tensors has")
         if rule is None or rule.template is None:
             return str(symbols.sizes[axis])
         return rule.template.format(*(grouped(self.product(one)) for one in (rule.source, *rule.others)))
@@ -218,7 +251,7 @@ class FusedKernel:
             strategy=strategy,
             tuning=tuning,
             kernel=kernel,
-            arguments=tuple(map(self._source, self.leaves)),
+            arguments=tuple(map(self.source, self.leaves)),
             numbers=tuple(str(number.host) for number in self.scalars),
             results=tuple(output.name for output in self.outputs),
         )
@@ -251,7 +284,7 @@ class FusedKernel:
         alike = [f"{leaf.name}.dtype" for leaf in self.leaves if leaf.dtype == step.dtype]
         return alike[0] if alike else f"torch.{step.dtype}"
 
-    def _source(self, leaf: KernelStep) -> str:
+    def source(self, leaf: KernelStep) -> str:
         """The value of the graph that a leaf is."""
         return next(name for name, step in self.low.values.items() if step is leaf)
 
@@ -278,6 +311,7 @@ def fuse(
     fused = FusedKernel(low, placer, tuple(stored), region.taken, ending, operands)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
+    fused.refuse_unknown_sizes()
     return fused
 
 

@@ -17,6 +17,8 @@ COMBINERS = {
     "prod": ("product", "a * b"),
 }
 """Reductions that need a function of their own: PyTorch's maximum is NaN as soon as one element is."""
+PLACES = {"argmax": ("max", ">"), "argmin": ("min", "<")}
+"""Reductions that say where an extreme lies: which one, and how an element beats those before it."""
 _UPDATES = {"sum": "{a} + {b}", "prod": "{a} * {b}", "max": "tl.maximum({a}, {b})"}
 
 
@@ -30,11 +32,17 @@ class Tile:
     trail: str
     pads: bool
     """Lanes beyond the row must hold something known, because they are reduced."""
+    has_outer: bool = False
+    """Whether a program has `M` columns at most, those of the place `outer` in the dimensions before."""
 
     @property
     def is_flat(self) -> bool:
         """Whether it has one dimension."""
         return self.lead not in ("rows", "cols")
+
+    @property
+    def row_number(self) -> str:
+        return f"(outer * M + {self.lead})" if self.has_outer else str(self.lead)
 
     @property
     def head(self) -> list[str]:
@@ -97,16 +105,24 @@ def choose_paddings(values: Iterable[PlacedValue]) -> dict[str, float]:
 
 
 def write_on_one_tile(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
-    """Every value once, in order, then the stores."""
+    """Every value once, in order, then the stores. All rows are on their way before the first is reduced."""
     filled = choose_paddings(placer.values) if tile.pads else {}
     computed = [value for value in placer.values if value.step.op != PRODUCT]
+    if any(value.step.op in REDUCTIONS for value in computed):
+        computed.sort(key=lambda value: not _is_row(value))
     lines = [write_value(tile, value, filled) for value in computed]
     return _explained(lines + [write_store(tile, output) for output in outputs], tile)
 
 
-def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def _is_row(value: PlacedValue) -> bool:
+    """Whether it is a tensor of which every row has its own, read at places that are known at once."""
+    return value.step.op == LEAF and value.is_wide and value.place.lead is not None and not value.operands
+
+
+def write_value(tile: Tile, value: PlacedValue, filled: dict[str, float], eviction: str = "") -> str:
+    """`eviction`: how long the L2 should keep what is read of a row; what all rows have stays by itself."""
     if value.step.op == LEAF:
-        return _load(tile, value, filled)
+        return _load(tile, value, filled, eviction if value.place.lead and value.is_wide else "")
     if value.step.op in REDUCTIONS:
         operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
         found = tile.reduced(value.step.op, _widened(operand, value))
@@ -131,21 +147,26 @@ def _widened(operand: str, value: PlacedValue) -> str:
     return operand if same or not is_sum else f"{operand}.to({value.step.computed_in})"
 
 
-def _load(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def _load(tile: Tile, value: PlacedValue, filled: dict[str, float], eviction: str) -> str:
     mask = tile.mask(value)
     source = f"{value.step.name}_ptr" + (f" + {value.text}" if value.text != "0" else "")
     other = f", other={to_source(filled[value.name])}" if mask and value.name in filled else ""
-    loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other})"
+    loaded = f"tl.load({source}{f', mask={mask}' if mask else ''}{other}{_policy(eviction)})"
     narrow = value.step.dtype in ("float16", "bfloat16")
     return f"{value.name} = {loaded}{'.to(tl.float32)' if narrow else ''}"
 
 
-def write_store(tile: Tile, output: StoredOutput) -> str:
+def _policy(eviction: str) -> str:
+    return f', eviction_policy="{eviction}"' if eviction else ""
+
+
+def write_store(tile: Tile, output: StoredOutput, eviction: str = "") -> str:
     value, mask = output.value, tile.mask(output.value, output.address)
     target = f"{output.pointer} + {output.address}" if output.address != "0" else output.pointer
     narrow = value.step.dtype in ("float16", "bfloat16")
     held = f"{value.name}.to({output.pointer}.dtype.element_ty)" if narrow else value.name
-    return f"tl.store({target}, {held}{f', mask={mask}' if mask else ''})"
+    kept = _policy(eviction if value.is_wide else "")
+    return f"tl.store({target}, {held}{f', mask={mask}' if mask else ''}{kept})"
 
 
 def write_in_blocks(placer: Placer, tile: Tile, outputs: Sequence[StoredOutput]) -> list[str]:
@@ -182,10 +203,10 @@ def write_accumulation(
     span: tuple[str, str] = ("0", "N"),
 ) -> list[str]:
     """Reductions of a row that is read in blocks: lane by lane, then over the lanes."""
-    lines = [_accumulator(tile, value) for value in reductions]
+    lines = [line for value in reductions for line in _accumulators(tile, value)]
     lines += write_pass(placer, tile, [one.operands[0] for one in reductions], filled, span)
-    lines += [f"    {_accumulated(tile, value, filled)}" for value in reductions]
-    return lines + [f"{one.name} = {tile.reduced(one.step.op, f'{one.name}_acc')}" for one in reductions]
+    lines += [f"    {line}" for value in reductions for line in _accumulated(tile, value, filled)]
+    return lines + [line for value in reductions for line in _over_lanes(tile, value)]
 
 
 def write_pass(
@@ -244,15 +265,39 @@ def find_needed(wanted: Iterable[PlacedValue], belongs: Callable[[PlacedValue], 
     return found
 
 
-def _accumulator(tile: Tile, value: PlacedValue) -> str:
-    lane = neutral_element(value.step.op, value.step.computed_in)
+def _accumulators(tile: Tile, value: PlacedValue) -> list[str]:
+    """What every lane begins with."""
+    name, op = value.name, value.step.op
     shape = "[BLOCK_N]" if tile.is_flat else "[BLOCK_N, BLOCK_M]"
-    return f"{value.name}_acc = tl.full({shape}, {to_source(lane)}, dtype={value.step.computed_in})"
+    kind = value.operands[0].step.computed_in if op in PLACES else value.step.computed_in
+    lane = to_source(neutral_element(op, kind))
+    if op in PLACES:
+        return [
+            f"{name}_best = tl.full({shape}, {lane}, dtype={kind})",
+            f"{name}_acc = tl.full({shape}, 0, dtype=tl.int32)",
+        ]
+    return [f"{name}_acc = tl.full({shape}, {lane}, dtype={kind})"]
 
 
-def _accumulated(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
+def _accumulated(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> list[str]:
     operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
     name, kind = f"{value.name}_acc", value.step.op
+    if kind in PLACES:
+        return [
+            f"is_better = {operand} {PLACES[kind][1]} {value.name}_best",
+            f"{value.name}_best = tl.where(is_better, {operand}, {value.name}_best)",
+            f"{name} = tl.where(is_better, {tile.trail}.to(tl.int32), {name})",
+        ]
     if kind in COMBINERS and kind != "prod":
-        return f"{name} = {COMBINERS[kind][0]}({name}, {operand})"
-    return f"{name} = {_UPDATES[kind].format(a=name, b=_widened(operand, value))}"
+        return [f"{name} = {COMBINERS[kind][0]}({name}, {operand})"]
+    return [f"{name} = {_UPDATES[kind].format(a=name, b=_widened(operand, value))}"]
+
+
+def _over_lanes(tile: Tile, value: PlacedValue) -> list[str]:
+    """A reduction from its lanes; of places that are as good, the first."""
+    name, kind = value.name, value.step.op
+    if kind not in PLACES:
+        return [f"{name} = {tile.reduced(kind, f'{name}_acc')}"]
+    best = tile.reduced(PLACES[kind][0], f"{name}_best")
+    places = tile.reduced("min", f"tl.where({name}_best == {name}_peak, {name}_acc, 2147483647)")
+    return [f"{name}_peak = {best}", f"{name} = {places}.to(tl.int64)"]

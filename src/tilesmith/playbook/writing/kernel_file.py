@@ -50,9 +50,13 @@ def _imports(page: KernelFile) -> list[str]:
     own = ["import torch", "import torch.nn as nn", "import triton", "import triton.language as tl"]
     if any("libdevice." in line for one in page.regions for line in (*one.kernel.body, *one.kernel.helpers)):
         own.append("from triton.language.extra import libdevice")
+    if any("TensorDescriptor(" in helper for one in page.regions for helper in one.kernel.helpers):
+        own.append("from triton.tools.tensor_descriptor import TensorDescriptor")
     brought = list(page.code.imports)
     if any("weakref." in helper for region in page.regions for helper in region.kernel.helpers):
         brought.append("import weakref")
+    if any("math." in text for text in page.classes) and not any("import math" in line for line in brought):
+        brought.append("import math")
     return [*brought, *([""] if brought else []), *own]
 
 

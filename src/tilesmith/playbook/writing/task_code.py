@@ -56,7 +56,8 @@ class WholeModel:
 
 def read_task_code(survey: Survey, results: Collection[str] = (), reserved: Collection[str] = ()) -> TaskCode:
     """`results` are classes that `forward` returns instances of; a kernel needs the names that are `reserved`."""
-    return _TaskCodeReader(_source(survey), {}, _own_packages(survey), reserved).read(results)
+    reader = _TaskCodeReader(_source(survey), {}, _own_packages(survey), reserved)
+    return reader.read(results, survey.graph.signature if survey.graph else "")
 
 
 def read_outer_code(survey: Survey, reserved: Collection[str]) -> TaskCode:
@@ -121,10 +122,15 @@ class _TaskCodeReader:
         self._class = found[-1]
         self._refuse_changes()
 
-    def read(self, results: Collection[str]) -> TaskCode:
+    def read(self, results: Collection[str], inherited: str = "") -> TaskCode:
+        """`inherited` is the signature of a `forward` that another class defines."""
         forward = self._method("forward")
-        if forward is None:
+        if forward is None and not inherited:
             raise Unmatched(f"takes the forward of class {self._model} from another class")
+        if forward is None:
+            made = _parsed(f"def forward({inherited}): pass")
+            assert isinstance(made, ast.FunctionDef)
+            forward = made
         kept = [node for node in self._kept() if not _is_docstring(node)]
         annotations = [forward.args, *([forward.returns] if forward.returns else [])]
         wanted = _free_names([*kept, *self._class.bases, *annotations]) | {"annotations", *results}

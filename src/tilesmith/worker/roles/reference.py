@@ -33,7 +33,7 @@ from tilesmith.worker.task import (
     odd_shapes,
     resized,
     steps_on_fakes,
-    trace,
+    trace_varying,
 )
 from tilesmith.worker.task.argument_types import argument_types
 from tilesmith.worker.task.forward_arguments import ForwardArguments
@@ -92,10 +92,12 @@ class ReferenceRole:
         return describe(self._loaded)
 
     def trace(self, request: protocol.TraceTask) -> protocol.TracedGraph:
-        traced = trace(self._loaded, self._variant("shrunk").training)
+        training = self._variant("shrunk").training
+        others = [text for name, text in self._texts.items() if name.startswith(("shrunk", "odd"))]
+        traced = trace_varying(self._loaded, others, training)
         if traced.graph is not None:
             return protocol.TracedGraph(graph_to_json(traced.graph), None)
-        parts = trace_parts(self._loaded, self._variant("shrunk").training)
+        parts = trace_parts(self._loaded, training)
         return protocol.TracedGraph(None, traced.reason, [to_json(part) for part in parts])
 
     def make_variants(self, request: protocol.MakeVariants) -> protocol.Variants:

@@ -9,7 +9,7 @@ from tilesmith.worker.task.shrinking import (
     long_shapes,
     odd_shapes,
 )
-from tilesmith.worker.task.tracing import trace
+from tilesmith.worker.task.tracing import trace, trace_varying
 from tilesmith.worker.task.trial import steps_on_fakes
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "seed_everything",
     "steps_on_fakes",
     "trace",
+    "trace_varying",
 ]

@@ -6,7 +6,7 @@ Traced on fake tensors before any decomposition, so a 40 GB task costs nothing a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,6 +15,8 @@ import torch
 from torch import fx, nn
 
 from tilesmith.tasks.graph import MOST_NODES, Graph, Input, Node, Parameter
+from tilesmith.tasks.numbers.varying import with_varying
+from tilesmith.tasks.shrunk_variants import make_doubled_variants
 from tilesmith.worker.compat.torch_names import FakeTensor, TorchFunctionMode, storage_of, trace_on_fakes
 from tilesmith.worker.task.fake_tensors import fake_tensors
 from tilesmith.worker.task.forward_arguments import ForwardArguments
@@ -32,6 +34,7 @@ from tilesmith.worker.task.traced.graph_records import (
     node_record,
     plain_state_of,
     scalars_of,
+    signature_of,
     tensors_of,
     written_by,
 )
@@ -42,6 +45,8 @@ _CALLS_PER_NODE = 10
 """Python calls into torch per operator, at most: most read a shape or build an argument."""
 _MOST_NUMBERS = 64
 """Of a constant that a graph tells."""
+_MOST_TRACES, _NODES_OF_TRACES = 12, 2000
+"""Traces at other shapes, and how many nodes they have together."""
 _LIFTED = torch.ops.aten.lift_fresh_copy.default
 
 
@@ -67,6 +72,20 @@ def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
         return Traced(None, str(error))
     except Exception as error:  # whatever the task's code does when it meets a tensor without values
         return Traced(None, f"the forward pass could not be traced: {one_line(error)}")
+
+
+def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | None = None) -> Traced:
+    """The same graph, which says what its numbers are at other shapes: those of the texts, and those in which one
+    size of the inputs alone is another."""
+    traced = trace(loaded, training)
+    if traced.graph is None:
+        return traced
+    most = min(_MOST_TRACES, max(len(others), _NODES_OF_TRACES // max(len(traced.graph.nodes), 1)))
+    doubled = [variant.text for variant in make_doubled_variants(loaded.source)]
+    sources = [replace(loaded.source, text=text) for text in (*others, *doubled)][:most]
+    graphs = [trace(replace(loaded, source=source), training).graph for source in sources]
+    elsewhere = [graph for graph in graphs if graph is not None and graph.inputs != traced.graph.inputs]
+    return Traced(with_varying(traced.graph, elsewhere), None)
 
 
 class _TooLarge(Exception):
@@ -188,6 +207,7 @@ class TracedRun:
             writes=writes,
             random=random,
             assigned=assigned,
+            signature=signature_of(self._model),
         )
 
     def _input_records(self) -> tuple[Input, ...]:

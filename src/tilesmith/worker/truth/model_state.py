@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import nn
 
+from tilesmith.worker.compat.torch_names import storage_of
+
 State = dict[str, torch.Tensor]
 Alike = Callable[[torch.Tensor, torch.Tensor], bool]
 
@@ -34,12 +36,14 @@ class Transfer:
 
 
 def state_of(model: nn.Module) -> State:
-    """Parameters, buffers and plain tensor attributes, by dotted name. Writing into them is seen by the model."""
+    """Parameters, buffers, and plain tensor attributes with memory of their own, by dotted name. Writing into them
+    is seen by the model."""
     state = {name: parameter.detach() for name, parameter in model.named_parameters()}
     state |= {name: buffer.detach() for name, buffer in model.named_buffers()}
+    owned = {storage_of(tensor) for tensor in state.values()}
     for prefix, module in model.named_modules():
         for key, value in vars(module).items():
-            if isinstance(value, torch.Tensor):
+            if isinstance(value, torch.Tensor) and storage_of(value) not in owned:
                 state.setdefault(f"{prefix}.{key}".lstrip("."), value.detach())
     return state
 

@@ -361,6 +361,27 @@ class Identity(nn.Module):
         return x
 
 
+class Tail(nn.Module):
+    def forward(self, x):
+        return self.finish(torch.tanh(x) * 2)
+
+
+class InheritedForward(Tail):
+    """The pass of a class above it, which calls a method of its own."""
+
+    def __init__(self, dim=12):
+        super().__init__()
+        self.norm = nn.LayerNorm(dim)
+
+    def finish(self, x):
+        return self.norm(x) + x
+
+
+class SequentialModel(nn.Sequential):
+    def __init__(self, dim=12):
+        super().__init__(nn.Linear(dim, 8), nn.Sequential(nn.Tanh(), nn.LayerNorm(8)))
+
+
 INPUTS = {
     "DictOutput": lambda: [torch.randn(10, 12)],
     "DataclassOutput": lambda: [torch.randn(10, 12)],
@@ -406,4 +427,6 @@ INPUTS = {
     "SortedTop": lambda: [torch.randn(10, 12)],
     "SparseProduct": lambda: [torch.randint(0, 10, (2, 20)), torch.randn(10, 12)],
     "Identity": lambda: [torch.randn(10, 12)],
+    "InheritedForward": lambda: [torch.randn(10, 12)],
+    "SequentialModel": lambda: [torch.randn(10, 12)],
 }

@@ -50,6 +50,26 @@ class BasicBlock(nn.Module):
         return self.relu(out)
 
 
+class PooledStem(nn.Module):
+    """Windows that overlap and reach over the border: what is cheap is computed at each of their places."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 6, 5, stride=2, padding=2)
+        self.relu, self.pool = nn.ReLU(inplace=True), nn.MaxPool2d(3, stride=2, padding=1)
+
+    def forward(self, x):
+        return self.pool(self.relu(self.conv(x)))
+
+
+class GeluBeforePool(PooledStem):
+    """What is not cheap is computed once, unless windows lie side by side."""
+
+    def forward(self, x):
+        x = F.gelu(self.conv(x)) * 0.5
+        return F.max_pool2d(x, 3, 1, 1), F.max_pool2d(F.gelu(self.conv(x[:, :3])), 2)
+
+
 class SqueezeExcite(nn.Module):
     def __init__(self, channels=8, reduction=2):
         super().__init__()
@@ -247,6 +267,8 @@ INPUTS = {
     "ConvBnRelu": lambda: [torch.randn(2, 4, 9, 9)],
     "ConvBnReluInference": lambda: [torch.randn(2, 4, 9, 9)],
     "BasicBlock": lambda: [torch.randn(2, 4, 8, 8)],
+    "PooledStem": lambda: [torch.randn(2, 3, 17, 17)],
+    "GeluBeforePool": lambda: [torch.randn(2, 3, 17, 17)],
     "SqueezeExcite": lambda: [torch.randn(2, 8, 7, 7)],
     "UNetUp": lambda: [torch.randn(2, 8, 5, 5), torch.randn(2, 4, 11, 11)],
     "UpsampleAndAdd": lambda: [torch.randn(2, 4, 5, 5), torch.randn(2, 4, 10, 10)],

@@ -9,7 +9,7 @@ small result with a long sum is cut along the sum for all multiprocessors to wor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
 
@@ -18,26 +18,29 @@ from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import PRODUCTS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS
-from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
+from tilesmith.playbook.recipe import Declined, Region, RegionText, SharedHalves, Tuning
 from tilesmith.playbook.recipes.products.operands import ComputedOperand, compute_operand
+from tilesmith.playbook.recipes.products.reducing import ReducingProductWriter
 from tilesmith.playbook.recipes.products.schemes import (
     Scheme,
     Situation,
     multiply_as_halves,
     multiply_as_they_are,
+    multiply_described,
     multiply_on_the_way,
 )
-from tilesmith.playbook.recipes.products.tiles import MANY_ROWS, Extent, vary
+from tilesmith.playbook.recipes.products.staying import StayingProductWriter
+from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, MANY_ROWS, Extent, vary
 from tilesmith.playbook.recipes.products.writing import ProductWriter
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
+from tilesmith.playbook.writing.row_parts import find_statistics
 from tilesmith.tasks.graph import Node
 
 _LEAST_FLOPS = 1e9
 """Smaller products are over before the halves are made."""
 _LEAST_WEIGHTS = 1 << 20
 """Fewer numbers are read before a second kernel could start."""
-_HALF_TYPES = ("float16", "bfloat16")
 
 
 class ProductsRecipe:
@@ -56,8 +59,10 @@ class ProductsRecipe:
             if len(low.products) != 1:
                 return Declined(f"the task has {len(low.products)} products")
             match = ProductsMatch(region)
-            if match.dtype not in ("float32", *_HALF_TYPES):
+            if match.dtype not in ("float32", *HALF_TYPES):
                 return Declined(f"the task multiplies {match.dtype}, which the library does as well")
+            if match.reduces and match.rows < MANY_ROWS:
+                return Declined("the task reduces few rows of a product, which another pass does")
             if match.computed and match.rows >= MANY_ROWS:
                 return Declined("the task multiplies many rows of what it computes itself")
             if self._keeps_pytorch and (reason := match.why_not()):
@@ -81,17 +86,27 @@ class ProductsMatch:
         dims = product.step.form.dims
         placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])
         fused = fuse(low, placer, self.region, (*product.left.leaves, *product.right.leaves))
-        if any(value.step.op in REDUCTIONS for value in placer.values):
-            raise Unmatched("reduces a product, which another pass does")
         if not any(value.step is product.step for value in placer.values):
             raise Unmatched("does not use its product")
         return fused
 
     @cached_property
+    def reduces(self) -> bool:
+        """Whether nothing of the product is wanted but what its rows come to."""
+        fused = self._fused
+        if not any(value.step.op in REDUCTIONS for value in fused.placer.values):
+            return False
+        wide = any(output.value.is_wide for output in fused.outputs)
+        if wide or self._batches > 1 or self.computed or self._has_triangle:
+            raise Unmatched("reduces a product and needs more of it, which another pass does")
+        find_statistics(fused.placer.values)
+        return True
+
+    @cached_property
     def _product(self) -> Product:
         product = self._fused.low.products[0]
         many = prod(product.step.form.shape[:-1]) // prod(product.batch.shape) >= MANY_ROWS
-        return product.of_triangles if many and product.left.dtype not in _HALF_TYPES else product
+        return product.of_triangles if many and product.left.dtype not in HALF_TYPES else product
 
     @property
     def dtype(self) -> str:
@@ -141,14 +156,26 @@ class ProductsMatch:
             self.rows,
             self._product.step.form.shape[-1],
             self._product.depth,
-            self.dtype in _HALF_TYPES,
-            self._batches == 1 and not self.computed and not self._has_triangle,
+            self.dtype in HALF_TYPES,
+            self._batches == 1 and not self.computed and not self._has_triangle and not self.reduces,
             gpu.shared_bytes_per_block if gpu else inf,
+            gpu.multiprocessors if gpu and self._may_be_described else 0,
         )
+
+    @property
+    def _may_be_described(self) -> bool:
+        """Whether the GPU may copy tiles by itself: one of capability 9 or more does, in pieces of 16 bytes."""
+        gpu, product = self.region.survey.gpu, self._product
+        copies = gpu is not None and gpu.target.startswith("sm_") and int(gpu.target[3:]) >= 90
+        is_plain = self._batches == 1 and not self.computed and not self._has_triangle and not self.reduces
+        aligned = all(factor.step.form.shape[-1] % 8 == 0 for factor in (product.left, product.right))
+        return copies and is_plain and aligned and self.dtype in HALF_TYPES and self.rows >= MANY_ROWS
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
-        return self._extent.tunings()
+        groups = [one.group for one in self.computed.values() if one.group]
+        found = self._extent.tunings()
+        return tuple(one for one in found if all(group % one["BLOCK_K"] == 0 for group in groups))
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         return vary(tuning, stage)
@@ -164,6 +191,8 @@ class ProductsMatch:
         )
         if "SPLITS" in tuning:
             told += f" The sum is cut into {tuning['SPLITS']} chunks, which a second kernel adds up in their order."
+        if self.reduces:
+            told += " Every tile is reduced to a number for each row, which a second kernel puts together."
         if not self.is_direct:
             return (
                 f"{told} Every number is the sum of two halves after its row was scaled by a power of two; three "
@@ -172,16 +201,38 @@ class ProductsMatch:
             )
         if self.dtype == "float32":
             return f"{told} There are few rows, so the other factor is read once, at the speed of memory."
+        if "PROGRAMS" in tuning:
+            told += (
+                f" {tuning['PROGRAMS']} programs stay for all tiles, one after the other, and the GPU copies their "
+                "operands by itself, as tensor descriptors say."
+            )
         return f"{told} Sums are kept in float32, and what follows is computed before anything is stored."
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
-        split = "SPLITS" in tuning
-        writer = ProductWriter(self._fused, self._product, self.computed, self._scheme(prefix, split))
-        halves = "" if self.is_direct else ", its float32 product as three products of halves"
-        title = f"{self._fused.title} in {'two kernels' if split else 'one kernel'}{halves}."
-        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), writer.write(prefix, split))
+        left, alone = self._product.left, self._written(tuning, prefix)
+        if self.is_direct or left.is_computed or left.view or left.triangle is not None:
+            return alone
+        call = "split_rows({})"
+        if "SPLITS" in tuning:
+            flat = ".flatten(0, -2)" if left.form.rank > 2 else ""
+            call = f"split_rows({{}}{flat}, chunks={prefix}SPLITS)"
+        halves = SharedHalves(self._fused.source(left.step), dict(tuning.values).get("SPLITS", 1), call)
+        sharing = self._written(tuning, prefix, f"{left.step.name}_halves")
+        return replace(alone, sharing=replace(sharing, halves=halves))
 
-    def _scheme(self, prefix: str, split: bool) -> Scheme:
+    def _written(self, tuning: Tuning, prefix: str, halves: str = "") -> RegionText:
+        split, stays = "SPLITS" in tuning, "PROGRAMS" in tuning
+        scheme = self._scheme(prefix, split, stays, halves)
+        writer = ProductWriter(self._fused, self._product, self.computed, scheme, halves)
+        if self.reduces:
+            kernel = ReducingProductWriter(writer).write(prefix)
+        else:
+            kernel = StayingProductWriter(writer).write(prefix) if stays else writer.write(prefix, split)
+        way = "" if self.is_direct else ", its float32 product as three products of halves"
+        title = f"{self._fused.title} in {'two kernels' if split or self.reduces else 'one kernel'}{way}."
+        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
+
+    def _scheme(self, prefix: str, split: bool, stays: bool, halves: str) -> Scheme:
         left, right = self._product.left, self._product.right
         owned = {parameter.name for parameter in self.region.graph.parameters}
         keeps = any(self._fused.low.values.get(name) is right.step for name in owned)
@@ -195,9 +246,12 @@ class ProductsMatch:
             split,
             self._kept_triangle,
             self.computed,
+            halves,
         )
         if self.computed:
             return multiply_on_the_way(self._product, situation)
+        if stays:
+            return multiply_described(self._product, situation)
         return (multiply_as_they_are if self.is_direct else multiply_as_halves)(self._product, situation)
 
     @property

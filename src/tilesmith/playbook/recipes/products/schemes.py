@@ -33,6 +33,8 @@ class Situation:
     """The part of the result that is used."""
     computed: dict[str, ComputedOperand]
     """Factors that are computed on the way: `left`, `right`."""
+    given_halves: str = ""
+    """What the launcher calls the halves of the left factor where it is given them."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
     how = {side: chunks + _written(factor) for side, factor in (("left", product.left), ("right", product.right))}
     bounds = _bounds(product, where.result)
     rows = "left.reshape(M, K)" if where.is_split and product.left.form.rank > 2 else "left"
+    split = f"split_rows({rows}{how['left']})"
     made = f"kept_halves({product.right.step.name}, " if where.keeps_right else "split_rows("
     return Scheme(
         pointers=tuple(f"{part}_ptr" for part in parts),
@@ -81,7 +84,7 @@ def multiply_as_halves(product: Product, where: Situation) -> Scheme:
             *((sources.HALVES_PARTS,) if where.is_split else ()),
         ),
         host=(
-            f"left_high, left_low, left_scale = split_rows({rows}{how['left']})",
+            f"left_high, left_low, left_scale = {where.given_halves or split}",
             f"right_high, right_low, right_scale = {made}right{how['right']})",
         ),
         factors=parts,
@@ -156,6 +159,28 @@ def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
             *(f"{side}.stride({_POSITIONS[axis]})" for side, axis in _axes(where)),
         ),
         parts_kernel="tiles_parts_kernel",
+    )
+
+
+def multiply_described(product: Product, where: Situation) -> Scheme:
+    """By tensor descriptors: the GPU copies tiles by itself, and programs stay for many tiles of the result."""
+    blocks = {"left": "BLOCK_M", "right": "BLOCK_N"}
+    made = ((side, f"{where.prefix}{block}, {where.prefix}BLOCK_K") for side, block in blocks.items())
+    flat = ("left = left.reshape(M, K)",) if product.left.form.rank > 2 else ()
+    return Scheme(
+        pointers=("left_tiles", "right_tiles"),
+        sizes=("K",),
+        multiply=(
+            "RESULT = multiply_described(",
+            "    left_tiles, right_tiles, first_row, first_col, K, LEFT_TURNED, RIGHT_TURNED, "
+            "BLOCK_M, BLOCK_N, BLOCK_K",
+            ")",
+        ),
+        helpers=(sources.FIND_CORNER, sources.DESCRIBE_TILES, sources.MULTIPLY_DESCRIBED, sources.SPLIT_COLUMNS),
+        host=(*flat, *(f"{side}_tiles, {side}_turned = describe_tiles({side}, {tile})" for side, tile in made)),
+        factors=("left_tiles", "right_tiles"),
+        given_sizes=("K",),
+        parts_kernel="",
     )
 
 

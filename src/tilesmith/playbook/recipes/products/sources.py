@@ -1,16 +1,23 @@
 """Triton text that every file with a product shares, and the names that it takes."""
 
-FIND_TILE = '''@triton.jit
-def find_tile(number, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP: tl.constexpr):
-    """Rows and columns of a program's tile; neighbors in time share rows and columns in L2."""
-    tiles_m, tiles_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
+_IN_GROUPS = """    tiles_m, tiles_n = tl.cdiv(M, BLOCK_M), tl.cdiv(N, BLOCK_N)
     group = number // (GROUP * tiles_n)
     height = tl.minimum(tiles_m - group * GROUP, GROUP)
     tile_m = group * GROUP + number % (GROUP * tiles_n) % height
-    tile_n = number % (GROUP * tiles_n) // height
+    tile_n = number % (GROUP * tiles_n) // height"""
+FIND_TILE = f'''@triton.jit
+def find_tile(number, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP: tl.constexpr):
+    """Rows and columns of a program's tile; neighbors in time share rows and columns in L2."""
+{_IN_GROUPS}
     rows = tile_m.to(tl.int64) * BLOCK_M + tl.arange(0, BLOCK_M)
     cols = tile_n.to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)
     return rows, cols'''
+
+FIND_CORNER = f'''@triton.jit
+def find_corner(number, M, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP: tl.constexpr):
+    """The first row and column of a tile; neighbors in time share rows and columns in L2."""
+{_IN_GROUPS}
+    return tile_m * BLOCK_M, tile_n * BLOCK_N'''
 
 LOAD_ROWS = '''@triton.jit
 def load_rows(x_ptrs, rows, cols, M, last, DIAGONAL, TRIANGLE: tl.constexpr):
@@ -166,7 +173,7 @@ def multiply_halves(
         total += part  # the tensor core truncates its running sum: it is kept short
     if tl.max(tl.max((total != total).to(tl.int32), axis=1), axis=0) > 0:  # inf or NaN: `high` alone has them
         plain = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-        for start in range(first, last, BLOCK_K):
+        for start in tl.range(first, last, BLOCK_K, num_stages=1):  # rare: it need not be fast, but small
             left_high = tl.load(left_high_ptr + left_offs + start)
             right_high = tl.load(right_high_ptr + right_offs + start)
             plain = tl.dot(left_high, right_high, plain, input_precision="ieee")
@@ -278,8 +285,58 @@ def tiles_parts_kernel(
     mask = (rows < M)[:, None] & (cols < N)[None, :]
     tl.store(parts_ptr + (chunk.to(tl.int64) * M + rows[:, None]) * N + cols[None, :], part, mask=mask)'''
 
+DESCRIBE_TILES = '''def describe_tiles(x: torch.Tensor, height: int, width: int) -> tuple[TensorDescriptor, bool]:
+    """Tiles of a matrix for the GPU to copy by itself, and whether they are tiles of its transpose.
+
+    Rows, or columns, must lie in one piece and begin at multiples of 16 bytes. Any other matrix is copied first.
+    """
+    is_turned = x.stride(0) == 1 and x.stride(1) != 1
+    if is_turned:
+        x, height, width = x.mT, width, height
+    step = 16 // x.element_size()
+    if x.stride(1) != 1 or x.stride(0) % step or x.stride(0) < x.shape[1] or x.data_ptr() % 16:
+        aligned = x.new_empty((x.shape[0], triton.cdiv(x.shape[1], step) * step))[:, : x.shape[1]]
+        x = aligned.copy_(x)
+    return TensorDescriptor(x, list(x.shape), list(x.stride()), [height, width]), is_turned'''
+
+SPLIT_COLUMNS = '''@triton.jit
+def split_columns(x, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr):
+    """The left and the right half of a tile."""
+    return tl.split(tl.permute(tl.reshape(x, (BLOCK_M, 2, BLOCK_N // 2)), (0, 2, 1)))'''
+
+MULTIPLY_DESCRIBED = '''@triton.jit
+def multiply_described(
+    # descriptors
+    left_tiles,
+    right_tiles,
+    # sizes
+    first_row,
+    first_col,
+    K,
+    # meta-parameters
+    LEFT_TURNED: tl.constexpr,
+    RIGHT_TURNED: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """A tile of left @ right.T, summed in float32; beyond their edges both are zero."""
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for start in range(0, K, BLOCK_K):
+        if LEFT_TURNED:
+            left = left_tiles.load([start, first_row]).T
+        else:
+            left = left_tiles.load([first_row, start])
+        if RIGHT_TURNED:
+            right = right_tiles.load([start, first_col])
+        else:
+            right = right_tiles.load([first_col, start]).T
+        DOT
+    return total'''.replace("DOT", DOT_HALF)
+
 NAMES = {
     "find_tile", "load_rows", "split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref",
     "multiply_halves", "halves_parts_kernel", "multiply_tiles", "tiles_parts_kernel",
+    "find_corner", "describe_tiles", "split_columns", "multiply_described", "TensorDescriptor",
 }  # fmt: skip
 """What these define at module level."""

@@ -8,6 +8,7 @@ from math import inf
 from tilesmith.playbook.recipe import Tuning
 
 BLOCKS = ("BLOCK_M", "BLOCK_N", "BLOCK_K", "GROUP")
+HALF_TYPES = ("float16", "bfloat16")
 _NAMES = (*BLOCKS, "NUM_WARPS", "NUM_STAGES")
 Size = tuple[int, int, int, int, int, int]
 """BLOCK_M, BLOCK_N, BLOCK_K, GROUP, warps, stages. Rows of halves are padded to whole blocks of 64."""
@@ -41,6 +42,13 @@ _FEW_HALF_ROWS: tuple[Size, ...] = (
     (16, 32, 256, 1, 4, 3),
     (16, 64, 64, 1, 4, 3),
 )
+_DESCRIBED: tuple[Size, ...] = (
+    (128, 256, 64, 8, 8, 3),
+    (128, 256, 64, 8, 8, 4),
+    (256, 128, 64, 8, 8, 3),
+    (128, 128, 64, 8, 8, 4),
+)
+"""Of halves that the GPU copies by itself; half a tile of results waits in shared memory, too."""
 MULTIPROCESSORS = 132
 """With fewer tiles than this a GPU is not full."""
 MANY_ROWS = 64
@@ -60,6 +68,8 @@ class Extent:
     is_half: bool
     may_split: bool
     shared_limit: float = inf
+    staying: int = 0
+    """How many programs may stay for many tiles that they read through descriptors; none where that is no use."""
 
     @property
     def is_direct(self) -> bool:
@@ -77,7 +87,17 @@ class Extent:
         fitting = [size for size in sizes if self._shared_bytes(size) <= self.shared_limit] or [sizes[-1]]
         found = [Tuning(tuple(zip(_NAMES, size, strict=True))) for size in fitting]
         split = [tuning for tuning in map(self._split, found) if tuning is not None]
-        return tuple(dict.fromkeys((*split, *found)))
+        first, *others = dict.fromkeys((*split, *found))
+        return (first, *self._staying(), *others)
+
+    def _staying(self) -> list[Tuning]:
+        """The safe choice comes first, and these before its neighbors."""
+        if not self.staying or self._tiles(128, 128) < self.staying:
+            return []
+        room = self.shared_limit
+        fitting = [size for size in _DESCRIBED if self._shared_bytes(size) + size[0] * size[1] <= room]
+        named = [tuple(zip(_NAMES, size, strict=True)) for size in fitting]
+        return [Tuning((*one, ("PROGRAMS", self.staying))) for one in named]
 
     def _split(self, tuning: Tuning) -> Tuning | None:
         """Cut along the sum until every multiprocessor has enough programs, where the result has few tiles."""

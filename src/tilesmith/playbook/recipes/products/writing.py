@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.factors import Product
+from tilesmith.playbook.graph.indices import grouped
+from tilesmith.playbook.graph.placement import PlacedValue
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.products.operands import ComputedOperand
@@ -17,7 +19,8 @@ from tilesmith.playbook.writing.kernel_body import Tile, write_on_one_tile
 
 _COMBINED = (8, 128)
 """The tile of a program that adds up chunks."""
-_TILE = Tile("rows", "cols", False)
+TILE = Tile("rows", "cols", False)
+MASKS = ("mask_m, mask_n = (rows < M)[:, None], (cols < N)[None, :]", "mask = mask_m & mask_n")
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,8 @@ class ProductWriter:
     product: Product
     computed: dict[str, ComputedOperand]
     scheme: Scheme
+    halves: str = ""
+    """Of the left factor, where the launcher is given them."""
 
     @property
     def _is_batched(self) -> bool:
@@ -35,7 +40,7 @@ class ProductWriter:
         fused, scheme = self.fused, self.scheme
         return KernelParts(
             name=fused.name,
-            pointers=(*(("parts_ptr",) if split else self._own(scheme.pointers)), *fused.pointers),
+            pointers=(*(("parts_ptr",) if split else self.own(scheme.pointers)), *fused.pointers),
             sizes=("M", "N", *(() if split else scheme.sizes), *(f"{n}: tl.constexpr" for n in self._sizes)),
             scalars=tuple(number.name for number in fused.scalars),
             meta=tuple(f"{name}: tl.constexpr" for name in ((*BLOCKS[:2], "SPLITS") if split else BLOCKS)),
@@ -54,7 +59,7 @@ class ProductWriter:
             found |= sizes
         return found
 
-    def _own(self, names: Sequence[str]) -> tuple[str, ...]:
+    def own(self, names: Sequence[str]) -> tuple[str, ...]:
         """Tensors, or pointers, that the tile does not read by itself."""
         read = {name for step in self.fused.loaded for name in (step.name, f"{step.name}_ptr")}
         return tuple(name for name in names if name not in read)
@@ -65,13 +70,20 @@ class ProductWriter:
             return self.fused.product(factor.form.dims[axis])
         return f"{side}.shape[{axis}]"
 
+    @property
+    def value(self) -> PlacedValue:
+        """The product on the tile."""
+        return next(value for value in self.fused.placer.values if value.step is self.product.step)
+
     def _body(self, split: bool) -> list[str]:
-        fused, scheme, batched = self.fused, self.scheme, self._is_batched
-        (value,) = (value for value in fused.placer.values if value.step is self.product.step)
-        epilogue = write_on_one_tile(fused.placer, _TILE, fused.outputs)
+        epilogue = write_on_one_tile(self.fused.placer, TILE, self.fused.outputs)
+        return [*self.opening(split), *epilogue]
+
+    def opening(self, split: bool = False) -> list[str]:
+        """Of a kernel: the product of its tile."""
+        scheme, batched, value = self.scheme, self._is_batched, self.value
         group = "1" if split else "GROUP"
         number = "tl.program_id(0) % tiles" if batched else "tl.program_id(0)"
-        masks = ["mask_m, mask_n = (rows < M)[:, None], (cols < N)[None, :]", "mask = mask_m & mask_n"]
         lines = [f"rows, cols = find_tile({number}, M, N, BLOCK_M, BLOCK_N, {group})"]
         if batched:
             lines[:0] = [
@@ -81,19 +93,19 @@ class ProductWriter:
         if split:
             return [
                 *lines,
-                *masks,
+                *MASKS,
                 "rows, cols = rows[:, None], cols[None, :]",
                 f"{value.name} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
                 "for chunk in range(SPLITS):",
                 f"    {value.name} += tl.load(parts_ptr + (chunk * M + rows) * N + cols, mask=mask, other=0.0)",
-                *epilogue,
             ]
         multiply = [line.replace("RESULT", value.name) for line in scheme.multiply]
         rows = "(batch * M + rows)[:, None]" if batched else "rows[:, None]"
-        return [*lines, *multiply, *masks, f"rows, cols = {rows}, cols[None, :]", *epilogue]
+        return [*lines, *multiply, *MASKS, f"rows, cols = {rows}, cols[None, :]"]
 
-    def _launcher(self, prefix: str, split: bool) -> list[str]:
-        fused, product, scheme, batch = self.fused, self.product, self.scheme, self.product.batch.dims
+    def head(self) -> list[str]:
+        """Of the function that launches it: all that is prepared."""
+        fused, product, batch = self.fused, self.product, self.product.batch.dims
         sides = {"left": product.left, "right": product.right}
         plain = {side: factor.source for side, factor in sides.items() if side not in self.computed}
         flat = not batch and product.left.form.rank > 2
@@ -101,14 +113,18 @@ class ProductWriter:
             *([f"    {', '.join(plain)} = {', '.join(plain.values())}"] if plain else []),
             f"    K = {self._size('left', -1) if 'left' in plain else self._size('right', -1)}",
             f"    M, N = {'left.numel() // K' if flat else self._size('left', -2)}, {self._size('right', -2)}",
-            *(f"    {line}" for line in scheme.host),
+            *(f"    {line}" for line in self.scheme.host),
         ]
+        computed = [leaf for one in self.computed.values() for leaf in one.leaves]
+        return [*fused.signature(self.halves), *fused.preparation(computed), *sizes, *fused.allocations()]
+
+    def _launcher(self, prefix: str, split: bool) -> list[str]:
+        fused, scheme, head = self.fused, self.scheme, self.head()
         blocks = [f"{name}={prefix}{name}" for name in BLOCKS]
         options = [f"num_warps={prefix}NUM_WARPS", f"num_stages={prefix}NUM_STAGES"]
         tiles = f"triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N)"
-        batches = " * ".join(fused.product(dim) for dim in batch if dim)
-        computed = [leaf for one in self.computed.values() for leaf in one.leaves]
-        head = [*fused.signature(), *fused.preparation(computed), *sizes, *fused.allocations()]
+        axes = [axis for dim in self.product.batch.dims for axis in dim]
+        batches = " * ".join(grouped(fused.product((axis,))) for axis in axes)
         if not split:
             more = {name: dim for name, dim in self._sizes.items() if name not in fused.placer.sizes}
             grid = f"({tiles}{f' * {batches}' if batches else ''},)"
@@ -123,7 +139,7 @@ class ProductWriter:
                         *(f"{name}={fused.product(dim)}" for name, dim in more.items()),
                     ],
                     [*blocks, *options],
-                    self._own(scheme.factors),
+                    self.own(scheme.factors),
                 ),
             ]
         height, width = _COMBINED

@@ -185,6 +185,15 @@ def filled(layout: Any, ends: list[str]) -> Any:
     return {key: filled(item, ends) for key, item in layout.items()}
 
 
+def signature_of(module: nn.Module) -> str:
+    """Of its forward, without annotations; empty where a default is no plain value."""
+    parameters = list(inspect.signature(type(module).forward).parameters.values())
+    defaults = [one.default for one in parameters if one.default is not one.empty]
+    plain = all(isinstance(one, bool | int | float | str | None) for one in defaults)
+    bare = [one.replace(annotation=one.empty) for one in parameters]
+    return str(inspect.Signature(bare))[1:-1] if plain else ""
+
+
 def is_idle_dropout(node: fx.Node) -> bool:
     """Whether it is a dropout that gives its operand itself."""
     return node.op == "call_function" and _op(node) == "aten.dropout.default" and not is_random(node)

@@ -6,7 +6,6 @@ the outside in. Modules that are alike are one part.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
@@ -18,7 +17,7 @@ from tilesmith.tasks.graph import ModulePart
 from tilesmith.worker.task.fake_tensors import fake_tensors, gpu_or_none
 from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, unload
-from tilesmith.worker.task.traced.graph_records import form, plain_state_of
+from tilesmith.worker.task.traced.graph_records import form, plain_state_of, signature_of
 from tilesmith.worker.task.tracing import TracedRun
 from tilesmith.worker.tensors.exchange import map_tensors, tensors_in
 
@@ -95,8 +94,8 @@ def _key(module: nn.Module, given: ForwardArguments) -> str:
 
 
 def _traced(model: nn.Module, path: str, module: nn.Module, given: ForwardArguments) -> ModulePart | None:
-    name, signature = _class_name(model, module), _signature(module)
-    if name is None or signature is None:
+    name, signature = _class_name(model, module), signature_of(module)
+    if name is None or not signature:
         return None
     with suppress(Exception):  # then what is inside may do
         traced = TracedRun(module, map_tensors(given, _on_fakes))
@@ -110,11 +109,3 @@ def _class_name(model: nn.Module, module: nn.Module) -> str | None:
     if getattr(nn, kind.__name__, None) is kind:
         return f"nn.{kind.__name__}"
     return kind.__name__ if kind.__module__ == type(model).__module__ and "." not in kind.__qualname__ else None
-
-
-def _signature(module: nn.Module) -> str | None:
-    parameters = list(inspect.signature(type(module).forward).parameters.values())
-    defaults = [one.default for one in parameters if one.default is not one.empty]
-    plain = all(isinstance(one, bool | int | float | str | None) for one in defaults)
-    bare = [one.replace(annotation=one.empty) for one in parameters]
-    return str(inspect.Signature(bare))[1:-1] if plain else None

@@ -1,0 +1,100 @@
+"""`tilesmith op import`: the four files of a KernelGen download become an operator project."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.exchange.download import DownloadReader, Hints
+from tilesmith.operators.exchange.exporting import write_files
+from tilesmith.operators.exchange.provenance import without_header
+from tilesmith.operators.exchange.source_edits import entry_of, with_head
+from tilesmith.operators.project import TOML, code_digest, toml_text
+from tilesmith.operators.records import KINDS, Operator, Project
+from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What an import wrote, and what it had to assume."""
+
+    operator: str
+    signature: str
+    out: str
+    files: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def import_project(folder: Path, out: Path | None, hints: Hints, force: bool = False) -> Imported:
+    paths = _files_in(folder)
+    texts = {kind: without_header(_text(path)) for kind, path in paths.items()}
+    name = hints.name or paths["triton"].stem.removesuffix("_triton")
+    entry = entry_of(texts["triton"], name, paths["triton"].name)
+    entry_of(texts["baseline"], name, paths["baseline"].name)
+    notes: list[str] = []
+    operator = DownloadReader(paths, texts, hints, notes).operator(name, entry)
+    if ".is_cuda" in ast.unparse(entry):
+        notes.append(f"{paths['triton'].name} refuses tensors on a CPU (is_cuda): it can be checked on a GPU only")
+    own = {kind: _conforming(texts[kind], operator, paths[kind].name) for kind in ("triton", "baseline")}
+    operator = replace(operator, baseline=code_digest(own["baseline"]))
+    project = Project(out or Path(name), operator)
+    files = {
+        operator.file_name("triton"): own["triton"],
+        operator.file_name("baseline"): own["baseline"],
+        operator.file_name("accuracy"): accuracy_text(operator),
+        operator.file_name("performance"): performance_text(operator),
+        TOML: toml_text(project),
+    }
+    write_files(project.folder, files, force)
+    return Imported(name, operator.signature, str(project.folder), tuple(files), tuple(notes))
+
+
+def _files_in(folder: Path) -> dict[str, Path]:
+    """By the words in their names; KernelGen's tests are test_<op>_accuracy.py and test_<op>_performance.py."""
+    if not folder.is_dir():
+        raise UsageError(f"{folder}: no such folder; name the one with KernelGen's four files")
+    if (folder / TOML).exists():
+        raise UsageError(f"{folder} is an operator project already: tilesmith op check {folder}")
+    found = {}
+    for kind in KINDS:
+        paths = [path for path in sorted(folder.glob("*.py")) if path.stem.endswith(f"_{kind}")]
+        if len(paths) != 1:
+            what = "no file" if not paths else f"{len(paths)} files"
+            raise ProjectError(f"{folder}: {what} *_{kind}.py; a KernelGen download has exactly one")
+        found[kind] = paths[0]
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        text = path.read_text(encoding="utf-8")
+        ast.parse(text)
+    except SyntaxError as error:
+        raise ProjectError(f"{path}:{error.lineno}: {error.msg}; mend it first") from None
+    except (OSError, ValueError) as error:
+        raise ProjectError(f"{path}: cannot be read: {error}") from None
+    return text
+
+
+def _conforming(text: str, operator: Operator, path: str) -> str:
+    """A file whose entry tells its whole interface: annotations, and the tensors in its docstring's last line."""
+    entry = entry_of(text, operator.name, path)
+    told = (ast.get_docstring(entry) or operator.summary or operator.name).splitlines()
+    heads = [ast.unparse(ast.parse(head + " ...")) for head in (function_head(operator), _head(entry))]
+    if heads[0] == heads[1] and len(told) > 1 and told[-1].strip() == contract(operator):
+        return text
+    if [one.arg for one in entry.args.args] != [one.name for one in operator.parameters]:
+        names = ", ".join(one.name for one in operator.parameters)
+        raise ProjectError(
+            f"{path}: {operator.name} does not take ({names}) as the kernel's file does; mend it first"
+        )
+    if len(told) > 1 and told[-1].strip().startswith(f"{operator.tensors[0].name} ["):
+        told = "\n".join(told[:-1]).rstrip().splitlines()  # that of another project
+    return with_head(text, entry, function_head(operator), "\n".join([*told, "", contract(operator)]))
+
+
+def _head(entry: ast.FunctionDef) -> str:
+    returns = f" -> {ast.unparse(entry.returns)}" if entry.returns else ""
+    return f"def {entry.name}({ast.unparse(entry.args)}){returns}:"

@@ -1,0 +1,1 @@
+"""Numbers that a forward pass computes from sizes."""
