@@ -109,6 +109,47 @@ def test_leading_sizes_become_one_and_come_back() -> None:
     )
 
 
+ROWS_AT_ONCE = '''"""softmax over rows in one kernel.
+
+One program of 4 warps per 16 rows, the whole row on chip.
+"""
+ROWS = 16
+NUM_WARPS = 4
+
+def softmax_kernel(x_ptr, M, N, ROWS: tl.constexpr, BLOCK_N: tl.constexpr):
+    tl.store(x_ptr, ROWS)
+
+def softmax(x: torch.Tensor) -> torch.Tensor:
+    N = x.shape[-1]
+    M = x.numel() // N
+    assert N <= 65536, "a row must fit in the registers of one program"
+    softmax_kernel[(triton.cdiv(M, ROWS),)](
+        x, M, N,
+        ROWS=ROWS, BLOCK_N=triton.next_power_of_2(N), num_warps=NUM_WARPS,
+    )
+    return x
+
+class ModelNew(nn.Module):
+    def forward(self, x):
+        return softmax(x)
+'''
+
+
+def test_rows_at_once_depend_on_their_length() -> None:
+    operator = parse_definition("def softmax(x): return x.softmax(-1)", "softmax").operator
+    text = triton_text(operator, [KernelVariant(FLOATS, ROWS_AT_ONCE)])
+    assert "BLOCK = 2048\nNUM_WARPS = 4\n" in text
+    assert (
+        "    BLOCK_N = triton.next_power_of_2(N)\n"
+        "    rows = max(1, BLOCK // BLOCK_N)  # short rows together, long ones alone\n"
+        "    warps = min(16, max(NUM_WARPS, BLOCK_N // 512))\n"
+        "    softmax_kernel[(triton.cdiv(M, rows),)](\n"
+        "        x, M, N,\n"
+        "        ROWS=rows, BLOCK_N=BLOCK_N, num_warps=warps,\n"
+    ) in text
+    assert "One program of NUM_WARPS warps or more per BLOCK elements" in text
+
+
 def test_variants_are_chosen_by_dtype() -> None:
     variants = [KernelVariant(("float16", "bfloat16"), WRITTEN), KernelVariant(("float32",), WRITTEN)]
     text = triton_text(BIAS_ADD, variants)

@@ -83,9 +83,12 @@ def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
 
 
 def forged_call(operator: Operator, dtype: str) -> JudgedCall:
-    """What a kernel is written for: the first shape for performance, its leading sizes as one, and numbers that no
-    tracer takes for something else."""
-    sizes = operator.performance[0] if operator.performance else operator.accuracy[-1]
+    """What a kernel is written for: the first shape for performance, or that of the shortest rows, because what
+    takes several rows can also take one; leading sizes as one, and numbers that are like no others."""
+    sizes = (operator.performance or operator.accuracy[-1:])[0]
+    last = operator.tensors[0].shape[-1]
+    if operator.tolerance == "reduction" and isinstance(last, str) and last != LEADING and operator.performance:
+        sizes = min(operator.performance, key=lambda one: one[last])
     flat = {name: (math.prod(size),) if isinstance(size, tuple) else size for name, size in sizes.items()}
     return JudgedCall(
         operator.name, dtype, flat, tuple((one.name, traced_value(operator, one.name)) for one in operator.scalars)

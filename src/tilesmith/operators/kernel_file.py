@@ -10,7 +10,7 @@ import math
 import re
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.records import LEADING, Number, Operator, OperatorParameter
@@ -18,6 +18,8 @@ from tilesmith.operators.sizes import traced_value, usual_value
 from tilesmith.operators.writing import contract, docstring, function_head, quoted, render
 
 _WIDTH = 110
+_ROW_BLOCK = 2048
+"""Elements of several rows that a program takes."""
 _COUNTED = ("warps", "stages", "rows")
 """What the number of some constants is followed by, in prose."""
 
@@ -88,7 +90,27 @@ def _split(operator: Operator, source: str) -> WrittenKernel:
         ast.unparse(one) for one in imports if "nn." in code + forward_text or "torch.nn" not in ast.unparse(one)
     ]
     summary = _summary(operator, ast.get_docstring(tree) or "", rest)
-    return WrittenKernel(summary, tuple(shown), code, forward_text)
+    return _with_rows_by_length(WrittenKernel(summary, tuple(shown), code, forward_text))
+
+
+def _with_rows_by_length(written: WrittenKernel) -> WrittenKernel:
+    """A kernel that takes several whole rows at once was written for rows of one length. For others the launcher
+    takes as many as make a block, and more warps where one row is long."""
+    launch = "ROWS=ROWS, BLOCK_N=triton.next_power_of_2(N), num_warps=NUM_WARPS"
+    limit = re.search(r"^    assert N <= \d+.*\n", written.code, re.MULTILINE)
+    if limit is None or written.code.count(launch) != 1 or written.code.count("triton.cdiv(M, ROWS)") != 1:
+        return written
+    chosen = (
+        "    BLOCK_N = triton.next_power_of_2(N)\n"
+        "    rows = max(1, BLOCK // BLOCK_N)  # short rows together, long ones alone\n"
+        "    warps = min(16, max(NUM_WARPS, BLOCK_N // 512))\n"
+    )
+    code = written.code[: limit.end()] + chosen + written.code[limit.end() :]
+    code = re.sub(r"^ROWS = \d+$", f"BLOCK = {_ROW_BLOCK}", code, flags=re.MULTILINE)
+    code = code.replace(launch, "ROWS=rows, BLOCK_N=BLOCK_N, num_warps=warps")
+    code = code.replace("triton.cdiv(M, ROWS)", "triton.cdiv(M, rows)")
+    summary = written.summary.replace("NUM_WARPS warps per ROWS rows", "NUM_WARPS warps or more per BLOCK elements")
+    return replace(written, code=code, summary=summary)
 
 
 def _implied_assertions(operator: Operator, tree: ast.Module) -> list[int]:

@@ -20,7 +20,13 @@ from tilesmith.operators.definition import parse_definition
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
 from tilesmith.operators.tuning.constants import read_tuning
 from tilesmith.operators.tuning.history import append_rows
-from tilesmith.operators.tuning.shape_choice import always_kernel, chooses_by_shape, left_to_pytorch, with_autotune
+from tilesmith.operators.tuning.shape_choice import (
+    always_kernel,
+    chooses_by_shape,
+    left_to_pytorch,
+    with_autotune,
+    with_dispatch,
+)
 from tilesmith.operators.tuning.tuner import FoundConstants, ShapeTrials, TuneOptions, search_constants
 from tilesmith.operators.writing import baseline_text
 
@@ -149,6 +155,18 @@ def test_autotune_has_the_winner_of_every_shape() -> None:
     assert "bias_add_kernel[(1,)](x, bias, x, )" in best.text
     assert "NUM_WARPS = " not in best.text
     ast.parse(best.text)
+
+
+def test_constants_that_the_launcher_computes_with_are_chosen_by_dispatch_only() -> None:
+    passed, computed = "BLOCK=BLOCK, num_warps", "BLOCK=BLOCK // 2, num_warps"
+    text = TEXTS["triton"].replace(passed, computed)
+    tuning = read_tuning(text)
+    with pytest.raises(ProjectError, match="use --dispatch instead"):
+        with_autotune(text, [tuning])
+    pytorch = parse_definition(TEXTS["baseline"], "bias_add")
+    chosen = with_dispatch(text, OPERATOR, [(OPERATOR.performance[0], tuning)], pytorch)
+    assert '    (4096, 4096): {"BLOCK": 1024, "NUM_WARPS": 4},\n' in chosen
+    assert "bias_add_pytorch" not in chosen
 
 
 def test_a_file_with_two_launches_is_tuned_as_a_whole_only() -> None:

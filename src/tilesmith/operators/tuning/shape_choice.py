@@ -31,11 +31,15 @@ class _Launch:
     grid: ast.expr
     constants: Mapping[str, str]
     """Keywords of the launch, by the name of the constant that each passes."""
+    read: tuple[str, ...]
+    """Constants that the launcher reads."""
 
 
 def with_autotune(text: str, tunings: Sequence[Tuning]) -> str:
     """The winners as configurations, keyed by the kernel's sizes."""
     launch = _launch(text, tunings[0])
+    if set(launch.read) - launch.constants.keys():
+        raise ProjectError("the launcher computes with its constants before it passes them: use --dispatch instead")
     configs = [_config(one, launch.constants) for one in tunings]
     key = [one.arg for one in launch.kernel.args.args if one.arg not in launch.constants.values()]
     key = [one for one in key if not one.endswith("_ptr") and one in _sizes_of(text, launch.kernel)]
@@ -60,7 +64,7 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
     defines. The launcher takes its constants as arguments then."""
     known = next(tuning for _, tuning in choices if tuning is not None)
     launch = _launch(text, known)
-    names = [name for name in known.names if name in launch.constants]
+    names = launch.read
     keeps = any(tuning is None for _, tuning in choices)
     rows = [(shape_key(operator, sizes), _written(tuning, names)) for sizes, tuning in choices]
     head = function_head(operator).replace(f"def {operator.name}(", f"def {operator.name}_pytorch(", 1)
@@ -140,9 +144,11 @@ def _launch(text: str, tuning: Tuning) -> _Launch:
                 continue
             passed = {ast.unparse(one.value): one.arg for one in call.keywords if one.arg}
             constants = {name: passed[name] for name in tuning.names if name in passed}
+            names = {one.id for one in ast.walk(launcher) if isinstance(one, ast.Name)}
+            read = tuple(name for name in tuning.names if name in names)
             kernel = functions.get(ast.unparse(call.func.value))
-            if constants and kernel is not None:
-                found.append(_Launch(kernel, launcher, call, call.func.slice, constants))
+            if read and kernel is not None:
+                found.append(_Launch(kernel, launcher, call, call.func.slice, constants, read))
     if len(found) != 1:
         raise ProjectError(
             f"the file launches {len(found)} kernels with constants of its own, and the choice by shape is written "
