@@ -12,11 +12,16 @@ from pathlib import Path
 import pytest
 
 TESTS = Path(__file__).parents[1]
-sys.path.insert(0, str(TESTS / "operators"))
+sys.path[:0] = [str(TESTS / "operators"), str(TESTS / "llm")]
 
+from script import Script  # noqa: E402
+from scripted_server import ScriptedServer  # noqa: E402
 from test_interface import written  # noqa: E402
 
+from tilesmith.authors.author_choice import choose_author  # noqa: E402
+from tilesmith.llm.endpoint_choice import LlmOptions  # noqa: E402
 from tilesmith.operators.project import write_project  # noqa: E402
+from tilesmith.operators.tuning.suggestions import suggest_tunings  # noqa: E402
 
 Breaking = Callable[[Path], None]
 
@@ -117,6 +122,39 @@ def test_a_mistake_is_one_line(words: tuple[str, ...], project: Path) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith(f"tilesmith: {MISTAKES[words]}")
     assert done.stderr.count("\n") == 1
+
+
+DEFINITION = """Here it is:
+
+```python
+DTYPES = ["float32"]
+ACCURACY = [{"M": 3, "N": 5}]
+
+
+def twice(x):
+    return x + x
+```
+"""
+
+
+def test_words_become_a_definition_that_the_user_sees(tmp_path: Path) -> None:
+    with ScriptedServer(Script(reply=DEFINITION)) as server:
+        llm = ("--base-url", server.base_url, "--model", "m")
+        done = tilesmith("new", "thrice", "--words", "three times x", *llm, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "    def twice(x):\n" in done.stderr
+    assert "wrote no definition of thrice (there is no function thrice, but twice" in done.stderr
+    assert done.stderr.endswith("try other words, or --from\n")
+
+
+def test_suggestions_of_a_model_are_kept_within_bounds() -> None:
+    reply = '```json\n[{"BLOCK": 2048, "OTHER": 1}, {"BLOCK": 1000}, {"NUM_WARPS": 64}, {"NUM_WARPS": "8"}]\n```'
+    told: list[str] = []
+    with ScriptedServer(Script(reply=reply)) as server:
+        author = choose_author("llm", LlmOptions("m", base_url=server.base_url), {})
+        found = suggest_tunings("BLOCK = 1024\nNUM_WARPS = 4\n", author, told.append)
+    assert [str(one) for one in found] == ["BLOCK = 2048, NUM_WARPS = 4"]
+    assert told == ["m suggested 1 configurations"]
 
 
 def test_help_has_examples(tmp_path: Path) -> None:

@@ -47,13 +47,20 @@ class ForgedKernel:
 
 def forge_kernel(task: Path, workshop: Workshop, judge: Judge) -> ForgedKernel:
     """Raises TilesmithError for what is no kernel's fault."""
+    found = _forged(task, workshop, judge, workshop.settings.tuning_s)
+    if found.keeps_pytorch and judge.device == "cuda":  # an operator is tuned later: what loses now may win then
+        return _forged(task, workshop, judge, 0.0)
+    return found
+
+
+def _forged(task: Path, workshop: Workshop, judge: Judge, tuning_s: float) -> ForgedKernel:
     specification = RunSpecification(TaskName(str(task)), workshop.author, workshop.check, workshop.settings)
     evaluator = JudgeEvaluator(specification.task, workshop.check, workshop.settings.sanitize, judge)
     with (
         contextlib.closing(evaluator),
         contextlib.closing(begin_run(specification, workshop.runs)) as run,
     ):
-        author = make_author(workshop.author, workshop.tell, evaluator.tuner(workshop.settings.tuning_s))
+        author = make_author(workshop.author, workshop.tell, evaluator.tuner(tuning_s))
         finished = run_forge(run, author, evaluator, workshop.settings, _EventTeller(workshop.tell))
         best = summarize(run.journal).best
         source = best.candidate.source if best and finished.best is not None else None

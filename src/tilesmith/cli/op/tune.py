@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import typer
@@ -39,18 +41,26 @@ def tune(
     autotune: bool = typer.Option(False, "--autotune", help="Write the winners as configurations."),
     dispatch: bool = typer.Option(False, "--dispatch", help="Write a choice by shape, PyTorch included."),
     seconds: float = typer.Option(60.0, help="For compiling and timing."),
+    model: str | None = typer.Option(None, help="LLM whose suggestions are tried too; TILESMITH_MODEL."),
+    provider: str | None = typer.Option(None, help="Whose model it is."),
+    base_url: str | None = typer.Option(None, help="Any OpenAI-compatible endpoint."),
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
     target: str = typer.Option(_CHECK.target, "--gpu", help="GPU to compile for when there is none here."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
+    from tilesmith.authors.author_choice import choose_author
     from tilesmith.errors import UsageError
+    from tilesmith.llm.endpoint_choice import LlmOptions
+    from tilesmith.operators.tuning.suggestions import suggest_tunings
     from tilesmith.operators.tuning.tuner import TuneOptions, tune_project
 
     if autotune and dispatch:
         raise UsageError("--autotune and --dispatch are two ways to choose by shape: take one")
-    options = TuneOptions(seconds, autotune, dispatch)
+    author, errors = choose_author("auto", LlmOptions(model, provider, base_url), os.environ), Console(stderr=True)
+    told = partial(print_line, console=errors)
+    options = TuneOptions(seconds, autotune, dispatch, lambda text: suggest_tunings(text, author, told))
     config = CheckConfig(device=device, target=target)
-    with Console(stderr=True).status("reading") as status:
+    with errors.status("reading") as status:
         found = tune_project(folder, config, options, lambda step: status.update(f"{folder.name}: {step}"))
     if as_json:
         print(json.dumps(asdict(found), indent=2))

@@ -60,6 +60,16 @@ def _neighbors(tuning: Tuning, words: tuple[str, ...]) -> Iterator[Tuning]:
         yield from (tuning.changed(name, one) for one in steps if least <= one <= most)
 
 
+def is_allowed(name: str, value: object) -> bool:
+    """Whether a constant may have this value."""
+    if type(value) is not int:
+        return False
+    if name.startswith(_KEEP):
+        return value in (0, 1)
+    least, most = _limits(name) or (0, 0)
+    return least <= value <= most and (value & (value - 1) == 0 or "STAGES" in name)
+
+
 def without_hints(tuning: Tuning) -> Tuning:
     """The numbers alone: hints stand in the kernel and are the same for every shape."""
     return Tuning(tuple(one for one in tuning.values if not one[0].startswith(_KEEP)))
@@ -87,6 +97,8 @@ class TunedFile:
     text: str
     finish: Callable[[str], str]
     """Makes a file that the judge takes of it."""
+    suggested: tuple[Tuning, ...] = ()
+    """Constants that somebody proposed."""
 
     @property
     def tuning(self) -> Tuning:
@@ -97,7 +109,7 @@ class TunedFile:
         own = self.tuning
         near = [one for stage in _STAGES for one in neighbors(own, stage)]
         further = [two for one in neighbors(own, "block") for two in neighbors(one, "memory")]
-        choices = tuple(dict.fromkeys([own, *near, *further]))
+        choices = tuple(dict.fromkeys([own, *self.suggested, *near, *further]))
         every = lambda tuning: tuple(one for stage in _STAGES for one in neighbors(tuning, stage))  # noqa: E731
         return (TunedPart("", "file", "", choices, every, may_be_left=False),)
 

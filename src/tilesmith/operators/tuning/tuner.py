@@ -58,6 +58,8 @@ class TuneOptions:
     """For compiling and timing tunings."""
     autotune: bool = False
     dispatch: bool = False
+    suggest: Callable[[str], tuple[Tuning, ...]] = lambda _: ()
+    """Asked with the file: constants that somebody proposes to try."""
     min_gain: float = 1.01
     """How many times faster the winner must be to replace what is there."""
 
@@ -155,7 +157,8 @@ def search_constants(
     options: TuneOptions,
     tell: Tell = lambda _: None,
 ) -> FoundConstants:
-    file = TunedFile(texts["triton"], lambda text: single_kernel(operator, text))
+    own = texts["triton"]
+    file = TunedFile(own, lambda text: single_kernel(operator, text), options.suggest(own))
     if not trials.is_timed:
         trials.compile([file.write(one) for one in file.tunings[:_COMPILED]], options.seconds)
     by_shape = trials.is_timed and (options.autotune or options.dispatch)
@@ -182,6 +185,7 @@ def _tune(
     tell: Tell,
 ) -> TunedOperator:
     operator, own = project.operator, read_tuning(texts["triton"])
+    by_shape = options.autotune or options.dispatch
     with _trials(operator, texts, timing_judge) as trials:
         found = search_constants(operator, texts, trials, before, options, tell)
     after, kept = before, own
@@ -198,7 +202,8 @@ def _tune(
     title = f"{datetime.now(UTC):%Y-%m-%d %H:%M} {where}"
     append_rows(project.folder / operator.history, operator.name, title, found.rows)
     why = _why(own, kept, before, after, trials.is_timed)
-    return _ended(project, own, kept, before, after, len(found.rows), why)
+    ended = _ended(project, own, kept, before, after, len(found.rows), why)
+    return replace(ended, after=f"by shape: {project.path('triton')}") if ended.changed and by_shape else ended
 
 
 class ShapeWinner(NamedTuple):
