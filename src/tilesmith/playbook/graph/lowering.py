@@ -32,7 +32,7 @@ class Lowering:
         self.graph = graph
         self.products: list[factors.Product] = []
         numbers = {value for value in graph.scalars.values() if type(value) is int}
-        self.symbols = Symbols(constants=numbers, varies=bool(graph.varying))
+        self.symbols = Symbols(constants=numbers, varies=bool(graph.varying), elsewhere=graph.sizes)
         self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
         """Steps by the name of the graph's node; several for an operator with several results."""
         self._names: set[str] = set()

@@ -10,10 +10,11 @@ pinned: the kernel is for that size alone, and its launcher says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
+from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.numbers.size_expressions import explain
 from tilesmith.tasks.numbers.varying import always, is_varying, values_of
 
@@ -66,6 +67,8 @@ class Symbols:
     """Numbers that the model keeps as attributes: a dimension of such a size is not computed from others."""
     varies: bool = False
     """Whether traces at other shapes tell which numbers come from sizes: all others stood in the code."""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+    """Sizes that the whole pass has, and a kernel may not."""
     _parents: dict[Axis, Axis] = field(default_factory=dict)
     _factors: dict[Axis, Dim] = field(default_factory=dict)
     _pinned: list[Dim] = field(default_factory=list)
@@ -106,6 +109,8 @@ class Symbols:
         tensors = {axis: own for axis, own in self.sizes.items() if axis not in self.rules and is_varying(own)}
         found = explain(size, tensors | {("self", number): number for number in self.constants})
         if found is None:
+            if explain(size, self.elsewhere):
+                raise Unmatched("goes by a size that none of its tensors has")
             self.pin_everything()
             return SizeRule(None, is_constant=True)
         self.meant += found.equal

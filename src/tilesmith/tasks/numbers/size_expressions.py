@@ -132,8 +132,11 @@ def _whole_forms(wanted: Values, sizes: Sequence[Values], fixed: Collection[int]
         for template, compute in _QUOTIENTS:
             most = min(_MOST_DIVIDED, int(max(one)))
             found = [by for by in range(2, most + 1) if tuple(compute(size, by) for size in one) == wanted]
-            found = [by for by in found if by in fixed] if len(found) > 1 else found
-            if len(found) == 1:
+            several = len(found) > 1
+            found = [by for by in found if by in fixed] if several else found
+            if several and len(found) != 1:
+                return  # nobody knows which, and what comes later would be an accident
+            if found and ("%" not in template or found[0] in fixed or len(set(one)) > 2):
                 yield _Form(template.format(found[0]), (one,))
     for base in _products(sizes):
         if (form := _linear(wanted, base.values)) is not None and form.is_usual:
