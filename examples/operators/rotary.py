@@ -10,9 +10,10 @@ ACCURACY = [
     {"B": 1, "H": 2, "S": 257, "D": 32},
     {"B": 0, "H": 3, "S": 5, "D": 8},
 ]
-PERFORMANCE = [{"B": 8, "H": 16, "S": 1024, "D": 128}, {"B": 1, "H": 32, "S": 8192, "D": 64}]
+PERFORMANCE = [{"B": 4, "H": 24, "S": 2048, "D": 128}, {"B": 1, "H": 32, "S": 8192, "D": 64}]
 
 
 def rotary(x: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor) -> torch.Tensor:
-    first, second = x.chunk(2, dim=-1)
-    return x * cos + torch.cat((-second, first), dim=-1) * sin
+    half = x.shape[-1] // 2
+    turned = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+    return x * cos + turned * sin

@@ -85,10 +85,11 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, kept: Path |
     with Judge(replace(workshop.check, timing=False), host=workshop.host) as judge:
         definition = replace(definition, operator=_that_run(definition, judge, workshop))
         runs: list[str] = []
+        keeps = False
         why, triton = "the kernel is kept as it was", kept.read_text(encoding="utf-8") if kept else None
         if triton is None:
             with Judge(workshop.check, host=judge) as forging_judge:
-                definition, triton, why, runs = _write_kernel(definition, workshop, forging_judge)
+                definition, triton, why, runs, keeps = _write_kernel(definition, workshop, forging_judge)
         texts = {"baseline": baseline_text(definition)}
         operator = replace(definition.operator, baseline=code_digest(texts["baseline"]))
         texts |= {"accuracy": accuracy_text(operator), "performance": performance_text(operator)}
@@ -103,15 +104,17 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, kept: Path |
         write_atomically(project.path(kind), text)
     write_project(passing(project, texts) if accuracy and accuracy.passed else project)
     files = (*(operator.file_name(kind) for kind in sorted(texts)), TOML)
-    return MadeProject(str(folder), operator.name, files, why, triton is None, accuracy, tuple(runs))
+    return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, tuple(runs))
 
 
 def _write_kernel(
     definition: Definition, workshop: Workshop, judge: Judge
-) -> tuple[Definition, str | None, str, list[str]]:
-    """The definition with the dtypes that have a kernel, the file, what is to be said of it, and the runs."""
+) -> tuple[Definition, str | None, str, list[str], bool]:
+    """The definition with the dtypes that have a kernel, the file, what is to be said of it, the runs, and whether
+    the author has no kernel at all."""
     operator, variants, runs = definition.operator, [], []
     reasons: dict[str, str] = {}
+    keeping: list[bool] = []
     with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
         for dtypes in written_for(operator):
             task = Path(folder) / f"{operator.name}.py"
@@ -121,17 +124,18 @@ def _write_kernel(
             runs.append(str(forged.run))
             if forged.source is None:
                 reasons[", ".join(dtypes)] = forged.why
+                keeping.append(forged.keeps_pytorch)
             else:
                 variants.append(KernelVariant(dtypes, forged.source))
     if not variants:
-        return definition, None, next(iter(reasons.values())), runs
+        return definition, None, next(iter(reasons.values())), runs, all(keeping)
     served = {dtype for one in variants for dtype in one.dtypes}
     for dtypes_without, reason in reasons.items():
         workshop.tell(f"dtypes  {dtypes_without} left out: {reason}")
     operator = replace(operator, dtypes=tuple(one for one in operator.dtypes if one in served))
     told = f"a kernel for {', '.join(operator.dtypes)}"
     left = f"; {', '.join(reasons)} left out, because {next(iter(reasons.values()))}" if reasons else ""
-    return replace(definition, operator=operator), triton_text(operator, variants), told + left, runs
+    return replace(definition, operator=operator), triton_text(operator, variants), told + left, runs, False
 
 
 def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Operator:

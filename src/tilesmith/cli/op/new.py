@@ -131,5 +131,5 @@ def _show(made: MadeProject, as_json: bool) -> None:
     if made.accuracy is not None:
         verdict = "right" if made.accuracy.passed else made.accuracy.verdict
         print_line(f"check   {verdict}: {made.accuracy.reason}", console)
-    written = f"write {Path(made.folder) / made.operator}_triton.py, then  " if made.keeps_pytorch else ""
+    written = f"write {Path(made.folder) / made.operator}_triton.py, then  " if made.accuracy is None else ""
     print_line(f"next    {written}tilesmith op check {made.folder}", console)
