@@ -11,15 +11,17 @@ from tilesmith.cli.output_options import command_help
 HELP = """
 Make an operator: a Triton kernel, its PyTorch reference and the tests of both, four files with one interface.
 
-    tilesmith op new bias_add --from bias_add.py      write the four files
+Examples:
 
-    tilesmith op check bias_add                       is it right, and is it fast enough?
+    tilesmith op new bias_add --from bias_add.py
 
-    tilesmith op tune bias_add                        change constants until it is
+    tilesmith op check bias_add
 
-    tilesmith op export bias_add --to flaggems --out F  also torch-library, module, kernelgen
+    tilesmith op tune bias_add
 
-    tilesmith op import DOWNLOAD                      the four files of KernelGen as a project
+    tilesmith op export bias_add --to flaggems --out F
+
+    tilesmith op import DOWNLOAD
 
 Every command takes --json. docs/operators.md tells the whole story.
 
