@@ -14,7 +14,7 @@ from tilesmith.operators.forging import Workshop, forge_kernel
 from tilesmith.operators.judged_task import accuracy_task, forged_call, single_task, written_for
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
 from tilesmith.operators.project import TOML, code_digest, passing, read_project, write_project
-from tilesmith.operators.records import Operator, Project, Sizes
+from tilesmith.operators.records import KINDS, Operator, Project, Sizes
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
 from tilesmith.runs.atomic_files import write_atomically
@@ -38,6 +38,10 @@ class MadeProject:
 def make_project(definition: Definition, folder: Path, workshop: Workshop) -> MadeProject:
     if (folder / TOML).exists():
         raise UsageError(f"{folder} has an operator already; --update writes its files anew, --out makes another")
+    name = definition.operator.name
+    for path in (folder / definition.operator.file_name(kind) for kind in KINDS):
+        if path.exists():
+            raise UsageError(f"{path} is there already: move it away, or make {name} elsewhere with --out")
     return _make(definition, folder, workshop, None)
 
 
