@@ -13,7 +13,7 @@ from tilesmith.operators.definition import Definition, parse_definition
 from tilesmith.operators.forging import Workshop, forge_kernel
 from tilesmith.operators.judged_task import accuracy_task, forged_call, single_task, written_for
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
-from tilesmith.operators.project import TOML, code_digest, passing, read_project, write_project
+from tilesmith.operators.project import TOML, code_digest, passing, read_project, rewrite_project
 from tilesmith.operators.records import KINDS, Operator, Project, Sizes
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
@@ -106,7 +106,7 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, kept: Path |
     folder.mkdir(parents=True, exist_ok=True)
     for kind, text in texts.items():
         write_atomically(project.path(kind), text)
-    write_project(passing(project, texts) if accuracy and accuracy.passed else project)
+    rewrite_project(passing(project, texts) if accuracy and accuracy.passed else project)
     files = (*(operator.file_name(kind) for kind in sorted(texts)), TOML)
     return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, tuple(runs))
 
