@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from sample_operators import BIAS_ADD
-from workshop_tools import example, workshop
+from workshop_tools import example, make, workshop
 
 from tilesmith.errors import UsageError
 from tilesmith.judge import Judge
-from tilesmith.operators.making import make_project
+from tilesmith.operators.definition import define_expression
+from tilesmith.operators.making import make_project, update_project
 from tilesmith.operators.project import passing, read_project, rewrite_project, toml_text, write_project
 from tilesmith.operators.records import KINDS, Project
 
@@ -66,3 +67,25 @@ def test_an_update_keeps_remarks_or_the_old_file(noted: Project) -> None:
     assert kept is not None
     assert kept.read_text() == before
     assert read_project(noted.folder) == other
+
+
+def test_an_update_keeps_a_kernel_that_is_right_and_sets_aside_one_that_is_not(
+    tmp_path: Path, judge: Judge
+) -> None:
+    definition = define_expression("plus", "x + 1")
+    operator = replace(definition.operator, accuracy=({"M": 7, "N": 5},), dtypes=("float32", "float16"))
+    make(replace(definition, operator=operator), tmp_path, judge)
+    folder = tmp_path / "plus"
+    kernel, toml, baseline = (folder / name for name in ("plus_triton.py", "operator.toml", "plus_baseline.py"))
+    mine = f"# mine\n{kernel.read_text()}".replace("; float32, float16", "; float32")
+    mine = mine.replace("DTYPES = (torch.float32, torch.float16)", "DTYPES = (torch.float32,)")
+    kernel.write_text(mine)
+    toml.write_text(toml.read_text().replace('["float32", "float16"]', '["float32"]'))
+    made = update_project("plus", folder, None, workshop(tmp_path, judge))
+    assert made.why == "the kernel is kept as it was"
+    assert "plus_triton.py" not in made.files
+    assert kernel.read_text() == mine
+    baseline.write_text(baseline.read_text().replace("x + 1", "x + 2"))
+    update_project("plus", folder, None, workshop(tmp_path, judge))
+    assert "# mine" not in kernel.read_text()
+    assert (folder / "plus_triton.py.bak").read_text() == mine

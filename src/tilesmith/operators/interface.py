@@ -48,6 +48,15 @@ def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
     raise ProjectError(f"{'; '.join(told)}; or run  {update_command(project)}")
 
 
+def conforms(operator: Operator, text: str) -> bool:
+    """Whether a kernel's file has the operator's interface already."""
+    try:
+        found = _of_file(operator, "triton", text, operator.file_name("triton"))
+    except ProjectError:
+        return False
+    return not _differs(found, _of_operator(operator))
+
+
 def require_own_tests(project: Project, texts: Mapping[str, str]) -> None:
     """The tests are those that operator.toml makes, and the baseline is the one they were made for."""
     operator = project.operator
