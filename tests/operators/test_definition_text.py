@@ -26,3 +26,9 @@ def test_no_statement_of_a_body_is_lost_or_changed(text: str) -> None:
     assert isinstance(wanted, ast.FunctionDef)
     statements = wanted.body[1:] if ast.get_docstring(wanted) else wanted.body
     assert [ast.dump(one) for one in written.body[1:]] == [ast.dump(one) for one in statements]
+
+
+def test_a_helper_keeps_its_decorators() -> None:
+    helper = "@torch.no_grad()\n@cache\ndef _two():\n    return 2\n"
+    text = f"import torch\nfrom functools import cache\n{helper}def f(x): return x * _two()\n"
+    assert helper in baseline_text(parse_definition(text, "f"))

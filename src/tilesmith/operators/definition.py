@@ -260,9 +260,17 @@ def _tolerance(tree: ast.Module) -> str:
 
 
 def _preamble(text: str, kept: Sequence[ast.stmt]) -> str:
-    parts = [ast.get_source_segment(text, node) or "" for node in kept]
+    parts = [_segment(text, node) for node in kept]
     has_torch = any(isinstance(node, ast.Import) and "torch" in {one.name for one in node.names} for node in kept)
     return "\n".join([*([] if has_torch else ["import torch"]), *parts])
+
+
+def _segment(text: str, node: ast.stmt) -> str:
+    """A statement as it is written, with its decorators."""
+    decorators = getattr(node, "decorator_list", [])
+    if not decorators:
+        return ast.get_source_segment(text, node) or ""
+    return "\n".join(text.splitlines()[decorators[0].lineno - 1 : node.end_lineno])
 
 
 def _is_docstring(node: ast.stmt) -> bool:
