@@ -34,13 +34,15 @@ def test_an_entry_is_a_plain_function(head: str, said: str, kind: str) -> None:
 
 
 @pytest.mark.parametrize("more", SECOND.values(), ids=SECOND)
-def test_an_entry_has_one_definition(more: str) -> None:
+def test_the_entry_is_what_its_name_means_at_last(more: str) -> None:
     project, texts = written()
     told = complaint(require_one_interface, project, texts | {"triton": f"{texts['triton']}\n{more}"})
-    assert "softmax is defined a second time; let it have one definition" in told
+    assert "softmax is defined a second time; let its function come last" in told
 
 
-def test_a_local_of_the_same_name_is_no_second_definition() -> None:
+def test_a_local_of_the_same_name_and_an_earlier_definition_are_none() -> None:
     project, texts = written()
     local = "def other(x):\n    softmax = x\n    return softmax\n"
     require_one_interface(project, texts | {"triton": f"{texts['triton']}\n{local}"})
+    earlier = texts["triton"].replace(HEAD, f"def softmax(): ...\n\n\n{HEAD}")
+    require_one_interface(project, texts | {"triton": earlier})

@@ -130,10 +130,10 @@ def _require_plain(tree: ast.Module, entry: ast.FunctionDef, file: str) -> None:
             f"{file}, line {entry.lineno}: {entry.name} may have plain parameters only; remove *, ** and /"
         )
     for node in _module_code(tree):
-        if node is not entry and entry.name in _bound(node):
+        line = getattr(node, "lineno", 0)
+        if entry.name in _bound(node) and (line > entry.lineno or isinstance(node, ast.Global)):
             raise ProjectError(
-                f"{file}, line {node.lineno}: {entry.name} is defined a second time; "  # type: ignore[attr-defined]
-                "let it have one definition, outside of all blocks"
+                f"{file}, line {line}: {entry.name} is defined a second time; let its function come last"
             )
 
 
