@@ -115,7 +115,9 @@ def _make(
     aside = [set_aside(project.path("triton"))] if "triton" in written and project.path("triton").exists() else []
     for kind, text in written.items():
         write_atomically(project.path(kind), text)
-    aside += filter(None, [rewrite_project(passing(project, texts) if accuracy and accuracy.passed else project)])
+    if accuracy and accuracy.passed and judge.device == "cpu":  # on a GPU a check measures the speed, too
+        project = passing(project, texts, judge.device)
+    aside += filter(None, [rewrite_project(project)])
     for path in aside:
         workshop.tell(f"kept    {path}: what was there before")
     files = (*(operator.file_name(kind) for kind in sorted(written)), TOML)

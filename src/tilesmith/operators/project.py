@@ -102,7 +102,7 @@ def _with_passed(text: str, passed: Mapping[str, str]) -> str:
         return "\n".join([*lines, *(["", "[passed]", *wanted] if wanted else [])]) + "\n"
     start = heads[0] + 1
     end = next((place for place in range(start, len(lines)) if lines[place].startswith("[")), len(lines))
-    others = [line for line in lines[start:end] if line.partition("=")[0].strip() not in KINDS]
+    others = [line for line in lines[start:end] if line.partition("=")[0].strip() not in (*KINDS, "device")]
     return "\n".join([*lines[:start], *wanted, *others, *lines[end:]]) + "\n"
 
 
@@ -145,9 +145,10 @@ def code_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def passing(project: Project, texts: Mapping[str, str]) -> Project:
-    """The project with these texts as its last passing state."""
-    return replace(project, passed={kind: code_digest(texts[kind]) for kind in KINDS if kind in texts})
+def passing(project: Project, texts: Mapping[str, str], device: str | None = None) -> Project:
+    """The project with these texts as its last passing state, on cuda or, in Triton's interpreter, on the cpu."""
+    digests = {kind: code_digest(texts[kind]) for kind in KINDS if kind in texts}
+    return replace(project, passed=digests | ({} if device is None else {"device": device}))
 
 
 def _operator_of(data: Mapping[str, Any]) -> Operator:

@@ -132,7 +132,8 @@ class Project:
     folder: Path
     operator: Operator
     passed: Mapping[str, str] = field(default_factory=dict)
-    """The digest of each file when a check last passed, by kind; empty before the first."""
+    """The digest of each file when a check last passed, by kind, and the device it ran on, if that is known;
+    empty before the first."""
 
     def path(self, kind: str) -> Path:
         return self.folder / self.operator.file_name(kind)
