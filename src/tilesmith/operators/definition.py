@@ -214,7 +214,9 @@ def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
     performance = (
         _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator.size_names)
     )
-    return replace(operator, accuracy=accuracy, performance=performance)
+    sized = replace(operator, accuracy=accuracy, performance=performance)
+    sized.require_sizes()
+    return sized
 
 
 def _sizes(given: Any) -> tuple[Sizes, ...]:

@@ -154,12 +154,14 @@ def passing(project: Project, texts: Mapping[str, str], device: str | None = Non
 def _operator_of(data: Mapping[str, Any]) -> Operator:
     known = {name: data[name] for name in _SETTINGS if name in data}
     shapes = data["shapes"]
-    return Operator(
+    operator = Operator(
         **{**known, "name": data["name"], "dtypes": tuple(data["dtypes"])},
         parameters=tuple(_parameter_of(one) for one in data["parameters"]),
         accuracy=tuple(_sizes_of(one) for one in shapes["accuracy"]),
         performance=tuple(_sizes_of(one) for one in shapes["performance"]),
     )
+    operator.require_sizes()
+    return operator
 
 
 def _parameter_of(data: Mapping[str, Any]) -> OperatorParameter:
