@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.project import read_source
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
 
@@ -45,13 +46,15 @@ class Definition:
     """Imports, constants and helpers that the function needs."""
     body: str
     """Of the function, without its docstring, not indented."""
+    contract: str = ""
+    """The last line of its docstring, which in a baseline has the shapes."""
 
 
 def read_definition(path: Path, name: str) -> Definition:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
+        text = read_source(path)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: cannot be read: there is no such file") from None
     try:
         return parse_definition(text, name)
     except SyntaxError as error:
@@ -71,7 +74,9 @@ def parse_definition(text: str, name: str) -> Definition:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
     settings.setdefault("TOLERANCE", _tolerance(tree))
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
-    return Definition(operator, _preamble(text, kept), _body(text, statements))
+    return Definition(
+        operator, _preamble(text, kept), _body(text, statements), docstring.strip().rpartition("\n")[2]
+    )
 
 
 def _body(text: str, statements: Sequence[ast.stmt]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,13 +10,21 @@ from pathlib import Path
 from tilesmith.errors import ProjectError, TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
-from tilesmith.operators.definition import Definition, parse_definition
-from tilesmith.operators.forging import Workshop, forge_kernel
+from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
+from tilesmith.operators.forging import Tell, Workshop, forge_kernel
 from tilesmith.operators.interface import conforms
 from tilesmith.operators.judged_task import accuracy_task, forged_call, single_task, written_for
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
-from tilesmith.operators.project import TOML, code_digest, passing, read_project, rewrite_project, set_aside
-from tilesmith.operators.records import KINDS, Operator, Project, Sizes
+from tilesmith.operators.project import (
+    TOML,
+    code_digest,
+    passing,
+    read_project,
+    read_source,
+    rewrite_project,
+    set_aside,
+)
+from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
 from tilesmith.runs.atomic_files import write_atomically
@@ -52,20 +61,20 @@ def update_project(name: str, folder: Path, definition: Definition | None, works
     one that is replaced is set aside."""
     project = read_project(folder)
     if definition is None:
-        definition = _own_definition(project)
+        definition = _own_definition(project, workshop.tell)
     if definition.operator.name != name:
         raise UsageError(f"{folder} is the operator {definition.operator.name}, not {name}")
     path = project.path("triton")
-    own = path.read_text(encoding="utf-8") if path.exists() else None
+    own = read_source(path) if path.exists() else None
     unchanged = code_digest(baseline_text(definition)) == project.operator.baseline
     return _make(definition, folder, workshop, own, unchanged)
 
 
-def _own_definition(project: Project) -> Definition:
+def _own_definition(project: Project, tell: Tell) -> Definition:
     """The baseline has the signature and the body, operator.toml all that is not in it."""
     path, known = project.path("baseline"), project.operator
     try:
-        found = parse_definition(path.read_text(encoding="utf-8"), known.name)
+        found = parse_definition(read_source(path), known.name)
     except FileNotFoundError:
         raise ProjectError(f"{path.name} is missing, and nothing can be made without it; put it back") from None
     except SyntaxError as error:
@@ -74,17 +83,29 @@ def _own_definition(project: Project) -> Definition:
     parameters = tuple(
         replace(own[one.name], annotation=one.annotation, kind=one.kind, default=one.default)
         if one.name in own and one.kind == own[one.name].kind
-        else one
+        else _added(one, found.contract, tell)
         for one in found.operator.parameters
     )
     changed = replace(found.operator, parameters=parameters, accuracy=(), performance=())
-    same_sizes = set(changed.size_names) <= set(known.size_names)
-    if same_sizes:
+    if set(changed.size_names) <= set(known.size_names):
         operator = replace(changed, accuracy=known.accuracy, performance=known.performance)
     else:
-        operator = found.operator
+        operator = with_shapes(replace(found, operator=changed), {}).operator
     settings = {one: getattr(known, one) for one in ("summary", "dtypes", "tolerance", "target", "history")}
     return replace(found, operator=replace(operator, **settings))
+
+
+def _added(one: OperatorParameter, contract: str, tell: Tell) -> OperatorParameter:
+    """A parameter that operator.toml does not have; a tensor as the end of the baseline's docstring has it."""
+    if not one.is_tensor:
+        return one
+    said = re.search(rf"\b{one.name} \[([^]]*)\](?: (?!below\b)(\w+))?(?: below (\w+))?", contract)
+    if said is None:
+        tell(f"shapes  {one.name} is new: taken as [{', '.join(map(str, one.shape))}]; else change {TOML}")
+        return one
+    shape = parse_shapes(f"{one.name}={said[1]}")[one.name]
+    below = parse_shapes(f"below={said[3]}")["below"][0] if said[3] else None
+    return replace(one, shape=tuple(shape), dtype=said[2], below=below)
 
 
 def _make(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
+import io
 import itertools
 import json
 import re
 import shutil
+import tokenize
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -28,7 +30,7 @@ def read_project(folder: Path) -> Project:
     """Raises ProjectError where operator.toml is missing, cannot be read or makes no sense."""
     path = folder / TOML
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ProjectError(
             f"{folder}: no operator project (it has no {TOML}); tilesmith op new makes one"
@@ -55,7 +57,7 @@ def write_project(project: Project) -> None:
         project.folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, toml_text(project))
         return
-    text = path.read_text(encoding="utf-8")
+    text = path.read_text(encoding="utf-8-sig")
     changed = _with_passed(text, project.passed)
     try:
         wanted = tomllib.loads(text) | {"passed": dict(project.passed)}
@@ -75,7 +77,7 @@ def rewrite_project(project: Project) -> Path | None:
         write_project(project)
         return None
     baseline = f"baseline = {_value(project.operator.baseline)}"
-    text = re.sub(r"^baseline = .*$", baseline, path.read_text(encoding="utf-8"), count=1, flags=re.MULTILINE)
+    text = re.sub(r"^baseline = .*$", baseline, path.read_text(encoding="utf-8-sig"), count=1, flags=re.MULTILINE)
     changed = _with_passed(text, project.passed)
     if _reads_as(changed, tomllib.loads(wanted) | {"passed": dict(project.passed)}):
         write_atomically(path.resolve(), changed)
@@ -121,14 +123,27 @@ def read_files(project: Project) -> dict[str, str]:
     for kind in KINDS:
         path = project.path(kind)
         try:
-            texts[kind] = path.read_text(encoding="utf-8")
+            texts[kind] = read_source(path)
         except FileNotFoundError:
             raise ProjectError(
                 f"{path.name} is missing from {project.folder}; put it back, or run  {update_command(project)}"
             ) from None
-        except (OSError, ValueError) as error:
-            raise ProjectError(f"{path}: cannot be read: {error}") from None
     return texts
+
+
+def read_source(path: Path) -> str:
+    """A Python file in UTF-8, with a byte order mark or without; raises ProjectError for any other, also for one
+    that a comment declares to be another, because comments are not in a digest."""
+    try:
+        data = path.read_bytes()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if not encoding.startswith("utf-8"):
+            raise ProjectError(f"{path}: it is declared to be {encoding}; save it in UTF-8 and remove that comment")
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, SyntaxError) as error:
+        raise ProjectError(f"{path}: cannot be read: {error}") from None
 
 
 def update_command(project: Project) -> str:
