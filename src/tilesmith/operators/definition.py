@@ -69,16 +69,30 @@ def parse_definition(text: str, name: str) -> Definition:
     statements = function.body[1:] if _is_docstring(function.body[0]) else function.body
     if not statements:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
-    lines = text.splitlines()
-    start = statements[0].lineno - 1
-    while lines[start - 1].lstrip().startswith("#"):
-        start -= 1
-    lines = lines[start : function.end_lineno]
-    if statements[0].lineno == function.lineno:
-        lines = [ast.unparse(statements[0])]
     settings.setdefault("TOLERANCE", _tolerance(tree))
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
-    return Definition(operator, _preamble(text, kept), textwrap.dedent("\n".join(lines)))
+    return Definition(operator, _preamble(text, kept), _body(text, statements))
+
+
+def _body(text: str, statements: Sequence[ast.stmt]) -> str:
+    """As it is written, comments included; by its syntax where that cannot be indented anew: what shares a line
+    with `def`, or has a string of several lines."""
+    lines = text.splitlines()
+    start, end = statements[0].lineno - 1, statements[-1].end_lineno
+    alone = not lines[start].encode()[: statements[0].col_offset].strip()
+    while lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    written = textwrap.dedent("\n".join(lines[start:end]))
+    return written if alone and _indents_to(written, statements) else "\n".join(map(ast.unparse, statements))
+
+
+def _indents_to(written: str, statements: Sequence[ast.stmt]) -> bool:
+    try:
+        function = ast.parse(f"def _():\n    pass\n{textwrap.indent(written, '    ')}\n").body[0]
+    except SyntaxError:
+        return False
+    assert isinstance(function, ast.FunctionDef)
+    return [ast.dump(one) for one in function.body[1:]] == [ast.dump(one) for one in statements]
 
 
 def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -> Definition:
@@ -200,7 +214,9 @@ def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
     performance = (
         _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator.size_names)
     )
-    return replace(operator, accuracy=accuracy, performance=performance)
+    sized = replace(operator, accuracy=accuracy, performance=performance)
+    sized.require_sizes()
+    return sized
 
 
 def _sizes(given: Any) -> tuple[Sizes, ...]:
@@ -246,9 +262,17 @@ def _tolerance(tree: ast.Module) -> str:
 
 
 def _preamble(text: str, kept: Sequence[ast.stmt]) -> str:
-    parts = [ast.get_source_segment(text, node) or "" for node in kept]
+    parts = [_segment(text, node) for node in kept]
     has_torch = any(isinstance(node, ast.Import) and "torch" in {one.name for one in node.names} for node in kept)
     return "\n".join([*([] if has_torch else ["import torch"]), *parts])
+
+
+def _segment(text: str, node: ast.stmt) -> str:
+    """A statement as it is written, with its decorators."""
+    decorators = getattr(node, "decorator_list", [])
+    if not decorators:
+        return ast.get_source_segment(text, node) or ""
+    return "\n".join(text.splitlines()[decorators[0].lineno - 1 : node.end_lineno])
 
 
 def _is_docstring(node: ast.stmt) -> bool:
