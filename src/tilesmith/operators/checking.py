@@ -22,7 +22,13 @@ from tilesmith.operators.judged_task import (
 from tilesmith.operators.project import passing, read_files, read_project, write_project
 from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import size_text
-from tilesmith.operators.tuning.shape_choice import always_kernel, left_to_pytorch, shape_key
+from tilesmith.operators.tuning.shape_choice import (
+    always_kernel,
+    kernel_once,
+    left_to_pytorch,
+    require_own_pytorch,
+    shape_key,
+)
 from tilesmith.records import Evaluation, KernelResources, OutputErrors
 
 NOT_MEASURED = "not measured: no GPU here"
@@ -120,17 +126,22 @@ def record_pass(project: Project, texts: Mapping[str, str]) -> None:
 
 
 def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:
-    """Every dtype, shape and layout in one check."""
-    evaluation = _judged(
-        judge,
-        operator.name,
-        accuracy_task(operator, texts["baseline"]),
-        accuracy_kernel(operator, always_kernel(texts["triton"])),
-        lambda gate: tell(f"accuracy: {gate}"),
-    )
+    """Every dtype, shape and layout in one check; in a second one where the file leaves shapes to PyTorch."""
+    require_own_pytorch(operator, texts)
+    task, where = accuracy_task(operator, texts["baseline"]), ""
+
+    def judged(triton: str) -> Evaluation:
+        kernel = accuracy_kernel(operator, triton)
+        return _judged(judge, operator.name, task, kernel, lambda gate: tell(f"accuracy: {gate}"))
+
+    evaluation, left = judged(always_kernel(texts["triton"])), kernel_once(texts["triton"], operator)
+    if evaluation.passed and left is not None:
+        second = judged(left)
+        if not second.passed:
+            evaluation, where = second, "where PyTorch is chosen: "
     return AccuracyResult(
         verdict=str(evaluation.verdict),
-        reason=evaluation.reason.replace("on the own inputs", "on ordinary inputs"),
+        reason=where + evaluation.reason.replace("on the own inputs", "on ordinary inputs"),
         cases=tuple(one.label for one in accuracy_calls(operator)),
         errors=evaluation.errors,
         resources=evaluation.resources,

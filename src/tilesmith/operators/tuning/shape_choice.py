@@ -6,6 +6,7 @@ Both rewrite `<op>_triton.py` in place: the kernels stay as they are.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -120,6 +121,41 @@ def always_kernel(text: str) -> str:
         if ast.unparse(value) == "None":
             _replace(lines, value, "{}")
     return "".join(lines)
+
+
+def kernel_once(text: str, operator: Operator) -> str | None:
+    """The same file with a kernel for the largest shape for accuracy alone, PyTorch for all others: how the judge
+    sees what is left to PyTorch. None where nothing is."""
+    table, keys = _table(text), [shape_key(operator, one) for one in operator.accuracy]
+    if table is None or not left_to_pytorch(text) or not keys:
+        return None
+    rows = dict.fromkeys(keys, "None") | {max(keys, key=math.prod): "{}"}
+    lines = text.splitlines(keepends=True)
+    _replace(lines, table, "{" + ", ".join(f"{key}: {chosen}" for key, chosen in rows.items()) + "}")
+    return "".join(lines)
+
+
+def require_own_pytorch(operator: Operator, texts: Mapping[str, str]) -> None:
+    """Raises ProjectError where no kernel is left to run, or where PyTorch computes something else than in the
+    baseline."""
+    left, table, name = left_to_pytorch(texts["triton"]), _table(texts["triton"]), operator.file_name("triton")
+    measured = [shape_key(operator, one) for one in operator.performance]
+    if table is None or not left:
+        return
+    if len(left) == len(table.keys) or (measured and set(measured) <= set(left)):
+        raise ProjectError(f"{name}: {CHOICES} leaves every shape to PyTorch: give one of them its constants back")
+    if _body(texts["triton"], f"{operator.name}_pytorch") != _body(texts["baseline"], operator.name):
+        raise ProjectError(
+            f"{name}: {operator.name}_pytorch does not have the body that {operator.name} has in "
+            f"{operator.file_name('baseline')}: put it back"
+        )
+
+
+def _body(text: str, name: str) -> list[str]:
+    """Of the last function of that name, without its docstring."""
+    found = [one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef) and one.name == name]
+    statements = found[-1].body if found else []
+    return [ast.dump(one) for one in statements[bool(found and ast.get_docstring(found[-1])) :]]
 
 
 def shape_key(operator: Operator, sizes: Sizes) -> tuple[int, ...]:

@@ -1,0 +1,81 @@
+"""Kernels that are wrong in one branch, layout or value alone: the judge must see each of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from workshop_tools import CPU
+
+from tilesmith.errors import ProjectError
+from tilesmith.judge import Judge
+from tilesmith.operators.checking import AccuracyResult, judge_accuracy
+from tilesmith.operators.definition import parse_definition
+from tilesmith.operators.writing import baseline_text, function_head
+
+SMALL = ({"M": 5, "N": 1}, {"M": 7, "N": 5}, {"M": 0, "N": 5})
+KERNEL = """import torch
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def own_kernel(x_ptr, y_ptr, numel, a, BLOCK: tl.constexpr):
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs, mask=offs < numel)
+    tl.store(y_ptr + offs, {result}, mask=offs < numel)
+
+
+def launch(x, a=0.0):
+    x = x.contiguous()
+    y = torch.empty_like(x)
+    if x.numel():
+        own_kernel[(triton.cdiv(x.numel(), 64),)](x, y, x.numel(), a, BLOCK=64)
+    return y
+
+
+"""
+
+
+def judged(
+    judge: Judge, definition: str, entry: str, result: str = "x + 1", before: str = "", **settings: Any
+) -> AccuracyResult:
+    """An operator `own`, whose kernel computes `result` and whose entry has this body."""
+    found = parse_definition(definition, "own")
+    operator = replace(found.operator, **{"accuracy": SMALL, "dtypes": ("float32",), **settings})
+    baseline = baseline_text(replace(found, operator=operator))
+    body = "".join(f"    {line}\n" for line in entry.splitlines())
+    triton = f"{KERNEL.format(result=result)}{before}{function_head(operator)}\n{body}"
+    with Judge(replace(CPU, timing=False), host=judge) as own:
+        return judge_accuracy(operator, {"baseline": baseline, "triton": triton}, own, lambda _: None)
+
+
+PLUS_ONE = "def own(x): return x + 1\n"
+CHOICES = (
+    "CHOICES = {{(4096, 4096): {first}, (64, 64): None}}\n\n\ndef own_pytorch(x):\n    return x {fallback}\n\n\n"
+)
+BY_SHAPE = """chosen = CHOICES[min(CHOICES, key=lambda one: sum(abs(a - b) for a, b in zip(one, x.shape)))]
+return {pytorch} if chosen is None else launch(x, **chosen)"""
+
+
+def test_what_is_left_to_pytorch_is_judged(judge: Judge) -> None:
+    before = CHOICES.format(first="{}", fallback="+ 1")
+    assert judged(judge, PLUS_ONE, BY_SHAPE.format(pytorch="own_pytorch(x)"), before=before).passed
+    found = judged(judge, PLUS_ONE, BY_SHAPE.format(pytorch="own_pytorch(x) * 0"), before=before)
+    assert found.reason.startswith("where PyTorch is chosen: output 'float32 M=5 N=1'")
+
+
+@pytest.mark.parametrize(
+    ("first", "fallback", "problem"),
+    [
+        ("{}", "+ 2", "own_pytorch does not have the body that own has in own_baseline.py: put it back"),
+        ("None", "+ 1", "CHOICES leaves every shape to PyTorch: give one of them its constants back"),
+    ],
+)
+def test_another_pytorch_or_no_kernel_at_all_is_refused(
+    first: str, fallback: str, problem: str, judge: Judge
+) -> None:
+    before = CHOICES.format(first=first, fallback=fallback)
+    with pytest.raises(ProjectError, match=problem):
+        judged(judge, PLUS_ONE, BY_SHAPE.format(pytorch="own_pytorch(x)"), before=before)
