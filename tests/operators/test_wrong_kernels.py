@@ -79,3 +79,36 @@ def test_another_pytorch_or_no_kernel_at_all_is_refused(
     before = CHOICES.format(first=first, fallback=fallback)
     with pytest.raises(ProjectError, match=problem):
         judged(judge, PLUS_ONE, BY_SHAPE.format(pytorch="own_pytorch(x)"), before=before)
+
+
+@pytest.mark.parametrize(
+    ("entry", "layout"),
+    [
+        (
+            "if x.stride(-1) == 1 and x.stride(0):\n    x = x.as_strided(x.shape, (x.shape[1], 1))",
+            "sliced",
+        ),
+        ("x = torch.as_strided(x, x.shape, x.stride(), 0)", "sliced"),
+        ("if x.stride(0) == 1 and x.shape[1] > 1:\n    x = x * 2", "transposed"),
+        ("if x.stride(0) == 0:\n    x = x * 2", "expanded"),
+    ],
+)
+def test_memory_may_lie_in_any_way(entry: str, layout: str, judge: Judge) -> None:
+    found = judged(judge, PLUS_ONE, f"{entry}\nreturn launch(x)")
+    assert f"output 'float32 M=7 N=5, {layout}'" in found.reason
+
+
+def test_memory_that_the_baseline_refuses_is_not_asked_for(judge: Judge) -> None:
+    definition = "def own(x): return x.view(-1).view(x.shape) + 1\n"
+    assert judged(judge, definition, "return launch(x)").passed
+
+
+def test_a_sum_over_nothing_has_a_value(judge: Judge) -> None:
+    entry = "if x.shape[0] == 0:\n    return torch.full_like(x.sum(0), 77)\nreturn launch(x).sum(0)"
+    found = judged(judge, "def own(x): return (x + 1).sum(0)\n", entry)
+    assert "output 'float32 M=0 N=5" in found.reason
+
+
+def test_of_nothing_the_dtype_counts(judge: Judge) -> None:
+    found = judged(judge, PLUS_ONE, "return launch(x) if x.numel() else launch(x).double()")
+    assert "output 'float32 M=0 N=5" in found.reason

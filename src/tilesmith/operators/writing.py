@@ -13,6 +13,8 @@ from tilesmith.operators.sizes import is_empty, other_value, usual_value
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+LAYOUTS = ("strided", "sliced", "transposed", "expanded")
+"""Of memory that is not contiguous: each is judged."""
 _WIDTH = 110
 
 
@@ -34,9 +36,8 @@ def accuracy_text(operator: Operator) -> str:
     usual = {one.name: usual_value(operator, one.name) for one in operator.scalars}
     others = [(name, repr(other_value(value))) for name, value in usual.items() if other_value(value) != value]
     place = ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
-    return render(
-        "accuracy", **_shared(operator), shapes=map(_call, operator.accuracy), ordinary=place, others=others
-    )
+    facts = {"shapes": map(_call, operator.accuracy), "ordinary": place, "others": others, "layouts": LAYOUTS}
+    return render("accuracy", **_shared(operator), **facts)
 
 
 def performance_text(operator: Operator) -> str:
