@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +15,7 @@ from tilesmith.errors import ProjectError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
 from tilesmith.operators.definition import parse_definition
-from tilesmith.operators.writing import baseline_text, function_head
+from tilesmith.operators.writing import accuracy_text, baseline_text, function_head
 
 SMALL = ({"M": 5, "N": 1}, {"M": 7, "N": 5}, {"M": 0, "N": 5})
 KERNEL = """import torch
@@ -79,3 +82,67 @@ def test_another_pytorch_or_no_kernel_at_all_is_refused(
     before = CHOICES.format(first=first, fallback=fallback)
     with pytest.raises(ProjectError, match=problem):
         judged(judge, PLUS_ONE, BY_SHAPE.format(pytorch="own_pytorch(x)"), before=before)
+
+
+@pytest.mark.parametrize(
+    ("entry", "layout"),
+    [
+        (
+            "if x.stride(-1) == 1 and x.stride(0):\n    x = x.as_strided(x.shape, (x.shape[1], 1))",
+            "sliced",
+        ),
+        ("x = torch.as_strided(x, x.shape, x.stride(), 0)", "sliced"),
+        ("if x.stride(0) == 1 and x.shape[1] > 1:\n    x = x * 2", "transposed"),
+        ("if x.stride(0) == 0:\n    x = x * 2", "expanded"),
+    ],
+)
+def test_memory_may_lie_in_any_way(entry: str, layout: str, judge: Judge) -> None:
+    found = judged(judge, PLUS_ONE, f"{entry}\nreturn launch(x)")
+    assert f"output 'float32 M=7 N=5, {layout}'" in found.reason
+
+
+def test_memory_that_the_baseline_refuses_is_not_asked_for(judge: Judge) -> None:
+    definition = "def own(x): return x.view(-1).view(x.shape) + 1\n"
+    assert judged(judge, definition, "return launch(x)").passed
+
+
+def test_a_sum_over_nothing_has_a_value(judge: Judge) -> None:
+    entry = "if x.shape[0] == 0:\n    return torch.full_like(x.sum(0), 77)\nreturn launch(x).sum(0)"
+    found = judged(judge, "def own(x): return (x + 1).sum(0)\n", entry)
+    assert "output 'float32 M=0 N=5" in found.reason
+
+
+def test_of_nothing_the_dtype_counts(judge: Judge) -> None:
+    found = judged(judge, PLUS_ONE, "return launch(x) if x.numel() else launch(x).double()")
+    assert "output 'float32 M=0 N=5" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("dtype", "definition", "result"),
+    [
+        ("int32", PLUS_ONE, "x.to(tl.float32) + 1"),
+        ("bool", "def own(x): return ~x\n", "x == 77"),
+    ],
+)
+def test_whole_numbers_are_large_and_booleans_are_both(
+    dtype: str, definition: str, result: str, judge: Judge
+) -> None:
+    assert not judged(judge, definition, "return launch(x)", result, dtypes=(dtype,)).passed
+    honest = "x + 1" if dtype == "int32" else "x == 0"
+    assert judged(judge, definition, "return launch(x)", honest, dtypes=(dtype,)).passed
+
+
+def test_the_accuracy_file_sees_a_kernel_that_writes_to_its_input(tmp_path: Path) -> None:
+    """Run by hand: both would read what it wrote."""
+    definition = parse_definition(
+        "DTYPES = ['float32']\nACCURACY = [{'M': 7, 'N': 5}]\ndef own(x): return x + 1\n", "own"
+    )
+    wrong = (
+        "import torch\ndef own(x: torch.Tensor) -> torch.Tensor:\n    y = x * 1.3\n    x.fill_(1e9)\n    return y\n"
+    )
+    texts = {"baseline": baseline_text(definition), "accuracy": accuracy_text(definition.operator), "triton": wrong}
+    for kind, text in texts.items():
+        (tmp_path / f"own_{kind}.py").write_text(text)
+    found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
+    assert found.returncode == 1
+    assert "the kernel writes to x" in found.stdout

@@ -1,7 +1,7 @@
 """An operator as tasks and kernels that the judge takes: files with Model, and files with ModelNew.
 
 For accuracy one task calls the operator once for each dtype, shape, layout and second value of a scalar, so that a
-single check judges them all; of empty results the judge compares the shapes.
+single check judges them all; of empty results the judge compares shapes and dtypes.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, Sizes
-from tilesmith.operators.sizes import is_empty, other_value, size_text, traced_value, usual_value
-from tilesmith.operators.writing import make_inputs_text, render
+from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes
+from tilesmith.operators.sizes import is_empty, other_value, shape_of, size_text, traced_value, usual_value
+from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,8 @@ class JudgedCall:
     dtype: str
     sizes: Sizes
     scalars: tuple[tuple[str, Number], ...]
-    is_strided: bool = False
+    layout: str = ""
+    """One of LAYOUTS, or empty: contiguous."""
 
     @property
     def is_empty(self) -> bool:
@@ -36,11 +37,15 @@ class JudgedCall:
         """Of `make_inputs`, after the dtype."""
         return {"leading" if name == LEADING else name: size for name, size in self.sizes.items()}
 
-    def written(self, place: int, tensors: Sequence[str]) -> str:
+    def written(self, place: int, tensors: Sequence[OperatorParameter]) -> str:
         """The arguments of the call, whose tensors are among `args`."""
         first = place * len(tensors)
-        given = [f"{name}=args[{first + offset}]" for offset, name in enumerate(tensors)]
-        return ", ".join([*given, *(f"{name}={value!r}" for name, value in self.scalars)])
+        given = [f"args[{first + offset}]" for offset in range(len(tensors))]
+        if self.layout:
+            shapes = [shape_of(one, self.sizes) for one in tensors]
+            given = [f"viewed({one}, {shape})" for one, shape in zip(given, shapes, strict=True)]
+        named = [f"{one.name}={value}" for one, value in zip(tensors, given, strict=True)]
+        return ", ".join([*named, *(f"{name}={value!r}" for name, value in self.scalars)])
 
 
 def accuracy_calls(operator: Operator) -> tuple[JudgedCall, ...]:
@@ -55,7 +60,8 @@ def _calls_in(operator: Operator, dtype: str) -> Iterator[JudgedCall]:
     if full:
         ordinary = full[min(1, len(full) - 1)]
         label = f"{dtype} {size_text(ordinary)}".strip()
-        yield JudgedCall(f"{label}, strided", dtype, ordinary, usual, is_strided=True)
+        for layout in LAYOUTS:
+            yield JudgedCall(f"{label}, {layout}", dtype, ordinary, usual, layout)
         for name, value in usual:
             if other_value(value) != value:
                 changed = tuple((one, other_value(old) if one == name else old) for one, old in usual)
@@ -64,7 +70,7 @@ def _calls_in(operator: Operator, dtype: str) -> Iterator[JudgedCall]:
 
 def accuracy_task(operator: Operator, baseline: str) -> str:
     calls = accuracy_calls(operator)
-    sizes = json.dumps([(one.dtype, one.arguments, one.is_strided) for one in calls])
+    sizes = json.dumps([(one.dtype, one.arguments, one.layout) for one in calls])
     inputs = make_inputs_text(operator, for_judge=True)
     names = [one.name for one in operator.tensors]
     return render(
@@ -73,8 +79,7 @@ def accuracy_task(operator: Operator, baseline: str) -> str:
 
 
 def accuracy_kernel(operator: Operator, triton: str) -> str:
-    names = [one.name for one in operator.tensors]
-    return render("accuracy_kernel", op=operator, triton=triton, calls=accuracy_calls(operator), tensors=names)
+    return render("accuracy_kernel", op=operator, triton=triton, calls=accuracy_calls(operator))
 
 
 def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:

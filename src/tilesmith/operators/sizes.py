@@ -32,7 +32,7 @@ def accuracy_sizes(operator: Operator) -> tuple[Sizes, ...]:
 
 def _within_limit(operator: Operator, sizes: Sizes) -> Sizes:
     """The largest size halved, to an odd number, as long as a tensor is too large."""
-    while max(_elements(one, sizes) for one in operator.tensors) > _MOST_ELEMENTS:
+    while max(math.prod(shape_of(one, sizes)) for one in operator.tensors) > _MOST_ELEMENTS:
         largest = max((name for name in sizes if name != LEADING), key=lambda name: sizes[name], default=None)
         if largest is None or not isinstance(size := sizes[largest], int) or size < 4:
             break
@@ -40,9 +40,9 @@ def _within_limit(operator: Operator, sizes: Sizes) -> Sizes:
     return sizes
 
 
-def _elements(one: OperatorParameter, sizes: Sizes) -> int:
+def shape_of(one: OperatorParameter, sizes: Sizes) -> tuple[int, ...]:
     known = [sizes[size] if isinstance(size, str) else size for size in one.shape]
-    return math.prod(n for size in known for n in (size if isinstance(size, tuple) else (size,)))
+    return tuple(n for size in known for n in (size if isinstance(size, tuple) else (size,)))
 
 
 def performance_sizes(names: Sequence[str]) -> tuple[Sizes, ...]:
@@ -97,8 +97,10 @@ def traced_value(operator: Operator, name: str) -> Number:
 
 
 def other_value(value: Number) -> Number:
-    """Another float that gives another result, small numbers such as an epsilon included; any other value stays,
-    because a kernel is written for it."""
+    """Another float that gives another result, small numbers such as an epsilon included, and a share stays one;
+    any other value stays, because a kernel is written for it."""
     if not isinstance(value, float):
         return value
-    return value * 1000 if 0 < abs(value) < 0.01 else value * 1.5 + 0.25
+    if 0 < abs(value) < 0.01:
+        return value * 1000
+    return (value + 1) / 2 if 0 < value < 1 else value * 1.5 + math.copysign(0.25, value)

@@ -13,6 +13,8 @@ from tilesmith.operators.sizes import is_empty, other_value, usual_value
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+LAYOUTS = ("strided", "sliced", "transposed", "expanded")
+"""Of memory that is not contiguous: each is judged."""
 _WIDTH = 110
 
 
@@ -34,9 +36,8 @@ def accuracy_text(operator: Operator) -> str:
     usual = {one.name: usual_value(operator, one.name) for one in operator.scalars}
     others = [(name, repr(other_value(value))) for name, value in usual.items() if other_value(value) != value]
     place = ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
-    return render(
-        "accuracy", **_shared(operator), shapes=map(_call, operator.accuracy), ordinary=place, others=others
-    )
+    facts = {"shapes": map(_call, operator.accuracy), "ordinary": place, "others": others, "layouts": LAYOUTS}
+    return render("accuracy", **_shared(operator), **facts)
 
 
 def performance_text(operator: Operator) -> str:
@@ -77,23 +78,35 @@ def make_inputs_text(operator: Operator, for_judge: bool = False) -> str:
     sizes = ["leading" if name == LEADING else name for name in operator.size_names]
     values = [(one.name, _argument(operator, one, for_judge)) for one in operator.parameters]
     names = ["dtype", *sizes]
-    return render("inputs", name=operator.name, names=names, values=values, seeded=not for_judge).rstrip()
+    facts = {"seeded": not for_judge, "any_whole": _any_whole(operator)}
+    facts |= {"two": _number(2, for_judge), "bits": _number(40, for_judge)}
+    return render("inputs", name=operator.name, names=names, values=values, **facts).rstrip()
+
+
+def _any_whole(operator: Operator) -> bool:
+    return not all("float" in dtype for dtype in operator.dtypes)
+
+
+def _number(value: int, for_judge: bool) -> str:
+    return f'int("{value}")' if for_judge else str(value)
 
 
 def _argument(operator: Operator, one: OperatorParameter, for_judge: bool) -> str:
     if not one.is_tensor:
         return repr(usual_value(operator, one.name))
-    number = 'int("{}")'.format if for_judge else str
-    sizes = [number(size) if isinstance(size, int) else size.replace(LEADING, "*leading") for size in one.shape]
+    sizes = [
+        _number(size, for_judge) if isinstance(size, int) else size.replace(LEADING, "*leading")
+        for size in one.shape
+    ]
     shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
     if one.below is not None:
         return f"torch.randint({one.below}, {shape}, dtype=torch.{one.dtype}, device=DEVICE)"
     if one.dtype is not None and one.dtype.startswith(("int", "uint", "bool")):
-        high = number(2 if one.dtype == "bool" else 100)
+        high = _number(2 if one.dtype == "bool" else 100, for_judge)
         return f"torch.randint({high}, {shape}, device=DEVICE).to(torch.{one.dtype})"
-    whole = one.dtype is None and any("int" in dtype for dtype in operator.dtypes)
-    drawn = f"torch.randn({shape}, device=DEVICE)"
-    return f"{f'({drawn} * 10)' if whole else drawn}.to({f'torch.{one.dtype}' if one.dtype else 'dtype'})"
+    if one.dtype is None and _any_whole(operator):
+        return f"drawn({shape}, dtype)"
+    return f"torch.randn({shape}, device=DEVICE).to({f'torch.{one.dtype}' if one.dtype else 'dtype'})"
 
 
 def _call(sizes: Sizes) -> str:
