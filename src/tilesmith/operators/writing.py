@@ -79,8 +79,8 @@ def make_inputs_text(operator: Operator, for_judge: bool = False) -> str:
     values = [(one.name, _argument(operator, one, for_judge)) for one in operator.parameters]
     names = ["dtype", *sizes]
     facts = {"seeded": not for_judge, "any_whole": _any_whole(operator)}
-    facts |= {"two": _number(2, for_judge), "bits": _number(40, for_judge)}
-    return render("inputs", name=operator.name, names=names, values=values, **facts).rstrip()
+    numbers = {"two": _number(2, for_judge), "bits": _number(40, for_judge)}
+    return render("inputs", name=operator.name, names=names, values=values, **facts, **numbers).rstrip()
 
 
 def _any_whole(operator: Operator) -> bool:
