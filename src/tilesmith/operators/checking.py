@@ -20,7 +20,7 @@ from tilesmith.operators.judged_task import (
     single_task,
 )
 from tilesmith.operators.project import passing, read_files, read_project, write_project
-from tilesmith.operators.records import Operator, Project
+from tilesmith.operators.records import Operator
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.tuning.shape_choice import (
     always_kernel,
