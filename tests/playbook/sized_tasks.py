@@ -43,6 +43,14 @@ SIZED = {
         """,
         "q = torch.randn(B, T, D)\nk = torch.randn(B, T, D)",
     ),
+    "halves_of_any_size": SizedTask(
+        "N, D", (20, 29), ((5, 22), (7, 33)),
+        """
+        a, b = x.chunk(2, dim=-1)
+        return x * y + torch.cat((-b, a), dim=-1) * 2
+        """,
+        "x = torch.randn(N, D)\ny = torch.randn(N, D)",
+    ),
     "moments_by_hand": SizedTask(
         "N, C", (48, 72), ((5, 33), (20, 100)),
         """

@@ -20,7 +20,7 @@ from tilesmith.operators.judged_task import (
     single_task,
 )
 from tilesmith.operators.project import passing, read_files, read_project, write_project
-from tilesmith.operators.records import Operator, Project
+from tilesmith.operators.records import Operator
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.tuning.shape_choice import (
     always_kernel,
@@ -114,15 +114,10 @@ def check_project(
         with Judge(config, host=judge) as timing_judge:
             performance = measure(project.operator, texts, timing_judge, tell)
     found = OperatorCheck(project.operator.name, change, accuracy, performance)
-    if found.passed:
-        record_pass(project, texts)
-    return found
-
-
-def record_pass(project: Project, texts: Mapping[str, str]) -> None:
-    now = passing(project, texts)
-    if now != project:
+    now = passing(project, texts, judge.device)
+    if found.passed and now != project:
         write_project(now)
+    return found
 
 
 def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.project import read_source
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
 
@@ -45,13 +46,15 @@ class Definition:
     """Imports, constants and helpers that the function needs."""
     body: str
     """Of the function, without its docstring, not indented."""
+    contract: str = ""
+    """The last line of its docstring, which in a baseline has the shapes."""
 
 
 def read_definition(path: Path, name: str) -> Definition:
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot be read: {error}") from None
+        text = read_source(path)
+    except FileNotFoundError:
+        raise UsageError(f"{path}: cannot be read: there is no such file") from None
     try:
         return parse_definition(text, name)
     except SyntaxError as error:
@@ -69,16 +72,32 @@ def parse_definition(text: str, name: str) -> Definition:
     statements = function.body[1:] if _is_docstring(function.body[0]) else function.body
     if not statements:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
-    lines = text.splitlines()
-    start = statements[0].lineno - 1
-    while lines[start - 1].lstrip().startswith("#"):
-        start -= 1
-    lines = lines[start : function.end_lineno]
-    if statements[0].lineno == function.lineno:
-        lines = [ast.unparse(statements[0])]
     settings.setdefault("TOLERANCE", _tolerance(tree))
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
-    return Definition(operator, _preamble(text, kept), textwrap.dedent("\n".join(lines)))
+    return Definition(
+        operator, _preamble(text, kept), _body(text, statements), docstring.strip().rpartition("\n")[2]
+    )
+
+
+def _body(text: str, statements: Sequence[ast.stmt]) -> str:
+    """As it is written, comments included; by its syntax where that cannot be indented anew: what shares a line
+    with `def`, or has a string of several lines."""
+    lines = text.splitlines()
+    start, end = statements[0].lineno - 1, statements[-1].end_lineno
+    alone = not lines[start].encode()[: statements[0].col_offset].strip()
+    while lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    written = textwrap.dedent("\n".join(lines[start:end]))
+    return written if alone and _indents_to(written, statements) else "\n".join(map(ast.unparse, statements))
+
+
+def _indents_to(written: str, statements: Sequence[ast.stmt]) -> bool:
+    try:
+        function = ast.parse(f"def _():\n    pass\n{textwrap.indent(written, '    ')}\n").body[0]
+    except SyntaxError:
+        return False
+    assert isinstance(function, ast.FunctionDef)
+    return [ast.dump(one) for one in function.body[1:]] == [ast.dump(one) for one in statements]
 
 
 def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -> Definition:
@@ -200,7 +219,9 @@ def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
     performance = (
         _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator.size_names)
     )
-    return replace(operator, accuracy=accuracy, performance=performance)
+    sized = replace(operator, accuracy=accuracy, performance=performance)
+    sized.require_sizes()
+    return sized
 
 
 def _sizes(given: Any) -> tuple[Sizes, ...]:
@@ -246,9 +267,17 @@ def _tolerance(tree: ast.Module) -> str:
 
 
 def _preamble(text: str, kept: Sequence[ast.stmt]) -> str:
-    parts = [ast.get_source_segment(text, node) or "" for node in kept]
+    parts = [_segment(text, node) for node in kept]
     has_torch = any(isinstance(node, ast.Import) and "torch" in {one.name for one in node.names} for node in kept)
     return "\n".join([*([] if has_torch else ["import torch"]), *parts])
+
+
+def _segment(text: str, node: ast.stmt) -> str:
+    """A statement as it is written, with its decorators."""
+    decorators = getattr(node, "decorator_list", [])
+    if not decorators:
+        return ast.get_source_segment(text, node) or ""
+    return "\n".join(text.splitlines()[decorators[0].lineno - 1 : node.end_lineno])
 
 
 def _is_docstring(node: ast.stmt) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesmith.errors import ProjectError
@@ -46,6 +46,15 @@ def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
     agreeing = [name for name in seen if name not in lagging]
     told = [f"{name}: {_difference(operator.name, seen[name], wanted, agreeing)}" for name in lagging]
     raise ProjectError(f"{'; '.join(told)}; or run  {update_command(project)}")
+
+
+def conforms(operator: Operator, text: str) -> bool:
+    """Whether a kernel's file has the operator's interface already."""
+    try:
+        found = _of_file(operator, "triton", text, operator.file_name("triton"))
+    except ProjectError:
+        return False
+    return not _differs(found, _of_operator(operator))
 
 
 def require_own_tests(project: Project, texts: Mapping[str, str]) -> None:
@@ -98,6 +107,7 @@ def _of_file(operator: Operator, kind: str, text: str, name: str) -> InterfaceSe
         found = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == operator.name]
         if not found:
             raise ProjectError(f"{name}: there is no function {operator.name}, the operator's entry; add it")
+        _require_plain(tree, found[-1], name)
         lines = [line.strip() for line in (ast.get_docstring(found[-1]) or "").splitlines()]
         return InterfaceSeen(*_signature(found[-1]), lines[-1] if len(lines) > 1 else "", names)
     told = [_text(constants.get(one)) for one in ("INTERFACE", "TENSORS")]
@@ -108,6 +118,48 @@ def _of_file(operator: Operator, kind: str, text: str, name: str) -> InterfaceSe
     if not isinstance(stub, ast.FunctionDef) or stub.name != operator.name:
         raise ProjectError(f"{name}: INTERFACE does not tell the signature of {operator.name}; put it back")
     return InterfaceSeen(*_signature(stub), told[1], names)
+
+
+def _require_plain(tree: ast.Module, entry: ast.FunctionDef, file: str) -> None:
+    """What `def` says is what runs: nothing wraps the entry, takes its place or hides parameters."""
+    given = entry.args
+    if entry.decorator_list:
+        raise ProjectError(f"{file}, line {entry.lineno}: {entry.name} is decorated; remove the decorator")
+    if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs:
+        raise ProjectError(
+            f"{file}, line {entry.lineno}: {entry.name} may have plain parameters only; remove *, ** and /"
+        )
+    for node in _module_code(tree):
+        line = getattr(node, "lineno", 0)
+        if entry.name in _bound(node) and (line > entry.lineno or isinstance(node, ast.Global)):
+            raise ProjectError(
+                f"{file}, line {line}: {entry.name} is defined a second time; let its function come last"
+            )
+
+
+def _module_code(tree: ast.AST) -> Iterator[ast.AST]:
+    """Every node that can bind a name of the module: of functions and classes, only what declares it global."""
+    for node in ast.iter_child_nodes(tree):
+        yield node
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield from (one for one in ast.walk(node) if isinstance(one, ast.Global))
+        else:
+            yield from _module_code(node)
+
+
+def _bound(node: ast.AST) -> Sequence[str]:
+    match node:
+        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+            return [name]
+        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+            return [name]
+        case ast.alias():
+            return [(node.asname or node.name).split(".")[0]]
+        case ast.Global():
+            return node.names
+        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+            return [name]
+    return []
 
 
 def _signature(function: ast.FunctionDef) -> tuple[tuple[tuple[str, str, str], ...], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,12 +10,21 @@ from pathlib import Path
 from tilesmith.errors import ProjectError, TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
-from tilesmith.operators.definition import Definition, parse_definition
-from tilesmith.operators.forging import Workshop, forge_kernel
+from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
+from tilesmith.operators.forging import Tell, Workshop, forge_kernel
+from tilesmith.operators.interface import conforms
 from tilesmith.operators.judged_task import accuracy_task, forged_call, single_task, written_for
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
-from tilesmith.operators.project import TOML, code_digest, passing, read_project, write_project
-from tilesmith.operators.records import Operator, Project, Sizes
+from tilesmith.operators.project import (
+    TOML,
+    code_digest,
+    passing,
+    read_project,
+    read_source,
+    rewrite_project,
+    set_aside,
+)
+from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
 from tilesmith.runs.atomic_files import write_atomically
@@ -38,27 +48,33 @@ class MadeProject:
 def make_project(definition: Definition, folder: Path, workshop: Workshop) -> MadeProject:
     if (folder / TOML).exists():
         raise UsageError(f"{folder} has an operator already; --update writes its files anew, --out makes another")
-    return _make(definition, folder, workshop, None)
+    name = definition.operator.name
+    for path in (folder / definition.operator.file_name(kind) for kind in KINDS):
+        if path.exists():
+            raise UsageError(f"{path} is there already: move it away, or make {name} elsewhere with --out")
+    return _make(definition, folder, workshop, None, unchanged=False)
 
 
 def update_project(name: str, folder: Path, definition: Definition | None, workshop: Workshop) -> MadeProject:
     """The files that lag, written anew from a definition, or from the project's own baseline and operator.toml. The
-    kernel is kept where neither signature nor maths changed."""
+    kernel is kept where neither signature nor maths changed, and where it is right for what they are now;
+    one that is replaced is set aside."""
     project = read_project(folder)
     if definition is None:
-        definition = _own_definition(project)
+        definition = _own_definition(project, workshop.tell)
     if definition.operator.name != name:
         raise UsageError(f"{folder} is the operator {definition.operator.name}, not {name}")
-    kept = project.path("triton")
+    path = project.path("triton")
+    own = read_source(path) if path.exists() else None
     unchanged = code_digest(baseline_text(definition)) == project.operator.baseline
-    return _make(definition, folder, workshop, kept if unchanged and kept.exists() else None)
+    return _make(definition, folder, workshop, own, unchanged)
 
 
-def _own_definition(project: Project) -> Definition:
+def _own_definition(project: Project, tell: Tell) -> Definition:
     """The baseline has the signature and the body, operator.toml all that is not in it."""
     path, known = project.path("baseline"), project.operator
     try:
-        found = parse_definition(path.read_text(encoding="utf-8"), known.name)
+        found = parse_definition(read_source(path), known.name)
     except FileNotFoundError:
         raise ProjectError(f"{path.name} is missing, and nothing can be made without it; put it back") from None
     except SyntaxError as error:
@@ -67,26 +83,42 @@ def _own_definition(project: Project) -> Definition:
     parameters = tuple(
         replace(own[one.name], annotation=one.annotation, kind=one.kind, default=one.default)
         if one.name in own and one.kind == own[one.name].kind
-        else one
+        else _added(one, found.contract, tell)
         for one in found.operator.parameters
     )
     changed = replace(found.operator, parameters=parameters, accuracy=(), performance=())
-    same_sizes = set(changed.size_names) <= set(known.size_names)
-    if same_sizes:
+    if set(changed.size_names) <= set(known.size_names):
         operator = replace(changed, accuracy=known.accuracy, performance=known.performance)
     else:
-        operator = found.operator
+        operator = with_shapes(replace(found, operator=changed), {}).operator
     settings = {one: getattr(known, one) for one in ("summary", "dtypes", "tolerance", "target", "history")}
     return replace(found, operator=replace(operator, **settings))
 
 
-def _make(definition: Definition, folder: Path, workshop: Workshop, kept: Path | None) -> MadeProject:
-    texts: dict[str, str] = {}
+def _added(one: OperatorParameter, contract: str, tell: Tell) -> OperatorParameter:
+    """A parameter that operator.toml does not have; a tensor as the end of the baseline's docstring has it."""
+    if not one.is_tensor:
+        return one
+    said = re.search(rf"\b{one.name} \[([^]]*)\](?: (?!below\b)(\w+))?(?: below (\w+))?", contract)
+    if said is None:
+        tell(f"shapes  {one.name} is new: taken as [{', '.join(map(str, one.shape))}]; else change {TOML}")
+        return one
+    shape = parse_shapes(f"{one.name}={said[1]}")[one.name]
+    below = parse_shapes(f"below={said[3]}")["below"][0] if said[3] else None
+    return replace(one, shape=tuple(shape), dtype=said[2], below=below)
+
+
+def _make(
+    definition: Definition, folder: Path, workshop: Workshop, own: str | None, unchanged: bool
+) -> MadeProject:
+    """`own` is the kernel that is there; unchanged, what it is to compute."""
     with Judge(replace(workshop.check, timing=False), host=workshop.host) as judge:
         definition = replace(definition, operator=_that_run(definition, judge, workshop))
         runs: list[str] = []
         keeps = False
-        why, triton = "the kernel is kept as it was", kept.read_text(encoding="utf-8") if kept else None
+        triton, why = own, "the kernel is kept as it was"
+        if own is not None and not unchanged and not _is_right(definition, own, judge, workshop):
+            triton = None
         if triton is None:
             with Judge(workshop.check, host=judge) as forging_judge:
                 definition, triton, why, runs, keeps = _write_kernel(definition, workshop, forging_judge)
@@ -100,11 +132,27 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, kept: Path |
             accuracy = judge_accuracy(operator, texts, judge, lambda _: None)
     project = Project(folder, operator)
     folder.mkdir(parents=True, exist_ok=True)
-    for kind, text in texts.items():
+    written = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
+    aside = [set_aside(project.path("triton"))] if "triton" in written and project.path("triton").exists() else []
+    for kind, text in written.items():
         write_atomically(project.path(kind), text)
-    write_project(passing(project, texts) if accuracy and accuracy.passed else project)
-    files = (*(operator.file_name(kind) for kind in sorted(texts)), TOML)
+    if accuracy and accuracy.passed and judge.device == "cpu":  # on a GPU a check measures the speed, too
+        project = passing(project, texts, judge.device)
+    aside += filter(None, [rewrite_project(project)])
+    for path in aside:
+        workshop.tell(f"kept    {path}: what was there before")
+    files = (*(operator.file_name(kind) for kind in sorted(written)), TOML)
     return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, tuple(runs))
+
+
+def _is_right(definition: Definition, own: str, judge: Judge, workshop: Workshop) -> bool:
+    """Whether the kernel that is there computes what the definition says now, in every dtype and shape."""
+    operator = definition.operator
+    if not conforms(operator, own):
+        return False
+    workshop.tell(f"check   {operator.name}: the kernel that is there")
+    texts = {"baseline": baseline_text(definition), "triton": own}
+    return judge_accuracy(operator, texts, judge, lambda _: None).passed
 
 
 def _write_kernel(

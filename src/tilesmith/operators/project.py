@@ -5,7 +5,12 @@ from __future__ import annotations
 import ast
 import contextlib
 import hashlib
+import io
+import itertools
 import json
+import re
+import shutil
+import tokenize
 import tomllib
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -25,7 +30,7 @@ def read_project(folder: Path) -> Project:
     """Raises ProjectError where operator.toml is missing, cannot be read or makes no sense."""
     path = folder / TOML
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise ProjectError(
             f"{folder}: no operator project (it has no {TOML}); tilesmith op new makes one"
@@ -45,9 +50,71 @@ def read_project(folder: Path) -> Project:
 
 
 def write_project(project: Project) -> None:
-    """Writes operator.toml, and nothing else."""
-    project.folder.mkdir(parents=True, exist_ok=True)
-    write_atomically(project.folder / TOML, toml_text(project))
+    """Writes operator.toml, and nothing else. In one that is there already only [passed] changes: the rest may have
+    been edited since it was read."""
+    path = project.folder / TOML
+    if not path.exists():
+        project.folder.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, toml_text(project))
+        return
+    text = path.read_text(encoding="utf-8-sig")
+    changed = _with_passed(text, project.passed)
+    try:
+        wanted = tomllib.loads(text) | {"passed": dict(project.passed)}
+    except ValueError as error:
+        raise ProjectError(f"{path}: cannot be read: {error}") from None
+    if not _reads_as(changed, wanted):
+        raise ProjectError(f"{path}: the state that passed cannot be noted; remove what it says of `passed`")
+    write_atomically(path.resolve(), changed)
+
+
+def rewrite_project(project: Project) -> Path | None:
+    """Writes another operator into operator.toml. Where more changes than the baseline's digest and [passed], the
+    file is laid out anew; what was in it is then kept in the file that is returned."""
+    path = project.folder / TOML
+    wanted = toml_text(project)
+    if not path.exists():
+        write_project(project)
+        return None
+    baseline = f"baseline = {_value(project.operator.baseline)}"
+    text = re.sub(r"^baseline = .*$", baseline, path.read_text(encoding="utf-8-sig"), count=1, flags=re.MULTILINE)
+    changed = _with_passed(text, project.passed)
+    if _reads_as(changed, tomllib.loads(wanted) | {"passed": dict(project.passed)}):
+        write_atomically(path.resolve(), changed)
+        return None
+    kept = set_aside(path)
+    write_atomically(path.resolve(), wanted)
+    return kept
+
+
+def set_aside(path: Path) -> Path:
+    """A copy of a file beside it, under a name that is free: `softmax_triton.py.bak`."""
+    names = (path.with_name(f"{path.name}.bak{number or ''}") for number in itertools.count())
+    free = next(name for name in names if not name.exists())
+    shutil.copyfile(path, free)
+    return free
+
+
+def _with_passed(text: str, passed: Mapping[str, str]) -> str:
+    """operator.toml with another table [passed]; every other line stays, and comments in that table too."""
+    lines = text.splitlines()
+    wanted = [f"{kind} = {_value(digest)}" for kind, digest in passed.items()]
+    heads = [place for place, line in enumerate(lines) if line.split("#")[0].strip() == "[passed]"]
+    if not heads:
+        return "\n".join([*lines, *(["", "[passed]", *wanted] if wanted else [])]) + "\n"
+    start = heads[0] + 1
+    end = next((place for place in range(start, len(lines)) if lines[place].startswith("[")), len(lines))
+    others = [line for line in lines[start:end] if line.partition("=")[0].strip() not in (*KINDS, "device")]
+    return "\n".join([*lines[:start], *wanted, *others, *lines[end:]]) + "\n"
+
+
+def _reads_as(text: str, wanted: Mapping[str, Any]) -> bool:
+    """Own tables of the user, which nobody reads, are no difference."""
+    try:
+        found = tomllib.loads(text)
+    except ValueError:
+        return False
+    return {"passed": {}} | {name: found[name] for name in wanted if name in found} == wanted
 
 
 def read_files(project: Project) -> dict[str, str]:
@@ -56,14 +123,27 @@ def read_files(project: Project) -> dict[str, str]:
     for kind in KINDS:
         path = project.path(kind)
         try:
-            texts[kind] = path.read_text(encoding="utf-8")
+            texts[kind] = read_source(path)
         except FileNotFoundError:
             raise ProjectError(
                 f"{path.name} is missing from {project.folder}; put it back, or run  {update_command(project)}"
             ) from None
-        except (OSError, ValueError) as error:
-            raise ProjectError(f"{path}: cannot be read: {error}") from None
     return texts
+
+
+def read_source(path: Path) -> str:
+    """A Python file in UTF-8, with a byte order mark or without; raises ProjectError for any other, also for one
+    that a comment declares to be another, because comments are not in a digest."""
+    try:
+        data = path.read_bytes()
+        encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        if not encoding.startswith("utf-8"):
+            raise ProjectError(f"{path}: it is declared to be {encoding}; save it in UTF-8 and remove that comment")
+        return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig").read()
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError, SyntaxError) as error:
+        raise ProjectError(f"{path}: cannot be read: {error}") from None
 
 
 def update_command(project: Project) -> str:
@@ -80,20 +160,23 @@ def code_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def passing(project: Project, texts: Mapping[str, str]) -> Project:
-    """The project with these texts as its last passing state."""
-    return replace(project, passed={kind: code_digest(texts[kind]) for kind in KINDS if kind in texts})
+def passing(project: Project, texts: Mapping[str, str], device: str | None = None) -> Project:
+    """The project with these texts as its last passing state, on cuda or, in Triton's interpreter, on the cpu."""
+    digests = {kind: code_digest(texts[kind]) for kind in KINDS if kind in texts}
+    return replace(project, passed=digests | ({} if device is None else {"device": device}))
 
 
 def _operator_of(data: Mapping[str, Any]) -> Operator:
     known = {name: data[name] for name in _SETTINGS if name in data}
     shapes = data["shapes"]
-    return Operator(
+    operator = Operator(
         **{**known, "name": data["name"], "dtypes": tuple(data["dtypes"])},
         parameters=tuple(_parameter_of(one) for one in data["parameters"]),
         accuracy=tuple(_sizes_of(one) for one in shapes["accuracy"]),
         performance=tuple(_sizes_of(one) for one in shapes["performance"]),
     )
+    operator.require_sizes()
+    return operator
 
 
 def _parameter_of(data: Mapping[str, Any]) -> OperatorParameter:

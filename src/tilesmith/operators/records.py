@@ -93,7 +93,8 @@ class Operator:
         _require(self.tolerance in TOLERANCES, f"tolerance '{self.tolerance}' is none of {', '.join(TOLERANCES)}")
         _require(bool(self.dtypes), "dtypes is empty")
         _require(self.target > 0, "target must be greater than zero")
-        _require(Path(self.history).name == self.history, "history is the name of a file in the project's folder")
+        is_own = Path(self.history).name == self.history and self.history.endswith(".md")
+        _require(is_own, "history is the name of a file in the project's folder, and ends in .md")
         for dtype in (*self.dtypes, *(one.dtype for one in self.parameters if one.dtype)):
             _require(dtype in DTYPES, f"dtype '{dtype}' is none of {', '.join(DTYPES)}")
         _require(_is_expression(self.returns), f"returns '{self.returns}' is no annotation")
@@ -121,6 +122,11 @@ class Operator:
         """`bias_add(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor`, as after `def`."""
         return f"{self.name}({', '.join(map(str, self.parameters))}) -> {self.returns}"
 
+    def require_sizes(self) -> None:
+        """Raises ProjectError where there is nothing to test on."""
+        for name in ("accuracy", "performance"):
+            _require(bool(getattr(self, name)), f"shapes: {name} is empty; name at least one")
+
     def file_name(self, kind: str) -> str:
         return f"{self.name}_{kind}.py"
 
@@ -132,7 +138,8 @@ class Project:
     folder: Path
     operator: Operator
     passed: Mapping[str, str] = field(default_factory=dict)
-    """The digest of each file when a check last passed, by kind; empty before the first."""
+    """The digest of each file when a check last passed, by kind, and the device it ran on, if that is known;
+    empty before the first."""
 
     def path(self, kind: str) -> Path:
         return self.folder / self.operator.file_name(kind)

@@ -78,9 +78,9 @@ def make_inputs_text(operator: Operator, for_judge: bool = False) -> str:
     sizes = ["leading" if name == LEADING else name for name in operator.size_names]
     values = [(one.name, _argument(operator, one, for_judge)) for one in operator.parameters]
     names = ["dtype", *sizes]
-    facts: dict[str, Any] = {"seeded": not for_judge, "any_whole": _any_whole(operator)}
-    facts |= {"two": _number(2, for_judge), "bits": _number(40, for_judge)}
-    return render("inputs", name=operator.name, names=names, values=values, **facts).rstrip()
+    facts = {"seeded": not for_judge, "any_whole": _any_whole(operator)}
+    numbers = {"two": _number(2, for_judge), "bits": _number(40, for_judge)}
+    return render("inputs", name=operator.name, names=names, values=values, **facts, **numbers).rstrip()
 
 
 def _any_whole(operator: Operator) -> bool:

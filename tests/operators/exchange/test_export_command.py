@@ -12,6 +12,14 @@ from exchange_projects import BIAS_ADD, OPERATORS, write_sample
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.exchange.exporting import TARGETS, export_project
+from tilesmith.operators.project import (
+    code_digest,
+    passing,
+    read_files,
+    read_project,
+    rewrite_project,
+    write_project,
+)
 from tilesmith.operators.records import Operator
 
 
@@ -54,6 +62,25 @@ def test_nothing_is_claimed_of_what_changed_since_the_check(project: Path, tmp_p
     kernel.write_text(kernel.read_text().replace("BLOCK_M, BLOCK_N = 16, 64", "BLOCK_M, BLOCK_N = 32, 64"))
     changed = export_project(project, "module", tmp_path / "other").verified
     assert changed == "Not verified: triton changed since `tilesmith op check` last passed."
+
+
+def test_the_device_of_the_check_is_named(project: Path, tmp_path: Path) -> None:
+    passed = read_project(project)
+    for device, where in (
+        ("cpu", "in Triton's interpreter, on no GPU"),
+        ("cuda", "on a GPU"),
+        (None, "on a device"),
+    ):
+        write_project(passing(passed, read_files(passed), device))
+        verified = export_project(project, "module", tmp_path / str(device)).verified
+        assert f"`tilesmith op check` passed {where}" in verified
+
+
+def test_a_test_that_was_tampered_with_is_not_exported(project: Path, tmp_path: Path) -> None:
+    path = project / "bias_add_accuracy.py"
+    path.write_text(path.read_text().replace("M=37", "M=1"))
+    with pytest.raises(ProjectError, match=r"bias_add_accuracy\.py is not the test that operator\.toml makes"):
+        export_project(project, "module", tmp_path / "out")
 
 
 def test_a_file_in_the_way_is_left_alone(op, project: Path, tmp_path: Path) -> None:
@@ -137,6 +164,9 @@ def test_names_need_no_further_import(tmp_path: Path) -> None:
     for path in (project / "bias_add_triton.py", project / "bias_add_baseline.py"):
         text = path.read_text().replace("torch.Tensor", "Tensor")
         path.write_text(text.replace("import torch\n", "import torch\nfrom torch import Tensor\n"))
+    moved = read_project(project)
+    digest = code_digest((project / "bias_add_baseline.py").read_text())
+    rewrite_project(replace(moved, operator=replace(moved.operator, baseline=digest)))
     for target in TARGETS:
         export_project(project, target, tmp_path / target)
     package = (tmp_path / "module" / "bias_add" / "__init__.py").read_text()

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from tilesmith.errors import UsageError
 from tilesmith.operators.exchange import flaggems, kernelgen, module, provenance, torch_library
-from tilesmith.operators.interface import require_one_interface
+from tilesmith.operators.interface import require_one_interface, require_own_tests
 from tilesmith.operators.project import read_files, read_project
 from tilesmith.operators.records import Project
 from tilesmith.runs.atomic_files import write_atomically
@@ -43,6 +43,7 @@ def export_project(folder: Path, target: str, out: Path, force: bool = False) ->
         raise UsageError(f"--out {out} is the project itself: choose another folder")
     texts = read_files(project)
     require_one_interface(project, texts)
+    require_own_tests(project, texts)
     files = TARGETS[target](project, texts)
     write_files(out, files, force)
     return Exported(project.operator.name, target, str(out), tuple(files), provenance.verified(project, texts))

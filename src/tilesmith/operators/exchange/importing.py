@@ -11,7 +11,7 @@ from tilesmith.operators.exchange.download import DownloadReader, Hints
 from tilesmith.operators.exchange.exporting import write_files
 from tilesmith.operators.exchange.provenance import without_header
 from tilesmith.operators.exchange.source_edits import entry_of, with_head
-from tilesmith.operators.project import TOML, code_digest, toml_text
+from tilesmith.operators.project import TOML, code_digest, read_source, toml_text
 from tilesmith.operators.records import KINDS, Operator, Project
 from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
 
@@ -69,12 +69,10 @@ def _files_in(folder: Path) -> dict[str, Path]:
 
 def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_source(path)
         ast.parse(text)
     except SyntaxError as error:
         raise ProjectError(f"{path}:{error.lineno}: {error.msg}; mend it first") from None
-    except (OSError, ValueError) as error:
-        raise ProjectError(f"{path}: cannot be read: {error}") from None
     return text
 
 

@@ -9,6 +9,7 @@ from tilesmith.operators.project import code_digest
 from tilesmith.operators.records import KINDS, Project
 
 MARK = "# Exported by tilesmith"
+_WHERE = {"cpu": "in Triton's interpreter, on no GPU", "cuda": "on a GPU"}
 
 
 def header(project: Project, texts: Mapping[str, str]) -> str:
@@ -29,9 +30,10 @@ def verified(project: Project, texts: Mapping[str, str]) -> str:
     if changed:
         return f"Not verified: {' and '.join(changed)} changed since `tilesmith op check` last passed."
     operator = project.operator
+    where = _WHERE.get(project.passed.get("device", ""), "on a device that is not recorded")
     return (
-        "Verified before the export: `tilesmith op check` passed, accuracy against float64 in "
-        f"{len(operator.accuracy)} shapes and {', '.join(operator.dtypes)}. "
+        f"Verified before the export: by operator.toml, `tilesmith op check` passed {where}, accuracy "
+        f"against float64 in {len(operator.accuracy)} shapes and {', '.join(operator.dtypes)}. "
         "Not verified by it: speed, and what the export added."
     )
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tilesmith.runs.atomic_files import write_atomically
+
 
 @dataclass(frozen=True)
 class HistoryRow:
@@ -30,7 +32,7 @@ def append_rows(path: Path, operator: str, title: str, rows: Sequence[HistoryRow
         numbers = [_number(row.speedups.get(shape)) for shape in shapes]
         lines.append(_line([row.configuration, *numbers, _number(row.mean), row.learned]))
     before = path.read_text(encoding="utf-8") if path.exists() else f"# What was tried on {operator}\n"
-    path.write_text(before.rstrip("\n") + "\n\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    write_atomically(path.resolve(), before.rstrip("\n") + "\n\n" + "\n".join(lines) + "\n")
 
 
 def _number(value: float | None) -> str:

@@ -21,11 +21,11 @@ from tilesmith.errors import ProjectError, UsageError
 from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, TuningSearch
 from tilesmith.judge import Judge
 from tilesmith.judge.trials import CompiledTrial, KernelTrials
-from tilesmith.operators.checking import OperatorCheck, judge_accuracy, measure, record_pass
+from tilesmith.operators.checking import OperatorCheck, judge_accuracy, measure
 from tilesmith.operators.definition import parse_definition
 from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
 from tilesmith.operators.judged_task import single_call, single_kernel, single_task
-from tilesmith.operators.project import read_files, read_project
+from tilesmith.operators.project import passing, read_files, read_project, write_project
 from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.tuning.constants import (
@@ -200,7 +200,7 @@ def _tune(
                 )
             write_atomically(project.path("triton"), found.text)
             if after.passed:
-                record_pass(project, changed)
+                write_project(passing(project, changed, judge.device))
         else:
             after = before if after.accuracy.passed else after
     where = "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judge.config.target}"

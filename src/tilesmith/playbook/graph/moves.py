@@ -179,12 +179,13 @@ def _unbind(low: Lowering, node: Node) -> tuple[KernelStep, ...]:
 
 
 def _chunk(low: Lowering, node: Node) -> tuple[KernelStep, ...]:
-    """Equal parts, of any size."""
+    """Equal parts, of any size; the last one is smaller where that was so in any trace."""
     step, count = low.operand(node.args[0]), node.args[1]
     dim = find_argument(node, 2, "dim", 0) % step.form.rank
     whole, symbol = step.form.shape[dim], step.form.dims[dim]
-    if whole % count:
-        return _parts(low, step, dim, [-(-whole // count)] * (whole // -(-whole // count)), node.name)
+    if not same(whole % count, 0):
+        most = -(-whole // count)
+        return _parts(low, step, dim, [most] * (-(-whole // most) - 1), node.name)
     size = whole // count
     part = low.symbols.make((node.name, dim), size, SizeRule(f"{{0}} // {count}", symbol))
     form = with_dim(step.form, dim, size, part)

@@ -24,7 +24,7 @@ Sum = tuple[tuple[int, Dim], ...]
 """A sum of numbers, each times a product of axes."""
 
 
-_PARTS = {"{0} - 1", *(f"{{0}} // {by}" for by in range(2, 9))}
+_PARTS = {"{0} - 1", *(form for by in range(2, 9) for form in (f"{{0}} // {by}", f"-(-{{0}} // {by})"))}
 """Surely no more than the whole."""
 
 

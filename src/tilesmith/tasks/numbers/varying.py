@@ -86,6 +86,7 @@ for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv"):
     for _kind in (VaryingInt, VaryingFloat):
         setattr(_kind, f"__{_name}__", _spread(_name, reflected=False))
         setattr(_kind, f"__r{_name}__", _spread(_name, reflected=True))
+        setattr(_kind, "__neg__", lambda self: 0 - self)  # noqa: B010
 
 
 def with_varying(graph: Graph, others: Sequence[Graph]) -> Graph:

@@ -32,7 +32,7 @@ class TaskName:
     def absolute(self) -> TaskName:
         """The same task from any folder and in any environment."""
         target = self.target if is_module_name(self.target) else os.path.realpath(self.target)
-        return TaskName(target, self.inputs, self.import_path())
+        return TaskName(target, self.inputs, tuple(filter(os.path.isdir, self.import_path())))
 
     def __str__(self) -> str:
         return self.target
