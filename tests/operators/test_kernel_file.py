@@ -171,3 +171,10 @@ def test_a_kernel_with_memory_is_no_operator() -> None:
 def test_only_names_of_the_module_are_renamed() -> None:
     text = "def f(): return 1\ndef g(f): return f\ndef h(): return f() + 'é'.f\n"
     assert rename(text, {"f": "ff"}) == "def ff(): return 1\ndef g(f): return f\ndef h(): return ff() + 'é'.f\n"
+
+
+def test_a_whole_number_has_one_value_in_tests_and_by_default() -> None:
+    operator = parse_definition("VALUES = {'k': 2}\ndef times(x, k: int = 3): return x * k", "times").operator
+    written = "class ModelNew:\n    def forward(self, x, k):\n        return x\n"
+    with pytest.raises(ProjectError, match="k is 2 in tests and 3 by default"):
+        triton_text(operator, [KernelVariant(FLOATS, written)])

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from sample_operators import BIAS_ADD
 
+from tilesmith.cli.op.check import show_check
 from tilesmith.operators.checking import AccuracyResult, OperatorCheck, PerformanceResult, measure
 from tilesmith.records import Evaluation, Quantiles, Speedup, Timing, Verdict
 from tilesmith.records.task_facts import Roofline
@@ -94,3 +96,9 @@ def test_nothing_is_measured_without_a_gpu() -> None:
     assert found.target_met is None
     assert check_of(found).passed
     assert not check_of(found, "inaccurate").passed
+
+
+def test_a_hybrid_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    accuracy = AccuracyResult("passed", "", (), None, (), ("not timed: no GPU", "a hybrid: PyTorch computes mm"))
+    show_check(OperatorCheck("bias_add", "", accuracy, None), Console())
+    assert "             a hybrid: PyTorch computes mm\n" in capsys.readouterr().out

@@ -171,6 +171,18 @@ def test_configurations_for_autotune_are_checked(project: Path, judge: Judge) ->
         tune_project(project, CPU, TuneOptions(), host=judge)
 
 
+def test_an_edit_during_tuning_is_not_lost(project: Path, judge: Judge) -> None:
+    path = project / "bias_add_triton.py"
+
+    def edit(text: str) -> tuple[()]:
+        path.write_text(f"{text}# mine\n")
+        return ()
+
+    with pytest.raises(ProjectError, match="was changed meanwhile"):
+        tune_project(project, CPU, TuneOptions(autotune=True, suggest=edit), host=judge)
+    assert path.read_text().endswith("# mine\n")
+
+
 def test_a_shape_that_is_left_to_pytorch_is_checked_as_a_kernel(project: Path, judge: Judge) -> None:
     path = project / "bias_add_triton.py"
     operator, text = read_project(project).operator, path.read_text()

@@ -146,3 +146,9 @@ def test_the_accuracy_file_sees_a_kernel_that_writes_to_its_input(tmp_path: Path
     found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
     assert found.returncode == 1
     assert "the kernel writes to x" in found.stdout
+
+
+def test_a_kernel_file_may_have_helpers_of_any_plain_name(judge: Judge) -> None:
+    helpers = "".join(f"def {name}(x):\n    return x\n\n\n" for name in ("shapes", "strided", "viewed", "laid_out"))
+    entry = "return launch(shapes(strided(viewed(laid_out(x)))))"
+    assert judged(judge, PLUS_ONE, entry, before=helpers).passed

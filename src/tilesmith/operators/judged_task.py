@@ -43,7 +43,7 @@ class JudgedCall:
         given = [f"args[{first + offset}]" for offset in range(len(tensors))]
         if self.layout:
             shapes = [shape_of(one, self.sizes) for one in tensors]
-            given = [f"viewed({one}, {shape})" for one, shape in zip(given, shapes, strict=True)]
+            given = [f"judged_view({one}, {shape})" for one, shape in zip(given, shapes, strict=True)]
         named = [f"{one.name}={value}" for one, value in zip(tensors, given, strict=True)]
         return ", ".join([*named, *(f"{name}={value!r}" for name, value in self.scalars)])
 

@@ -271,7 +271,14 @@ def _shape_conditions(one: OperatorParameter, known: dict[str, str]) -> list[str
 
 def _fixed(operator: Operator) -> list[OperatorParameter]:
     """Scalars that a kernel is written for one value of: all but floats."""
-    return [one for one in operator.scalars if not isinstance(usual_value(operator, one.name), float)]
+    found = [one for one in operator.scalars if not isinstance(usual_value(operator, one.name), float)]
+    for one in found:
+        if one.default is not None and usual_value(operator, one.name) != one.default:
+            raise ProjectError(
+                f"{one.name} is {one.value!r} in tests and {one.default!r} by default, and a kernel is written for "
+                "one of them: give it one value"
+            )
+    return found
 
 
 def _fixed_text(operator: Operator) -> str:

@@ -63,3 +63,21 @@ def test_a_tuning_is_written_and_read_back() -> None:
 def test_neighbors_change_one_constant_within_limits(stage: str, changes: list[str]) -> None:
     own = read_tuning(FILE)
     assert [difference(own, one) for one in neighbors(own, stage)] == changes
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        "z = tl.load(x_ptr,)",
+        "z = tl.load(\n        x_ptr + offs,\n        mask=(a & b),  # both\n    )",
+        'y = f("é", tl.load(x_ptr)) ; z = tl.load(x_ptr, mask=(a))',
+    ],
+)
+def test_a_hint_is_written_into_any_load_and_taken_back(load: str) -> None:
+    text = f"BLOCK = 256  # elements of a program\ndef kernel(x_ptr):\n    {load}\n"
+    own = read_tuning(text)
+    changed = own.changed("BLOCK", 512).changed("KEEP_x_ptr", 1)
+    written = with_tuning(text, changed)
+    assert read_tuning(written) == changed
+    assert written.count("evict_last") == text.count("tl.load")
+    assert with_tuning(written, own) == text

@@ -174,3 +174,10 @@ def test_a_file_with_two_launches_is_tuned_as_a_whole_only() -> None:
     twice = TEXTS["triton"].replace(launch, f"{launch}\n    {launch}")
     with pytest.raises(ProjectError, match="launches 2 kernels with constants of its own"):
         with_autotune(twice, [read_tuning(twice)])
+
+
+def test_an_entry_that_refuses_nothing_has_no_place_for_a_choice() -> None:
+    text = re.sub(r"    if x.dim.*\n.*\n", "", TEXTS["triton"])
+    choices = [(OPERATOR.performance[0], read_tuning(text))]
+    with pytest.raises(ProjectError, match="its entry refuses nothing"):
+        with_dispatch(text, OPERATOR, choices, parse_definition(TEXTS["baseline"], "bias_add"))

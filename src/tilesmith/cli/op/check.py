@@ -65,6 +65,9 @@ def show_check(found: OperatorCheck, console: Console) -> None:
     errors = accuracy.errors
     ratio = f"; error {errors.ratio:.2g} times PyTorch's" if errors and errors.ratio is not None else ""
     print_line(f"accuracy     right in {len(accuracy.cases)} cases{ratio}", console)
+    for note in accuracy.notes:
+        if not note.startswith("not timed"):
+            print_line(f"             {note}", console)
     if performance is None:
         return
     for one in performance.calls:

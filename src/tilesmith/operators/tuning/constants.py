@@ -7,7 +7,9 @@ the cache; that is a constant too, `KEEP_bias_ptr`, which shows in the file as `
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -16,6 +18,7 @@ from tilesmith.records import Analysis
 
 _KEEP = "KEEP_"
 _HINT = ', eviction_policy="evict_last"'
+_LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
 _LIMITS = {"WARPS": (1, 16), "STAGES": (1, 6), "ROWS": (1, 64), "GROUP": (1, 16), "BLOCK": (16, 8192)}
 """By a word in a constant's name: the least and the largest value."""
 _STAGES = {"grid": ("ROWS", "GROUP"), "block": ("BLOCK",), "memory": ("WARPS", "STAGES", "KEEP")}
@@ -39,7 +42,7 @@ def with_tuning(text: str, tuning: Tuning) -> str:
         if name.startswith(_KEEP):
             text = _with_hint(text, name.removeprefix(_KEEP), bool(value))
         else:
-            text = re.sub(rf"^{name} = \d+$", f"{name} = {value}", text, flags=re.MULTILINE)
+            text = re.sub(rf"^{name} = \d+(?=\s*(?:#.*)?$)", f"{name} = {value}", text, flags=re.MULTILINE)
     return text
 
 
@@ -156,16 +159,26 @@ def _pointer(node: ast.AST) -> str | None:
 def _with_hint(text: str, pointer: str, kept: bool) -> str:
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and _pointer(node) == pointer]
     lines = text.splitlines(keepends=True)
+    tokens = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.type not in _LAYOUT]
     for call in sorted(calls, key=_end, reverse=True):
-        line, column = _end(call)
-        before, after = lines[line - 1][: column - 1], lines[line - 1][column - 1 :]
-        has = any(one.arg == "eviction_policy" for one in call.keywords)
-        if kept and not has:
-            before += _HINT
-        elif not kept and has:
-            before = before.replace(_HINT, "")
-        lines[line - 1] = before + after
+        hints = [one for one in call.keywords if one.arg == "eviction_policy"]
+        if kept and not hints:
+            line, column = _end(call)
+            closing = (line, _characters(lines[line - 1], column))
+            place = next(place for place, one in enumerate(tokens) if one.end == closing) - 1
+            row, end = tokens[place - (tokens[place].string == ",")].end
+            lines[row - 1] = lines[row - 1][:end] + _HINT + lines[row - 1][end:]
+        elif not kept and hints:
+            whole = lines[hints[0].lineno - 1]
+            start, end = (_characters(whole, one or 0) for one in (hints[0].col_offset, hints[0].end_col_offset))
+            before, after = whole[:start].rstrip().removesuffix(","), whole[end:]
+            lines[hints[0].lineno - 1] = before + after if before else after.removeprefix(",").lstrip()
     return "".join(lines)
+
+
+def _characters(line: str, column: int) -> int:
+    """A column of ast, which counts bytes, in characters."""
+    return len(line.encode()[:column].decode())
 
 
 def _end(node: ast.Call) -> tuple[int, int]:

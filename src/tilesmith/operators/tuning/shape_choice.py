@@ -79,7 +79,12 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
         body=pytorch.body,
     )
     entry, call = _entry(text, operator), _entry_call(text, operator)
-    refusal = next(one for one in entry.body if isinstance(one, ast.If))
+    refusal = next((one for one in entry.body if isinstance(one, ast.If)), None)
+    if refusal is None:
+        raise ProjectError(
+            f"{operator.file_name('triton')}: its entry refuses nothing, and --dispatch chooses after that: let it "
+            "begin with an if that raises ValueError for other shapes"
+        )
     chosen = f"    chosen = choose({', '.join(find_sizes(operator))})\n"
     if keeps:
         arguments = ", ".join(one.name for one in operator.parameters)
@@ -278,5 +283,5 @@ def _size(size: int | tuple[int, ...]) -> int:
 
 def _replace(lines: list[str], node: ast.expr, new: str) -> None:
     first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
-    before, after = lines[first][: node.col_offset], lines[last][node.end_col_offset :]
-    lines[first : last + 1] = [f"{before}{new}{after}"]
+    before, after = lines[first].encode()[: node.col_offset], lines[last].encode()[node.end_col_offset :]
+    lines[first : last + 1] = [f"{before.decode()}{new}{after.decode()}"]

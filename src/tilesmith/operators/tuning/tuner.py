@@ -194,8 +194,13 @@ def _tune(
         after = _check(project, changed, judge, timing_judge, tell)
         if _is_better(before, after, options):
             kept = found.tuning
+            if read_files(project)["triton"] != texts["triton"]:
+                raise ProjectError(
+                    f"{project.path('triton')} was changed meanwhile, so it is left alone: tune it again"
+                )
             write_atomically(project.path("triton"), found.text)
-            write_project(passing(project, changed))
+            if after.passed:
+                write_project(passing(project, changed, judge.device))
         else:
             after = before if after.accuracy.passed else after
     where = "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judge.config.target}"
