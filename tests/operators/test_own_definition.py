@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_interface import written
+from test_operator_interface import written
 
 from tilesmith.operators.making import _own_definition
 

@@ -19,17 +19,44 @@ from tilesmith.tasks.graph import Graph
 Values = tuple[float, ...]
 
 
-class VaryingInt(int):
-    """An integer that is another one at other shapes; it counts as what it is at this one."""
+def _spread(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
+    compute = getattr(operator, name)
+
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(other, int | float):
+            return NotImplemented
+        mine, theirs = self.values, values_of(other) or (other,) * len(self.values)
+        pairs = zip(theirs, mine, strict=True) if reflected else zip(mine, theirs, strict=True)
+        try:
+            return make_varying([compute(a, b) for a, b in pairs])
+        except ZeroDivisionError:  # at another shape
+            return getattr(int if isinstance(self, int) else float, f"__{'r' * reflected}{name}__")(self, other)
+
+    return method
+
+
+class _Spreading:
+    """Arithmetic with what a number is in every trace."""
 
     values: Values
     """In all traces, this one first."""
+    __add__, __radd__ = _spread("add", False), _spread("add", True)
+    __sub__, __rsub__ = _spread("sub", False), _spread("sub", True)
+    __mul__, __rmul__ = _spread("mul", False), _spread("mul", True)
+    __mod__, __rmod__ = _spread("mod", False), _spread("mod", True)
+    __floordiv__, __rfloordiv__ = _spread("floordiv", False), _spread("floordiv", True)
+    __truediv__, __rtruediv__ = _spread("truediv", False), _spread("truediv", True)
+
+    def __neg__(self) -> Any:
+        return 0 - self
 
 
-class VaryingFloat(float):
+class VaryingInt(_Spreading, int):
+    """An integer that is another one at other shapes; it counts as what it is at this one."""
+
+
+class VaryingFloat(_Spreading, float):
     """The same of a float."""
-
-    values: Values
 
 
 def make_varying(values: Sequence[float]) -> float:
@@ -64,29 +91,6 @@ def always(compare: Callable[[Any, Any], Any], one: float, other: float) -> bool
 def same(one: float, other: float) -> bool:
     """Whether two numbers are equal in every trace."""
     return always(operator.eq, one, other)
-
-
-def _spread(name: str, reflected: bool) -> Callable[[Any, Any], Any]:
-    compute = getattr(operator, name)
-
-    def method(self: Any, other: Any) -> Any:
-        if not isinstance(other, int | float):
-            return NotImplemented
-        mine, theirs = self.values, values_of(other) or (other,) * len(self.values)
-        pairs = zip(theirs, mine, strict=True) if reflected else zip(mine, theirs, strict=True)
-        try:
-            return make_varying([compute(a, b) for a, b in pairs])
-        except ZeroDivisionError:  # at another shape
-            return getattr(int if isinstance(self, int) else float, f"__{'r' * reflected}{name}__")(self, other)
-
-    return method
-
-
-for _name in ("add", "sub", "mul", "floordiv", "mod", "truediv"):
-    for _kind in (VaryingInt, VaryingFloat):
-        setattr(_kind, f"__{_name}__", _spread(_name, reflected=False))
-        setattr(_kind, f"__r{_name}__", _spread(_name, reflected=True))
-        setattr(_kind, "__neg__", lambda self: 0 - self)  # noqa: B010
 
 
 def with_varying(graph: Graph, others: Sequence[Graph]) -> Graph:
