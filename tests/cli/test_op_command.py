@@ -16,7 +16,7 @@ sys.path[:0] = [str(TESTS / "operators"), str(TESTS / "llm")]
 
 from script import Script  # noqa: E402
 from scripted_server import ScriptedServer  # noqa: E402
-from test_interface import written  # noqa: E402
+from test_operator_interface import written  # noqa: E402
 
 from tilesmith.authors.author_choice import choose_author  # noqa: E402
 from tilesmith.llm.endpoint_choice import LlmOptions  # noqa: E402

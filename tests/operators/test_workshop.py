@@ -128,6 +128,7 @@ def test_a_scalar_is_an_argument_of_the_kernel(tmp_path: Path, judge: Judge) -> 
     assert "output 'float32 M=7 N=5, scale=0.75' " in found.accuracy.reason
 
 
+@pytest.mark.slow_suite
 def test_sizes_that_pytorch_refuses_are_left_out(tmp_path: Path, judge: Judge) -> None:
     text = "import torch\nDTYPES = ['float32']\ndef halves(x): return x.view(x.shape[0], 2, -1).sum(1)\n"
     definition = parse_definition(text, "halves")
@@ -160,6 +161,7 @@ def test_tuning_without_a_gpu_asks_the_compiler_and_says_so(project: Path, judge
     assert after == before
 
 
+@pytest.mark.slow_suite
 def test_configurations_for_autotune_are_checked(project: Path, judge: Judge) -> None:
     found = tune_project(project, CPU, TuneOptions(autotune=True), host=judge)
     assert found.changed
