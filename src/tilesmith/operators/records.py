@@ -15,8 +15,8 @@ LEADING = "..."
 FLOATS = ("float32", "float16", "bfloat16")
 DTYPES = (*FLOATS, "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
 TOLERANCES = ("exact", "rounding", "reduction", "product")
-"""What the floor of the error budget is made of: nothing; the rounding of the result; that of a sum over a row;
-that of a matrix product."""
+"""Where errors come from: nowhere; the rounding of the result; a sum over a row; a matrix product. It decides which
+dtypes share a kernel and what FlagGems is told; the judge's budget is the same for all."""
 KINDS = ("triton", "baseline", "accuracy", "performance")
 """The four files of a project, in the order in which they are read."""
 _TAKEN = {"torch", "triton", "tl", "pytest", "dtype", "leading", "kernel", "baseline"}

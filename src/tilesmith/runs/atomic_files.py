@@ -32,6 +32,6 @@ def _replace(path: Path, text: str, flush: bool) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what a kill in the middle of `write_whole` left behind."""
+    """Remove what a kill in the middle of `write_atomically` left behind."""
     for beside in folder.rglob(".*.new"):
         beside.unlink()
