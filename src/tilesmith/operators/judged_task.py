@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes
 from tilesmith.operators.sizes import is_empty, other_value, shape_of, size_text, traced_value, usual_value
-from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render
+from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render, render_text
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def accuracy_task(operator: Operator, baseline: str) -> str:
 
 
 def accuracy_kernel(operator: Operator, triton: str) -> str:
-    return render("accuracy_kernel", op=operator, triton=triton, calls=accuracy_calls(operator))
+    return render("accuracy_kernel", op=operator, triton=_as_on_gpu(triton), calls=accuracy_calls(operator))
 
 
 def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
@@ -110,7 +110,12 @@ def single_task(operator: Operator, baseline: str, call: JudgedCall) -> str:
 
 
 def single_kernel(operator: Operator, triton: str) -> str:
-    return render("single_kernel", op=operator, triton=triton)
+    return render("single_kernel", op=operator, triton=_as_on_gpu(triton))
+
+
+def _as_on_gpu(triton: str) -> str:
+    """Without what is there for Triton's own interpreter alone: the judge's has libdevice itself."""
+    return triton.replace(render_text("libdevice.j2"), "")
 
 
 def written_for(operator: Operator) -> tuple[tuple[str, ...], ...]:

@@ -51,11 +51,14 @@ def triton_text(operator: Operator, variants: Sequence[KernelVariant]) -> str:
         _renamed(_split(operator, one.source), operator, "" if place == 0 else f"_{one.dtypes[0]}")
         for place, one in enumerate(variants)
     ]
+    imports = list(dict.fromkeys(line for one in written for line in one.imports))
+    libdevice = any(line.endswith("import libdevice") for line in imports)
     return render(
         "triton",
         name=operator.name,
         summary=written[0].summary,
-        imports=list(dict.fromkeys(line for one in written for line in one.imports)),
+        imports=["import os", "", *imports] if libdevice and "import os" not in imports else imports,
+        libdevice=libdevice,
         dtypes=_tuple([f"torch.{one}" for one in operator.dtypes]),
         parts=[one.code for one in written],
         head=function_head(operator),

@@ -37,7 +37,8 @@ def accuracy_text(operator: Operator) -> str:
     others = [(name, repr(other_value(value))) for name, value in usual.items() if other_value(value) != value]
     place = ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
     facts = {"shapes": map(_call, operator.accuracy), "ordinary": place, "others": others, "layouts": LAYOUTS}
-    return render("accuracy", **_shared(operator), **facts)
+    multiplies_bfloat16 = operator.tolerance == "product" and "bfloat16" in operator.dtypes
+    return render("accuracy", **_shared(operator), **facts, multiplies_bfloat16=multiplies_bfloat16)
 
 
 def performance_text(operator: Operator) -> str:
