@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes
-from tilesmith.operators.sizes import is_empty, other_value, shape_of, size_text, traced_value, usual_value
+from tilesmith.operators.sizes import is_empty, other_values, shape_of, size_text, traced_value, usual_value
 from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render, render_text
 
 
@@ -62,10 +62,9 @@ def _calls_in(operator: Operator, dtype: str) -> Iterator[JudgedCall]:
         label = f"{dtype} {size_text(ordinary)}".strip()
         for layout in LAYOUTS:
             yield JudgedCall(f"{label}, {layout}", dtype, ordinary, usual, layout)
-        for name, value in usual:
-            if other_value(value) != value:
-                changed = tuple((one, other_value(old) if one == name else old) for one, old in usual)
-                yield JudgedCall(f"{label}, {name}={other_value(value)!r}", dtype, ordinary, changed)
+        for name, value in other_values(operator).items():
+            changed = tuple((one, value if one == name else old) for one, old in usual)
+            yield JudgedCall(f"{label}, {name}={value!r}", dtype, ordinary, changed)
 
 
 def accuracy_task(operator: Operator, baseline: str) -> str:

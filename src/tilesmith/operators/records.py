@@ -45,6 +45,8 @@ class OperatorParameter:
     default: Number | None = None
     value: Number | None = None
     """What the tests pass for a scalar, where that is not the default."""
+    fixed: bool = False
+    """Of a float: the kernel is written for its usual value alone."""
 
     @property
     def is_tensor(self) -> bool:

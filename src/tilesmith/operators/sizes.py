@@ -88,19 +88,29 @@ def usual_value(operator: Operator, name: str) -> Number:
     return plain.get(scalar.annotation, 0.5)
 
 
+def is_free(operator: Operator, name: str) -> bool:
+    """Whether a scalar is an argument of the kernel: a float, unless the kernel is written for one value of it."""
+    scalar = next(one for one in operator.scalars if one.name == name)
+    return isinstance(usual_value(operator, name), float) and not scalar.fixed
+
+
 def traced_value(operator: Operator, name: str) -> Number:
     """What a kernel is written with: a float that is like no other number in it."""
     value = usual_value(operator, name)
-    if not isinstance(value, float):
+    if not isinstance(value, float) or not is_free(operator, name):
         return value
     return value * 1.3713 if 0 < abs(value) < 0.01 else value * 0.7371 + 0.0131
 
 
-def other_value(value: Number) -> Number:
-    """Another float that gives another result, small numbers such as an epsilon included, and a share stays one;
-    any other value stays, because a kernel is written for it."""
-    if not isinstance(value, float):
-        return value
+def other_values(operator: Operator) -> dict[str, float]:
+    """A second value of each scalar that is an argument of the kernel."""
+    usual = {one.name: usual_value(operator, one.name) for one in operator.scalars if is_free(operator, one.name)}
+    found = {name: other_value(value) for name, value in usual.items() if isinstance(value, float)}
+    return {name: value for name, value in found.items() if value != usual[name]}
+
+
+def other_value(value: float) -> float:
+    """Another float that gives another result, small numbers such as an epsilon included, and a share stays one."""
     if 0 < abs(value) < 0.01:
         return value * 1000
     return (value + 1) / 2 if 0 < value < 1 else value * 1.5 + math.copysign(0.25, value)
