@@ -24,8 +24,8 @@ def norm(h: torch.Tensor, weight: torch.Tensor, eps: float = 1e-6) -> torch.Tens
 BRANCH = """import torch
 ACCURACY = [{"M": 3, "N": 5}, {"M": 7, "N": 33}]
 VALUES = {"step": 0.25}
-def branch(x: torch.Tensor, step: float = 0.5, scale: float = 1.0) -> torch.Tensor:
-    return torch.relu(x) * step * scale if step > 0.1 else x
+def branch(x: torch.Tensor, step: float = 0.5, limit: float = 1.0) -> torch.Tensor:
+    return torch.clamp(x, -limit, max=limit) * step if step > 0.1 else x
 """
 KERNEL = """@triton.jit
 def helper(x, H: tl.constexpr):
@@ -100,16 +100,17 @@ def test_a_cast_to_the_dtype_of_an_input_is_right_in_every_dtype(tmp_path: Path,
 
 
 def test_a_float_that_decides_is_built_in_at_its_default(tmp_path: Path, judge: Judge) -> None:
-    """The tests take the default, too, and no other; the other float is an argument."""
+    """The tests take the default, too, and no other; the other float, a bound, is an argument."""
     made = make(definition(BRANCH), tmp_path, judge)
     assert made.accuracy is not None
     assert made.accuracy.passed, made.accuracy.reason
     assert made.why == "a kernel for float32, float16, bfloat16; step is built in as 0.5"
     parameters = {one.name: one for one in read_project(tmp_path / "branch").operator.parameters}
     assert parameters["step"].fixed
-    assert not parameters["scale"].fixed
-    assert any(case.endswith("scale=1.75") for case in made.accuracy.cases)
+    assert not parameters["limit"].fixed
+    assert any(case.endswith("limit=1.75") for case in made.accuracy.cases)
     assert not any("step" in case for case in made.accuracy.cases)
     text = (tmp_path / "branch" / "branch_triton.py").read_text()
     assert text.count("step != 0.5") == 1
+    assert "return launch_branch(x, -limit, limit)" in text
     assert 'float32, float16, bfloat16; step 0.5")' in text
