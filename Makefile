@@ -27,7 +27,7 @@ check-style: setup
 gpu-test:  ## on a machine with a GPU and its own torch and triton; PART=cheats runs one part
 	@failed=0; for part in $(PART); do \
 	  echo "== $$part"; \
-	  PYTHONPATH=src PYTHONUNBUFFERED=1 $(PYTHON) -m pytest tests/gpu/test_gpu_$$part.py -m gpu -vv || failed=1; \
+	  PYTHONPATH=$(CURDIR)/src PYTHONUNBUFFERED=1 $(PYTHON) -m pytest tests/gpu/test_gpu_$$part.py -m gpu -vv || failed=1; \
 	done; exit $$failed
 
 setup: $(VENV)/.ready
