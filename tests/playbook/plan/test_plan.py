@@ -136,6 +136,18 @@ def test_a_number_that_cannot_be_told_is_held_to_its_value(forward: str, held: l
     assert [name for name in "ab" if f'"written for {name} = ' in text] == held
 
 
+def test_an_attribute_is_not_an_argument_of_the_same_name() -> None:
+    text = task(
+        "return torch.relu(x) * self.b + (1 if b > 0 else 2)",
+        "x = torch.randn(20, 10)\nb = 0.7371",
+        owner("self.b = 0.3131"),
+        "4",
+    )
+    source = plan_of("attribute", text).write(plan_of("attribute", text).tunings[0])
+    assert "(x, self.b)" in source
+    assert "written for b = 0.7371" in source
+
+
 def test_a_plain_argument_is_held_to_its_value() -> None:
     written = plan_of("flag", task("return torch.relu(x * 2 if s else x)", "x = torch.randn(20, 10)\ns = True"))
     assert 'if s is not True:\n            raise ValueError("written for s = True")' in written.write(

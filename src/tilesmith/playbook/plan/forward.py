@@ -84,9 +84,9 @@ class PlannedForward:
         fixed = {one.expression: one.value for one in self.graph.inputs if one.shape is None}
         fixed = self._left_out() | fixed
         found: dict[str, str] = self._counts()
-        computed = {name for expression in used for name in fixed if _mentions(expression, name)}
+        lost = self._lost(used)
         for name, value in fixed.items():
-            if name not in used | computed or any(_mentions(one, name) for one in self._lost(used)):
+            if any(_mentions(one, name) for one in lost) or not any(_mentions(one, name) for one in used):
                 is_single = value is None or isinstance(value, bool)
                 differs = f"{name} is not {value}" if is_single else f"{name} != {value!r}"
                 found[differs] = f"{name} = {value!r}"
@@ -327,4 +327,4 @@ def _broken(line: str) -> list[str]:
 
 def _mentions(expression: str, name: str) -> bool:
     """Whether an expression is computed from an argument."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", expression) is not None
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", expression) is not None
