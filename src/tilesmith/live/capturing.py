@@ -272,7 +272,7 @@ def _cuda_devices(model: nn.Module) -> list[int]:
 @contextmanager
 def putting_back(model: nn.Module) -> Iterator[None]:
     """What an example call in training mode would leave in buffers (running means) is undone."""
-    kept = [(one, one.clone()) for one in model.buffers() if one.layout == torch.strided]
+    kept = [(one, one.clone()) for one in model.buffers() if one.layout == torch.strided and not one.is_meta]
     try:
         yield
     finally:
