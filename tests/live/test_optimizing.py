@@ -262,6 +262,9 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     lone: Any = torch.ones(2)
     with pytest.raises(UsageError, match=r"write \(x,\), not x, a Tensor"):
         ts.check(nn.ReLU(), "kernel.py", lone)
+    for function in (ts.optimize_, ts.scan, ts.capture):
+        with pytest.raises(UsageError, match=r"does not fit ReLU.forward: missing a required argument"):
+            function(nn.ReLU())
     with pytest.raises(UsageError, match="use all or eager"):
         ts.Config(beat="graph")
     with pytest.raises(UsageError, match=r"name another with Config\(model="):

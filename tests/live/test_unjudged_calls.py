@@ -330,6 +330,8 @@ def test_tensors_that_no_guard_can_see_are_refused() -> None:
     module = Refused(lambda m, x: x.relu())
     module.register_buffer("sparse", torch.eye(8).to_sparse())
     assert capture_calls(module.eval(), (X,), {}).refused == {"": "its sparse is a torch.sparse_coo tensor"}
+    scripted = nn.Sequential(torch.jit.script(nn.ReLU()), nn.Tanh())
+    assert list(capture_calls(scripted.eval(), (X,), {}).refused) == ["0"]
     with pytest.raises(UsageError, match="lazy modules"):
         capture_calls(nn.LazyLinear(4), (X,), {})
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
