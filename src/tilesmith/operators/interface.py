@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesmith.errors import ProjectError
+from tilesmith.operators.exchange.source_edits import entry_of, with_head
 from tilesmith.operators.project import TOML, code_digest, update_command
 from tilesmith.operators.records import KINDS, Operator, Project
-from tilesmith.operators.writing import accuracy_text, contract, performance_text
+from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
 
 _FUNCTIONS = ("triton", "baseline")
 """Files that define the operator; the other two name its interface."""
@@ -28,8 +29,12 @@ class InterfaceSeen:
     dtypes: str = ""
     """What the constant DTYPES holds, where the file has one."""
 
+    @property
+    def names(self) -> list[str]:
+        return [one[0] for one in self.parameters]
+
     def describe(self, name: str) -> str:
-        return f"{name}({', '.join(one[0] for one in self.parameters)})"
+        return f"{name}({', '.join(self.names)})"
 
 
 def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
@@ -45,7 +50,15 @@ def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
         return
     agreeing = [name for name in seen if name not in lagging]
     told = [f"{name}: {_difference(operator.name, seen[name], wanted, agreeing)}" for name in lagging]
-    raise ProjectError(f"{'; '.join(told)}; or run  {update_command(project)}")
+    leader = names["baseline"]
+    if code_digest(texts["baseline"]) == operator.baseline:
+        if seen[TOML].names != seen[leader].names:
+            told.append(f"parameters are added, renamed and removed in {leader}, then  {update_command(project)}")
+            raise ProjectError("; ".join(told))
+        leader = TOML
+    raise ProjectError(
+        f"{'; '.join(told)}; mend that, or let all files follow {leader} with  {update_command(project)}"
+    )
 
 
 def conforms(operator: Operator, text: str) -> bool:
@@ -55,6 +68,30 @@ def conforms(operator: Operator, text: str) -> bool:
     except ProjectError:
         return False
     return not _differs(found, _of_operator(operator))
+
+
+def with_interface(text: str, operator: Operator, path: str, old: Operator | None = None) -> str:
+    """A file whose entry tells the operator's whole interface: annotations, defaults, and the tensors in its
+    docstring's last line; a summary that was the old operator's is replaced. Raises ProjectError where its
+    parameters have other names."""
+    entry = entry_of(text, operator.name, path)
+    told = (ast.get_docstring(entry) or operator.summary or operator.name).splitlines()
+    if old is not None and told[0] == f"{old.summary or old.name}.":
+        told[0] = f"{operator.summary or operator.name}."
+    wanted = [one.name for one in operator.parameters]
+    returns = f" -> {ast.unparse(entry.returns)}" if entry.returns else ""
+    own = f"def {entry.name}({ast.unparse(entry.args)}){returns}:"
+    heads = [ast.unparse(ast.parse(f"{head} ...")) for head in (function_head(operator), own)]
+    summary = (ast.get_docstring(entry) or "").partition("\n")[0]
+    if heads[0] == heads[1] and told[0] == summary and len(told) > 1 and told[-1].strip() == contract(operator):
+        return text
+    if [one.arg for one in entry.args.args] != wanted:
+        raise ProjectError(
+            f"{path}: {operator.name} does not take ({', '.join(wanted)}) as the kernel's file does; mend it first"
+        )
+    if len(told) > 1 and told[-1].strip().startswith(f"{operator.tensors[0].name} ["):
+        told = "\n".join(told[:-1]).rstrip().splitlines()  # that of another project
+    return with_head(text, entry, function_head(operator), "\n".join([*told, "", contract(operator)]))
 
 
 def require_own_tests(project: Project, texts: Mapping[str, str]) -> None:
@@ -199,9 +236,9 @@ def _difference(name: str, one: InterfaceSeen, wanted: InterfaceSeen, agreeing: 
     own, theirs = [{p[0]: p[1:] for p in each.parameters} for each in (one, wanted)]
     shown = one.describe(name)
     for missing in [parameter for parameter in theirs if parameter not in own]:
-        return f"{shown} has no parameter '{missing}': {others} {have} it; add it"
+        return f"{shown} has no parameter '{missing}': {others} {have} it"
     for extra in [parameter for parameter in own if parameter not in theirs]:
-        return f"{shown} has a parameter '{extra}' that {others} {have} not; remove it"
+        return f"{shown} has a parameter '{extra}' that {others} {have} not"
     if list(own) != list(theirs):
         return f"{shown} has its parameters in another order than {wanted.describe(name)} in {others}"
     for parameter, (annotation, default) in theirs.items():
