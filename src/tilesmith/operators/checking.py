@@ -20,7 +20,7 @@ from tilesmith.operators.judged_task import (
     single_task,
 )
 from tilesmith.operators.project import passing, read_files, read_project, write_project
-from tilesmith.operators.records import Operator
+from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.tuning.shape_choice import (
     always_kernel,
@@ -110,6 +110,7 @@ def check_project(
         tell("accuracy")
         accuracy = judge_accuracy(project.operator, texts, judge, tell)
         if not accuracy.passed:
+            _forget(project, texts)
             return OperatorCheck(project.operator.name, change, accuracy, None)
         with Judge(config, host=judge) as timing_judge:
             performance = measure(project.operator, texts, timing_judge, tell)
@@ -118,6 +119,13 @@ def check_project(
     if found.passed and now != project:
         write_project(now)
     return found
+
+
+def _forget(project: Project, texts: Mapping[str, str]) -> None:
+    """What passed once, on another device perhaps, and does not any more, has not passed."""
+    known = {kind: digest for kind, digest in project.passed.items() if kind != "device"}
+    if known and known == passing(project, texts).passed:
+        write_project(replace(project, passed={}))
 
 
 def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:

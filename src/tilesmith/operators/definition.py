@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.bound_names import require_free_names
 from tilesmith.operators.project import read_source
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
@@ -66,6 +67,7 @@ def read_definition(path: Path, name: str) -> Definition:
 def parse_definition(text: str, name: str) -> Definition:
     tree = ast.parse(text)
     function = _function(tree, name)
+    require_free_names(tree)
     settings = _settings(tree)
     docstring = ast.get_docstring(function) or ast.get_docstring(tree) or ""
     kept = [node for node in tree.body if node is not function and not _is_docstring(node) and not _setting(node)]

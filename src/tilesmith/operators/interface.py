@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesmith.errors import ProjectError
+from tilesmith.operators.bound_names import bound_names, require_free_names
 from tilesmith.operators.exchange.source_edits import entry_of, with_head
 from tilesmith.operators.project import TOML, code_digest, update_command
 from tilesmith.operators.records import KINDS, Operator, Project
@@ -145,6 +146,7 @@ def _of_file(operator: Operator, kind: str, text: str, name: str) -> InterfaceSe
         if not found:
             raise ProjectError(f"{name}: there is no function {operator.name}, the operator's entry; add it")
         _require_plain(tree, found[-1], name)
+        require_free_names(tree, f"{name}, ")
         lines = [line.strip() for line in (ast.get_docstring(found[-1]) or "").splitlines()]
         return InterfaceSeen(*_signature(found[-1]), lines[-1] if len(lines) > 1 else "", names)
     told = [_text(constants.get(one)) for one in ("INTERFACE", "TENSORS")]
@@ -166,37 +168,11 @@ def _require_plain(tree: ast.Module, entry: ast.FunctionDef, file: str) -> None:
         raise ProjectError(
             f"{file}, line {entry.lineno}: {entry.name} may have plain parameters only; remove *, ** and /"
         )
-    for node in _module_code(tree):
-        line = getattr(node, "lineno", 0)
-        if entry.name in _bound(node) and (line > entry.lineno or isinstance(node, ast.Global)):
+    for one in bound_names(tree):
+        if one.name == entry.name and (one.line > entry.lineno or one.is_global):
             raise ProjectError(
-                f"{file}, line {line}: {entry.name} is defined a second time; let its function come last"
+                f"{file}, line {one.line}: {entry.name} is defined a second time; let its function come last"
             )
-
-
-def _module_code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that can bind a name of the module: of functions and classes, only what declares it global."""
-    for node in ast.iter_child_nodes(tree):
-        yield node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from (one for one in ast.walk(node) if isinstance(one, ast.Global))
-        else:
-            yield from _module_code(node)
-
-
-def _bound(node: ast.AST) -> Sequence[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return [name]
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            return [name]
-        case ast.alias():
-            return [(node.asname or node.name).split(".")[0]]
-        case ast.Global():
-            return node.names
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            return [name]
-    return []
 
 
 def _signature(function: ast.FunctionDef) -> tuple[tuple[tuple[str, str, str], ...], str]:

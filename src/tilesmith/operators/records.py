@@ -19,8 +19,13 @@ TOLERANCES = ("exact", "rounding", "reduction", "product")
 dtypes share a kernel and what FlagGems is told; the judge's budget is the same for all."""
 KINDS = ("triton", "baseline", "accuracy", "performance")
 """The four files of a project, in the order in which they are read."""
-_TAKEN = {"torch", "triton", "tl", "pytest", "dtype", "leading", "kernel", "baseline"}
-"""Names that the files use for something else."""
+_IMPORTED = {"torch", "triton", "tl", "pytest", "DTYPES", "CHOICES"}
+_NO_PARAMETER = {*_IMPORTED, "dtype", "leading", "kernel", "baseline", "self", "drawn", "DEVICE"}
+_NO_OPERATOR = {
+    *_IMPORTED,
+    *["math", "F", "min", "max", "tuple", "isinstance", "slice", "list", "range", "getattr", "int"],
+}
+"""Names that some file uses for something else."""
 
 Number = float | int | bool | str
 """A value of a scalar parameter: numbers, and words such as `reduction="mean"`."""
@@ -79,12 +84,15 @@ class Operator:
 
     def __post_init__(self) -> None:
         _require(is_name(self.name), f"'{self.name}' is no name for a Python function")
+        is_free = self.name not in _NO_OPERATOR
+        _require(is_free, f"'{self.name}' cannot be the name of an operator: the files use it; choose another")
         names = [one.name for one in self.parameters]
+        _require(self.name not in names, f"'{self.name}' cannot be an operator and its parameter; rename one")
         _require(len(set(names)) == len(names), f"two parameters have one name: {', '.join(names)}")
         both = [
             one
             for one in (*names, *self.size_names)
-            if one in _TAKEN or (names.count(one) and one in self.size_names)
+            if one in _NO_PARAMETER or (names.count(one) and one in self.size_names)
         ]
         _require(not both, f"'{''.join(both[:1])}' cannot be the name of a parameter or a size: the files use it")
         _require(any(one.is_tensor for one in self.parameters), "no parameter is a tensor")
