@@ -5,7 +5,7 @@ A definition file is plain Python: one typed function with a PyTorch body, and c
     SHAPES = {"x": ["M", "N"], "bias": ["N"]}                   names are sizes; numbers are fixed; "..." is any
     DTYPES = ["float32", "float16"]                             default: float32, float16, bfloat16
     INDICES = {"target": "V"}                                   int64 tensors, of values below a size
-    VALUES = {"scale": 0.5}                                     what tests pass for a scalar without a default
+    VALUES = {"scale": [0.5, -2.0]}                             what tests pass for a scalar, the usual value first
     ACCURACY = [{"M": 1, "N": 1}], PERFORMANCE = [...]          the sizes of both tests, else sensible ones
     TARGET = 1.2, TOLERANCE = "reduction"
 
@@ -205,9 +205,9 @@ def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, An
     if annotation in _SCALARS:
         if annotation == "float" and type(known) is int:
             known = float(known)
-        return OperatorParameter(
-            one.arg, annotation, "scalar", default=known, value=settings.get("VALUES", {}).get(one.arg)
-        )
+        said = settings.get("VALUES", {}).get(one.arg)
+        value = tuple(said) if isinstance(said, list | tuple) else said
+        return OperatorParameter(one.arg, annotation, "scalar", default=known, value=value)
     if annotation != "torch.Tensor":
         allowed = ", ".join(_SCALARS)
         raise ProjectError(f"line {one.lineno}: {one.arg}: {annotation} is neither torch.Tensor nor {allowed}")

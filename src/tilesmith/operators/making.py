@@ -14,7 +14,7 @@ from tilesmith.operators.checking import AccuracyResult, judge_accuracy
 from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
 from tilesmith.operators.forging import Tell, Workshop, forge_kernel
 from tilesmith.operators.interface import conforms, with_interface
-from tilesmith.operators.judged_task import accuracy_task, forged_call, single_task, written_for
+from tilesmith.operators.judged_task import accuracy_calls, accuracy_task, forged_call, single_task, written_for
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
 from tilesmith.operators.project import (
     TOML,
@@ -239,7 +239,8 @@ def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Opera
 def _problem(operator: Operator, baseline: str, accuracy: tuple[Sizes, ...], judge: Judge) -> str | None:
     with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
         path = Path(folder) / f"{operator.name}.py"
-        path.write_text(accuracy_task(replace(operator, accuracy=accuracy), baseline), encoding="utf-8")
+        sized = replace(operator, accuracy=accuracy)
+        path.write_text(accuracy_task(sized, baseline, accuracy_calls(sized)), encoding="utf-8")
         try:
             judge.survey(path)
         except TaskError as error:

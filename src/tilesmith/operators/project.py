@@ -187,7 +187,9 @@ def _operator_of(data: Mapping[str, Any]) -> Operator:
 
 
 def _parameter_of(data: Mapping[str, Any]) -> OperatorParameter:
-    return OperatorParameter(**{**data, "name": data["name"], "shape": tuple(data.get("shape", ()))})
+    value = data.get("value")
+    known = {"name": data["name"], "shape": tuple(data.get("shape", ()))}
+    return OperatorParameter(**{**data, **known, "value": tuple(value) if isinstance(value, list) else value})
 
 
 def _sizes_of(data: Mapping[str, Any]) -> Sizes:

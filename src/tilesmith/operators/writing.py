@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.records import LEADING, Operator, OperatorParameter, Sizes
-from tilesmith.operators.sizes import is_empty, other_value, usual_value
+from tilesmith.operators.sizes import is_empty, other_values, usual_value
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -33,8 +33,12 @@ def baseline_text(definition: Definition) -> str:
 def accuracy_text(operator: Operator) -> str:
     """The same operator always gives the same text, so that a changed test shows."""
     ordinary = [place for place, sizes in enumerate(operator.accuracy) if not is_empty(sizes)]
-    usual = {one.name: usual_value(operator, one.name) for one in operator.scalars}
-    others = [(name, repr(other_value(value))) for name, value in usual.items() if other_value(value) != value]
+    known = {one.name: other_values(operator, one.name) for one in operator.scalars}
+    others = [
+        (name, list(values), not isinstance(usual_value(operator, name), float))
+        for name, values in known.items()
+        if values
+    ]
     place = ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
     facts = {"shapes": map(_call, operator.accuracy), "ordinary": place, "others": others, "layouts": LAYOUTS}
     return render("accuracy", **_shared(operator), **facts)
