@@ -15,7 +15,7 @@ from workshop_tools import CPU, example, make, workshop
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import NOT_MEASURED, OperatorCheck, check_project
-from tilesmith.operators.definition import define_expression, parse_definition
+from tilesmith.operators.definition import define_expression, parse_definition, with_shapes
 from tilesmith.operators.exchange.exporting import export_project
 from tilesmith.operators.making import make_project, update_project
 from tilesmith.operators.project import passing, read_files, read_project, write_project
@@ -118,7 +118,7 @@ def test_a_project_is_not_overwritten(project: Path, judge: Judge) -> None:
 
 def test_a_scalar_is_an_argument_of_the_kernel(tmp_path: Path, judge: Judge) -> None:
     """Also where its usual value is one that means itself; a kernel that bakes it in fails the check."""
-    definition = define_expression("scaled", "x * scale + 1", ["scale"])
+    definition = with_shapes(define_expression("scaled", "x * scale + 1", ["scale"]), {"x": ["M", "N"]})
     definition = replace(definition, operator=replace(definition.operator, accuracy=SMALL, dtypes=("float32",)))
     made = make(definition, tmp_path, judge)
     assert made.accuracy is not None
