@@ -181,6 +181,9 @@ def test_new_and_check_by_hand(tmp_path: Path) -> None:
     document = json.loads(made.stdout)
     assert document["files"][-1] == "operator.toml"
     assert document["accuracy"]["verdict"] == "passed"
+    assert "x_ptr: a tensor torch.float32 (3, 5)" in document["accuracy"]["resources"][0]["arguments"]
+    assert (made.stderr, document["runs"]) == ("", [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["double", "double.py"]
     done = tilesmith("check", "double", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("performance  not measured: no GPU here\n")
@@ -189,6 +192,17 @@ def test_new_and_check_by_hand(tmp_path: Path) -> None:
     failed = tilesmith("check", "double", "--json", cwd=tmp_path)
     assert failed.returncode == 1
     assert json.loads(failed.stdout)["passed"] is False
+    updated = tilesmith("new", "double", "--update", "--runs", "kept", cwd=tmp_path)
+    assert updated.returncode == 1
+    wrote, kernel, check, *_, following = updated.stdout.splitlines()
+    assert kernel == "kernel  the kernel is kept as it was"
+    assert check.startswith("check   wrong_values: ")
+    assert following == "next    mend double/double_triton.py, then  tilesmith op check double"
+    assert "double_triton.py" not in wrote
+    file.unlink()
+    shown = tilesmith("new", "double", "--update", "--runs", "kept", cwd=tmp_path).stdout
+    assert [line.split()[0] for line in shown.splitlines()] == ["wrote", "run", "kernel", "check", "next"]
+    assert shown.endswith("next    tilesmith op tune double\n")
 
 
 class MadeUpTrials:

@@ -155,7 +155,7 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
         accuracy = None
         if triton is not None:
             texts["triton"] = triton
-            workshop.tell(f"check   {operator.name}: every dtype and shape")
+            workshop.progress("check: every dtype and shape")
             accuracy = judge_accuracy(operator, texts, judge, lambda _: None)
     project = Project(folder, operator)
     folder.mkdir(parents=True, exist_ok=True)
@@ -184,7 +184,7 @@ def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, work
         return None
     if code_digest(baseline) == old.baseline:
         return own
-    workshop.tell(f"check   {operator.name}: the kernel that is there")
+    workshop.progress("check: the kernel that is there")
     texts = {"baseline": baseline, "triton": own}
     return own if judge_accuracy(operator, texts, judge, lambda _: None).passed else None
 

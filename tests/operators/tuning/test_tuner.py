@@ -100,12 +100,13 @@ def test_the_history_tells_the_speedup_of_each_shape(tmp_path: Path) -> None:
     assert re.fullmatch(r"BLOCK 1024 -> 2048: \d.\d\d times the best before", better.learned)
     path = tmp_path / "history.md"
     append_rows(path, "bias_add", "one day", best.rows[:1])
-    append_rows(path, "bias_add", "another", best.rows[:1])
+    append_rows(path, "bias_add", "the same again", best.rows[:1])
+    append_rows(path, "bias_add", "another", [replace(best.rows[0], learned="more")])
     assert path.read_text().splitlines() == [
         "# What was tried on bias_add",
         "",
         *("## one day", "", *TABLE, ""),
-        *("## another", "", *TABLE),
+        *("## another", "", *TABLE[:2], TABLE[2].replace("as it was: where it began", "more")),
     ]
 
 
