@@ -16,7 +16,7 @@ EVERY_FIELD = Operator(
     parameters=(
         OperatorParameter("x", shape=("...", "C", 4)),
         OperatorParameter("target", shape=("...",), dtype="int64", below="C"),
-        OperatorParameter("count", "int", "scalar", value=3),
+        OperatorParameter("count", "int", "scalar", value=(3, 5)),
         OperatorParameter("alpha", "float", "scalar", default=1.5),
         OperatorParameter("flag", "bool", "scalar", default=False),
         OperatorParameter("reduction", "str", "scalar", default='me"an'),

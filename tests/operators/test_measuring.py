@@ -87,7 +87,7 @@ def test_a_kernel_that_is_wrong_at_its_real_size_misses_every_target() -> None:
 def test_the_judge_is_asked_about_the_real_sizes() -> None:
     judge = MadeUpJudge([timed(1.0)] * 3)
     measure(BIAS_ADD, TEXTS, judge, lambda _: None)  # type: ignore[arg-type]
-    assert "make_inputs(torch.bfloat16, M=4096, N=4096)" in judge.tasks[2]
+    assert "judged_inputs(torch.bfloat16, M=4096, N=4096)" in judge.tasks[2]
     assert "manual_seed" not in judge.tasks[2]
 
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilesmith.config import CheckConfig
+from tilesmith.errors import ProjectError, TaskError
 from tilesmith.judge import Judge
 from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
 from tilesmith.operators.judged_task import (
+    JudgedCall,
     accuracy_calls,
     accuracy_kernel,
     accuracy_task,
+    refusable_values,
     single_call,
     single_kernel,
     single_task,
 )
 from tilesmith.operators.project import passing, read_files, read_project, write_project
-from tilesmith.operators.records import Operator
+from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.tuning.shape_choice import (
     always_kernel,
@@ -29,7 +32,7 @@ from tilesmith.operators.tuning.shape_choice import (
     require_own_pytorch,
     shape_key,
 )
-from tilesmith.records import Evaluation, KernelResources, OutputErrors
+from tilesmith.records import Evaluation, KernelResources, OutputErrors, Verdict
 
 NOT_MEASURED = "not measured: no GPU here"
 
@@ -110,6 +113,7 @@ def check_project(
         tell("accuracy")
         accuracy = judge_accuracy(project.operator, texts, judge, tell)
         if not accuracy.passed:
+            _forget(project, texts)
             return OperatorCheck(project.operator.name, change, accuracy, None)
         with Judge(config, host=judge) as timing_judge:
             performance = measure(project.operator, texts, timing_judge, tell)
@@ -120,27 +124,51 @@ def check_project(
     return found
 
 
-def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:
-    """Every dtype, shape and layout in one check; in a second one where the file leaves shapes to PyTorch."""
-    require_own_pytorch(operator, texts)
-    task, where = accuracy_task(operator, texts["baseline"]), ""
+def _forget(project: Project, texts: Mapping[str, str]) -> None:
+    """What passed once, on another device perhaps, and does not any more, has not passed."""
+    known = {kind: digest for kind, digest in project.passed.items() if kind != "device"}
+    if known and known == passing(project, texts).passed:
+        write_project(replace(project, passed={}))
 
-    def judged(triton: str) -> Evaluation:
-        kernel = accuracy_kernel(operator, triton)
+
+def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:
+    """Every dtype, shape and layout in one check; in a second one where the file leaves shapes to PyTorch; and in
+    one for each other value of a scalar that is no float, which a kernel may refuse by a ValueError."""
+    require_own_pytorch(operator, texts)
+    kernel, left = always_kernel(texts["triton"]), kernel_once(texts["triton"], operator)
+
+    def judged(triton: str, calls: Sequence[JudgedCall]) -> Evaluation:
+        task = accuracy_task(operator, texts["baseline"], calls)
+        kernel = accuracy_kernel(operator, triton, calls)
         return _judged(judge, operator.name, task, kernel, lambda gate: tell(f"accuracy: {gate}"))
 
-    evaluation, left = judged(always_kernel(texts["triton"])), kernel_once(texts["triton"], operator)
+    calls, refused, where = list(accuracy_calls(operator)), [], ""
+    evaluation = judged(kernel, calls)
     if evaluation.passed and left is not None:
-        second = judged(left)
+        second = judged(left, calls)
         if not second.passed:
             evaluation, where = second, "where PyTorch is chosen: "
+    for other in refusable_values(operator) if evaluation.passed else ():
+        try:
+            found = judged(kernel, other.calls)
+        except TaskError as error:
+            if other.is_named:
+                raise ProjectError(f"{other.text}: PyTorch fails there: {error}; name another value") from None
+            continue
+        if found.verdict is Verdict.RUNTIME_ERROR and "ValueError" in found.reason:
+            refused.append(f"refuses {other.text}, as it may: it is written for one value")
+        elif found.passed:
+            calls += other.calls
+        else:
+            evaluation, where = found, f"{other.text}: "
+            break
     return AccuracyResult(
         verdict=str(evaluation.verdict),
         reason=where + evaluation.reason.replace("on the own inputs", "on ordinary inputs"),
-        cases=tuple(one.label for one in accuracy_calls(operator)),
+        cases=tuple(one.label for one in calls),
         errors=evaluation.errors,
         resources=evaluation.resources,
-        notes=evaluation.notes,
+        notes=(*evaluation.notes, *refused),
     )
 
 

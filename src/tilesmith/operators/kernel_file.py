@@ -275,8 +275,8 @@ def _fixed(operator: Operator) -> list[OperatorParameter]:
     for one in found:
         if one.default is not None and usual_value(operator, one.name) != one.default:
             raise ProjectError(
-                f"{one.name} is {one.value!r} in tests and {one.default!r} by default, and a kernel is written for "
-                "one of them: give it one value"
+                f"{one.name} is {one.values[0]!r} in tests and {one.default!r} by default, and a kernel is written "
+                "for one of them: let its VALUES begin with the default"
             )
     return found
 

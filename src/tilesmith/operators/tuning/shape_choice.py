@@ -72,6 +72,7 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
     helpers = [line for line in pytorch.preamble.splitlines() if not line.startswith(("import ", "from "))]
     table = render_text(
         "dispatch.j2",
+        name=operator.name,
         rows=rows,
         names=operator.size_names,
         head=head if keeps else "",
@@ -85,7 +86,7 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
             f"{operator.file_name('triton')}: its entry refuses nothing, and --dispatch chooses after that: let it "
             "begin with an if that raises ValueError for other shapes"
         )
-    chosen = f"    chosen = choose({', '.join(find_sizes(operator))})\n"
+    chosen = f"    chosen = choose_{operator.name}({', '.join(find_sizes(operator))})\n"
     if keeps:
         arguments = ", ".join(one.name for one in operator.parameters)
         chosen += f"    if chosen is None:\n        return {operator.name}_pytorch({arguments})\n"

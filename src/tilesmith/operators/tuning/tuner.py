@@ -76,6 +76,8 @@ class TunedOperator:
     mean_before: float | None
     mean_after: float | None
     """Geometric means of the speedups; null where nothing was timed."""
+    right: bool
+    """What lies there now has passed for accuracy."""
     target_met: bool | None
     tried: int
     why: str
@@ -112,7 +114,7 @@ class ShapeTrials:
 def tune_project(
     folder: Path, config: CheckConfig, options: TuneOptions, tell: Tell = lambda _: None, host: Judge | None = None
 ) -> TunedOperator:
-    """Raises ProjectError for a broken project or a kernel that is wrong before anything is changed."""
+    """Raises ProjectError for a broken project; a kernel that is wrong is not tuned."""
     project = read_project(folder)
     texts = read_files(project)
     require_one_interface(project, texts)
@@ -128,7 +130,8 @@ def tune_project(
             raise UsageError("--dispatch needs a GPU: which constants a shape wants can only be measured")
         before = _check(project, texts, judge, timing_judge, tell)
         if not before.accuracy.passed:
-            raise ProjectError(f"{name} is wrong before tuning: {before.accuracy.reason.splitlines()[0]}")
+            why = f"{name} is wrong, so nothing was tried: {before.accuracy.reason.splitlines()[0]}"
+            return _ended(project, own, own, before, before, 0, why)
         if _is_done(before, options):
             why = "the target is met already: raise it in operator.toml to go on"
             return _ended(project, own, own, before, before, 0, why)
@@ -367,6 +370,7 @@ def _ended(
         changed=after is not before and after.accuracy.passed,
         mean_before=_mean(before),
         mean_after=_mean(passed),
+        right=passed.accuracy.passed,
         target_met=passed.performance.target_met if passed.performance else None,
         tried=tried,
         why=why,
