@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -35,6 +37,7 @@ from tilesmith.operators.tuning.shape_choice import (
 from tilesmith.records import Evaluation, KernelResources, OutputErrors, Verdict
 
 NOT_MEASURED = "not measured: no GPU here"
+AT_ONCE = max(1, min(8, (os.cpu_count() or 1) // 2))
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def check_project(
         if not accuracy.passed:
             _forget(project, texts)
             return OperatorCheck(project.operator.name, change, accuracy, None)
-        with Judge(config, host=judge) as timing_judge:
+        with Judge(replace(config, speed_only=True), host=judge) as timing_judge:
             performance = measure(project.operator, texts, timing_judge, tell)
     found = OperatorCheck(project.operator.name, change, accuracy, performance)
     now = passing(project, texts, judge.device)
@@ -172,27 +175,38 @@ def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, t
     )
 
 
-def measure(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> PerformanceResult:
-    """Every shape for performance in every dtype; the first that is wrong at its real size ends it."""
+def measure(
+    operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell, at_once: int = AT_ONCE
+) -> PerformanceResult:
+    """Every shape for performance in every dtype; the first that is wrong at its real size ends it.
+
+    Several are prepared at once; only one at a time is timed.
+    """
     if judge.device == "cpu":
         return PerformanceResult((), None, operator.target, None, NOT_MEASURED)
-    found: list[MeasuredCall] = []
     left = left_to_pytorch(texts["triton"])
-    for sizes in operator.performance:
-        if shape_key(operator, sizes) in left:
-            found += [MeasuredCall(dtype, size_text(sizes), kept_pytorch=True) for dtype in operator.dtypes]
-            continue
-        for dtype in operator.dtypes:
-            call = single_call(operator, dtype, sizes)
-            tell(f"performance: {call.label}")
-            task = single_task(operator, texts["baseline"], call)
-            evaluation = _judged(
-                judge, operator.name, task, single_kernel(operator, always_kernel(texts["triton"])), lambda _: None
-            )
-            if not evaluation.passed or evaluation.timing is None:
+    kernel = single_kernel(operator, always_kernel(texts["triton"]))
+
+    def evaluate(call: JudgedCall) -> Evaluation | None:
+        if shape_key(operator, call.sizes) in left:
+            return None
+        tell(f"performance: {call.label}")
+        return _judged(judge, operator.name, single_task(operator, texts["baseline"], call), kernel, lambda _: None)
+
+    calls = [single_call(operator, dtype, sizes) for sizes in operator.performance for dtype in operator.dtypes]
+    found: list[MeasuredCall] = []
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        for call, evaluation in zip(calls, pool.map(evaluate, calls), strict=True):
+            if evaluation is None:
+                found.append(MeasuredCall(call.dtype, size_text(call.sizes), kept_pytorch=True))
+            elif not evaluation.passed or evaluation.timing is None:
                 reason = f"{call.label}: {evaluation.verdict}: {evaluation.reason}"
                 return PerformanceResult(tuple(found), None, operator.target, False, reason)
-            found.append(_measured(dtype, size_text(sizes), evaluation))
+            else:
+                found.append(_measured(call.dtype, size_text(call.sizes), evaluation))
+    finally:
+        pool.shutdown(cancel_futures=True)
     mean = math.exp(sum(math.log(one.speedup) for one in found) / len(found))
     met = mean >= operator.target
     reason = f"geometric mean {mean:.3f}, target {operator.target:g}: {'met' if met else 'missed'}"

@@ -1,4 +1,4 @@
-"""The values of a kernel where memory is short, with stand-ins for both children."""
+"""The values of a kernel on a GPU, with stand-ins for both children."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import OutOfGpuMemory
+from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.values import Values
 from tilesmith.process.descriptor import Descriptor
 from tilesmith.process.protocol.candidate import ForwardReport, RunForward
@@ -20,11 +21,16 @@ from tilesmith.process.protocol.tensors import TensorFile
 
 
 class Candidate:
+    def __init__(self, *grids: str) -> None:
+        """`grids`: what each call launches; the last one stands for all that follow."""
+        self.grids = list(grids)
+
     def ask(self, request: Any) -> Any:
         if not isinstance(request, RunForward):
             return Done()
         memory = Descriptor(os.open(os.devnull, os.O_RDONLY))
-        return ForwardReport(("kernel",), (), (), ("cuda",), None, (), 0, memory)
+        grids = tuple(self.grids[:1]) if len(self.grids) < 2 else (self.grids.pop(0),)
+        return ForwardReport(("kernel",), (), (), ("cuda",), None, (), 0, memory, grids=grids)
 
     def output_file(self) -> str:
         return "output"
@@ -56,8 +62,8 @@ class Reference:
         return Comparison((FloatStatistics("float", "float32", 4, 0, *[1e-7] * 6, 1e9, ()),))
 
 
-def values(reference: Reference) -> Values:
-    config, children = CheckConfig(), (Candidate(), reference)
+def values(reference: Reference, candidate: Candidate | None = None) -> Values:
+    config, children = CheckConfig(), (candidate or Candidate(), reference)
     return Values(*children, config, "cuda", nullcontext, frugal=True)  # type: ignore[arg-type]
 
 
@@ -70,3 +76,13 @@ def test_a_draw_that_cannot_be_compared_for_want_of_memory_is_noted() -> None:
 def test_without_the_tasks_own_draw_there_is_no_verdict() -> None:
     with pytest.raises(OutOfGpuMemory):
         values(Reference("own")).check("exact", 60.0, ("own", "wild"))
+
+
+def test_a_smaller_grid_on_inputs_that_were_seen_before_is_cheating() -> None:
+    honest = values(Reference(""), Candidate("k on a grid of (8,)"))
+    honest.check("exact", 60.0, ("own", "wild"))
+    assert honest.check_again("exact") == ("kernel",)
+    remembers = values(Reference(""), Candidate(*["k on a grid of (8,)"] * 2, "k on a grid of (1,)"))
+    remembers.check("exact", 60.0, ("own", "wild"))
+    with pytest.raises(GateFailed, match=r"later calls launch k on a grid of \(1,\)"):
+        remembers.check_again("exact")

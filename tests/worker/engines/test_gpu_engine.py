@@ -27,7 +27,7 @@ class Observer:
 def bare_engine() -> GpuEngine:
     """Without the replacements that would reach the whole process."""
     engine = GpuEngine.__new__(GpuEngine)
-    engine.names, engine.autotuned, engine._compiled, engine._muted = [], 0, {}, False
+    engine.names, engine.grids, engine.autotuned, engine._compiled, engine._muted = [], set(), 0, {}, False
     return engine
 
 
@@ -54,6 +54,7 @@ def test_host_code_of_a_grid_is_observed_like_any_other() -> None:
     engine._observed_run(launch)(Kernel(), 1, grid=grid)
     assert observer.seen == ["before", "after", "grid", "before", "launch", "after"]
     assert engine.names == ["kernel_body"]
+    assert engine.grids == {"kernel_body on a grid of (1,)"}
 
 
 def test_of_too_many_configs_some_from_everywhere_are_tried() -> None:

@@ -5,7 +5,7 @@ Each function looks at one observation and raises, or lets pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.process.protocol.candidate import FirstCall, LaunchFingerprint
@@ -14,12 +14,21 @@ from tilesmith.records import Verdict
 
 LEAST_DRAWS = 2
 """On a single draw an honest epilogue may have nothing to do."""
+CHANGED_LAUNCHES = "later calls launch {}: calls are counted, or results remembered"
 _DECOY_SHARE = 0.9
 
 
 def refuse_no_launch(launches: Sequence[str], where: str = "") -> None:
     if not launches:
         raise GateFailed(Verdict.CHEATING, f"{where}no Triton kernel was launched: PyTorch does all the work")
+
+
+def refuse_changed_launches(first: Collection[str] | None, again: Sequence[str]) -> None:
+    """A later call on the same inputs may launch less than the first, which prepares, but nothing else."""
+    for launch in again:
+        if first is not None and launch not in first:
+            seen = CHANGED_LAUNCHES.format(f"{launch}, which the first call on the same inputs did not")
+            raise GateFailed(Verdict.CHEATING, seen)
 
 
 def looks_like_a_decoy(shares: Sequence[float]) -> bool:

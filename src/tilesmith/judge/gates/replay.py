@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 
-from tilesmith.judge.decisions.cheat_checks import LEAST_DRAWS
+from tilesmith.judge.decisions.cheat_checks import CHANGED_LAUNCHES, LEAST_DRAWS
 from tilesmith.judge.decisions.error_budget import judge_outputs
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.sessions import CandidateSession, ReferenceSession, UnreadableOutputs
@@ -21,7 +21,6 @@ FIRST_FILL = "0"
 _FILLS: tuple[str, ...] = (FIRST_FILL, "1")
 """A kernel whose result is added or multiplied for show leaves the answer alone under one of these."""
 _STOPS = "after some calls it launches no Triton kernel any more: calls are counted, or results remembered"
-_CHANGES = "later calls launch {}: calls are counted, or results remembered"
 _UNNEEDED = "its answer is right even when its Triton kernels do nothing: something else computes it"
 MANY_CALLS = 100
 _CALLS_S = 0.5
@@ -69,7 +68,7 @@ def answer_without_launches(
             seen = candidate.ask(ReplayWithoutLaunches(variant, inputs, outputs, calls, _CALLS_S))
             release()
             if seen.stops or seen.changes:
-                accusation = _STOPS if seen.stops else _CHANGES.format(seen.changes)
+                accusation = _STOPS if seen.stops else CHANGED_LAUNCHES.format(seen.changes)
                 return AnswerWithoutLaunches(GateFailed(Verdict.CHEATING, accusation))
             calls, first_call = 0, first_call or seen.first_call
             answers = {f: TensorFile(outputs[f], seen.answered[f]) for f in fills if f in seen.answered}

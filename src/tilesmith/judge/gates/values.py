@@ -11,6 +11,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import OutOfGpuMemory
 from tilesmith.judge.decisions.cheat_checks import (
     looks_like_a_decoy,
+    refuse_changed_launches,
     refuse_copied_answers,
     refuse_decoy,
     refuse_no_launch,
@@ -82,6 +83,8 @@ class Values:
         self._truth_note: str | None = None
         self.kernels: set[str] = set()
         """Every kernel that was launched in a run so far."""
+        self._first_grids: dict[str, frozenset[str]] = {}
+        """What the first call on each shape's own inputs launched on a GPU."""
         self._time_limit_s = 0.9 * config.timeout_s
         self._explains = explains
         """Whether a wrong result is run again to find its nature; too dear for the largest tasks."""
@@ -146,6 +149,8 @@ class Values:
             used.append(draw)
             configs = max(configs, run.report.autotuned)
             launches = launches or run.report.launches
+            if draw == "own":
+                self._first_grids.setdefault(variant, frozenset(run.report.grids))
             errors = judgment.errors if draw == "own" else errors
         if self._device == "cuda" and configs > MOST_CONFIGS:
             notes.append(f"its autotuner has {configs} configs: {MOST_CONFIGS} of them were tried")
@@ -183,7 +188,9 @@ class Values:
         else:
             self._pads = "large" if self._pads else None
             self._judged_run(variant, "own", when="on a repeated call")
-            launches = self._run(variant, "own").report.launches
+            again = self._run(variant, "own").report
+            refuse_changed_launches(self._first_grids.get(variant), again.grids)
+            launches = again.launches
             if self._accepts(variant, CORNERS_DRAW):
                 self._judged_run(variant, CORNERS_DRAW, in_place=True)
         refuse_no_launch(launches, "on inputs that it has seen before, ")

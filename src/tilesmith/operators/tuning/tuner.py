@@ -125,7 +125,8 @@ def tune_project(
         raise ProjectError(f"{name} chooses its constants by shape already: put one set back to tune it again")
     if not own.values:
         raise ProjectError(f"{name}: no constants to tune: write them at the top, as BLOCK = 1024 or NUM_WARPS = 4")
-    with Judge(replace(config, timing=False), host=host) as judge, Judge(config, host=judge) as timing_judge:
+    quick = replace(config, speed_only=True)
+    with Judge(replace(config, timing=False), host=host) as judge, Judge(quick, host=judge) as timing_judge:
         if options.dispatch and judge.device == "cpu":
             raise UsageError("--dispatch needs a GPU: which constants a shape wants can only be measured")
         before = _check(project, texts, judge, timing_judge, tell)

@@ -126,6 +126,8 @@ class ForwardReport:
     torch_memory: Descriptor | None = None
     differentiable: bool = False
     """Gradients can be taken of an output."""
+    grids: tuple[str, ...] = ()
+    """On a GPU: what was launched on which grid, in words."""
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,8 @@ class LaunchEngine(Protocol):
     observer: LaunchObserver
     autotuned: int
     """How many configurations an autotuned launch had to choose from; 0 where none did."""
+    grids: set[str]
+    """On a GPU: the kernels launched since a call began, each with its grid, in words."""
 
     def begin_call(self, settings: CallSettings) -> None:
         """Forget the launches so far; those to come follow the settings."""

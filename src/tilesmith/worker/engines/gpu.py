@@ -24,11 +24,12 @@ _TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
 
 
 class GpuEngine:
-    """Installed once, before the candidate is loaded; keeps the name of every launch."""
+    """Installed once, before the candidate is loaded; keeps the name and the grid of every launch."""
 
     def __init__(self) -> None:
         torch.cuda.init()
         self.names: list[str] = []
+        self.grids: set[str] = set()
         self.observer: LaunchObserver = NoObserver()
         self.autotuned = 0
         self._compiled: dict[int, Any] = {}
@@ -45,8 +46,10 @@ class GpuEngine:
     def _observed_run(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def run(kernel: Any, /, *args: Any, **kwargs: Any) -> Any:
             arguments = (*args, *kwargs.values())
-            if callable(kwargs.get("grid")):
-                kwargs["grid"] = self._observed_grid(kwargs["grid"], arguments)
+            if callable(grid := kwargs.get("grid")):
+                kwargs["grid"] = self._observed_grid(kernel, grid, arguments)
+            elif grid is not None:
+                self._note_grid(kernel, grid)
             self.observer.before_launch(arguments)
             try:
                 compiled = original(kernel, *args, **kwargs | ({"warmup": True} if self._muted else {}))
@@ -63,13 +66,21 @@ class GpuEngine:
 
         return run
 
-    def _observed_grid(self, grid: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    def _note_grid(self, kernel: Any, grid: Any) -> None:
+        with suppress(TypeError, ValueError):  # for Triton to complain about
+            self.grids.add(f"{kernel.fn.__name__} on a grid of {tuple(map(int, grid))}")
+
+    def _observed_grid(
+        self, kernel: Any, grid: Callable[..., Any], arguments: tuple[Any, ...]
+    ) -> Callable[..., Any]:
         """The size of a grid is computed by host code like any other: what torch does there is not the kernel's."""
 
         def observed_grid(meta: Any) -> Any:
             self.observer.after_launch(())
             try:
-                return grid(meta)
+                chosen = grid(meta)
+                self._note_grid(kernel, chosen)
+                return chosen
             finally:
                 self.observer.before_launch(arguments)
 
@@ -119,6 +130,7 @@ class GpuEngine:
     def begin_call(self, settings: CallSettings) -> None:
         """What autotuning tried before is not part of it; a GPU leaves nothing to be set."""
         self.names.clear()
+        self.grids.clear()
         self._compiled.clear()
 
     def launched(self) -> list[str]:

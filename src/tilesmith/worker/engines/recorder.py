@@ -61,6 +61,7 @@ class RecorderEngine:
         self.observer: LaunchObserver = NoObserver()
         """Never asked: no launch takes place."""
         self.autotuned = 0
+        self.grids: set[str] = set()
         self._target = target
         self._all_configs = all_configs
         self._binders: dict[int, tuple[Any, ArgumentBinder]] = {}

@@ -161,6 +161,7 @@ class CandidateRole:
             damage=guard.damage(),
             unjoined=() if on_gpu else tuple(unjoined()),
             autotuned=self._runner.engine.autotuned,
+            grids=tuple(sorted(self._runner.engine.grids)),
             memory=memory,
             torch_memory=made.memory,
             differentiable=any(tensor.requires_grad for tensor in tensors),

@@ -52,6 +52,7 @@ class InterpreterEngine:
         self.find_races = True
         self.autotune_choice = 0
         self.autotuned = 0
+        self.grids: set[str] = set()
         self.rehearse_autotune = True
         self.is_muted = False
         self.observer: LaunchObserver = NoObserver()
