@@ -26,7 +26,7 @@ from tilesmith.cli.main import app  # noqa: E402
 from tilesmith.judge.trials import CompiledTrial  # noqa: E402
 from tilesmith.llm.endpoint_choice import LlmOptions  # noqa: E402
 from tilesmith.operators import checking  # noqa: E402
-from tilesmith.operators.project import write_project  # noqa: E402
+from tilesmith.operators.project import read_project, write_project  # noqa: E402
 from tilesmith.operators.tuning import tuner  # noqa: E402
 from tilesmith.operators.tuning.suggestions import suggest_tunings  # noqa: E402
 from tilesmith.records import Verdict  # noqa: E402
@@ -238,6 +238,14 @@ def test_a_missed_target_is_no_success(
     assert done.exit_code == code, done.output
     document = json.loads(done.stdout)
     assert (document if command == "tune" else document["performance"])["target_met"] is (code == 0)
+
+
+def test_what_is_wrong_at_its_real_size_has_not_passed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_project(project).passed
+    judge = MadeUpJudge([timed(1.0), *[timed(1.0, Verdict.WRONG_VALUES)] * 99])
+    monkeypatch.setattr(checking, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
+    assert CliRunner().invoke(app, ["op", "check", str(project)]).exit_code == 1
+    assert read_project(project).passed == {}
 
 
 def test_a_wrong_kernel_is_no_success_for_tuning_either(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,6 @@ def test_a_tensor_that_was_added_is_as_the_docstring_says(
 def test_the_arithmetic_is_that_of_the_baseline(tmp_path: Path) -> None:
     project, texts = written(folder=tmp_path)
     assert project.operator.arithmetic == "reduction"
-    project.path("baseline").write_text(
-        texts["baseline"].replace("torch.softmax(x / temperature, dim=-1)", "x @ x")
-    )
+    product = texts["baseline"].replace("torch.softmax(x / temperature, dim=-1)", "x @ x")
+    project.path("baseline").write_text(product)
     assert _own_definition(project, lambda _: None).operator.arithmetic == "product"
