@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PYTEST := $(BIN)/python -m pytest tests -n 2 --dist worksteal
 # The parts of the tests on a GPU, each a file tests/gpu/test_gpu_<part>.py.
-PART ?= fixtures cheats honest timing memory forge recurrent operators
+PART ?= fixtures cheats honest timing memory forge recurrent tuning operators
 
 .PHONY: demo test test-all check-style gpu-test setup clean
 
@@ -25,10 +25,7 @@ check-style: setup
 	$(BIN)/mypy
 
 gpu-test:  ## on a machine with a GPU and its own torch and triton; PART=cheats runs one part
-	@failed=0; for part in $(PART); do \
-	  echo "== $$part"; \
-	  PYTHONPATH=$(CURDIR)/src PYTHONUNBUFFERED=1 $(PYTHON) -m pytest tests/gpu/test_gpu_$$part.py -m gpu -vv || failed=1; \
-	done; exit $$failed
+	PYTHONPATH=$(CURDIR)/src PYTHONUNBUFFERED=1 $(PYTHON) -m pytest $(PART:%=tests/gpu/test_gpu_%.py) -m gpu -vv
 
 setup: $(VENV)/.ready
 

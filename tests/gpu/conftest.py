@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import cache
 from typing import Any
 
 import pytest
@@ -19,11 +20,11 @@ AtOnce = Callable[[str, Callable[[Any], Any]], dict[Any, Future[Any]]]
 JudgeAll = Callable[[str, CheckConfig], dict[Any, Future[Evaluation]]]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def open_judge() -> Iterator[OpenJudge]:
-    """Opens judges, which are closed after the last test of a module."""
+    """Opens one judge for each configuration, so that modules share references; all are closed at the end."""
     with ExitStack() as opened:
-        yield lambda config: opened.enter_context(Judge(config))
+        yield cache(lambda config: opened.enter_context(Judge(config)))
 
 
 @pytest.fixture(scope="module")
