@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -242,6 +243,9 @@ def test_a_twin_shares_every_tensor() -> None:
     twin = share_weights(model)
     assert all(a is b for a, b in zip(model.parameters(), twin.parameters(), strict=True))
     assert not set(model.modules()) & set(twin.modules())
+    model.lock = threading.Lock()
+    with pytest.raises(UsageError, match=r"cannot be copied: cannot pickle '_thread.lock' object; optimize_"):
+        share_weights(model)
 
 
 def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,7 +35,7 @@ from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.live.swaps.swapping import SwappedForward, refuse_replaced_forward, swap_in
-from tilesmith.live.user_arguments import require_config, require_example
+from tilesmith.live.user_arguments import make_folder, require_config, require_example
 from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
@@ -99,7 +99,10 @@ def share_weights(model: nn.Module) -> nn.Module:
     """A copy of the modules with the same tensors in them."""
     tensors = [*model.parameters(), *model.buffers()]
     tensors += [value for one in model.modules() for value in vars(one).values() if isinstance(value, torch.Tensor)]
-    return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    try:
+        return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    except Exception as error:  # whatever its attributes do when they are copied
+        raise UsageError(f"the model cannot be copied: {error}; optimize_ changes the model itself") from None
 
 
 def _rank(group: CapturedCalls) -> tuple[bool, int]:
@@ -199,7 +202,7 @@ class _Optimization:
         same = repr((spec if task.prefix else replace(spec, settings={}), task.body))
         if same not in self._results:
             folder = self._config.runs_folder / "tasks"
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             path = unused_path(folder, task.file_name, ".py")
             path.write_text(task.text or "", encoding="utf-8")
             self._results[same] = run_one(TaskName(str(path)), self._config, self._judge)
