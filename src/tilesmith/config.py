@@ -32,6 +32,8 @@ class CheckConfig:
     """Measure speed where there is a GPU."""
     timing_s: float = 2.0
     """How long the timing rounds may take, unless the confidence interval is tight before."""
+    speed_only: bool = False
+    """On a GPU: values on few draws and the time against eager alone, for a kernel that was judged before."""
     mode: str = "auto"
     """Judge the module in eval or in train mode; auto takes the mode the task builds unless it is random there."""
     require_general: bool = False

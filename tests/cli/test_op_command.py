@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import subprocess
@@ -16,12 +17,19 @@ sys.path[:0] = [str(TESTS / "operators"), str(TESTS / "llm")]
 
 from script import Script  # noqa: E402
 from scripted_server import ScriptedServer  # noqa: E402
+from test_measuring import MadeUpJudge, timed  # noqa: E402
 from test_operator_interface import written  # noqa: E402
+from typer.testing import CliRunner  # noqa: E402
 
 from tilesmith.authors.author_choice import choose_author  # noqa: E402
+from tilesmith.cli.main import app  # noqa: E402
+from tilesmith.judge.trials import CompiledTrial  # noqa: E402
 from tilesmith.llm.endpoint_choice import LlmOptions  # noqa: E402
-from tilesmith.operators.project import write_project  # noqa: E402
+from tilesmith.operators import checking  # noqa: E402
+from tilesmith.operators.project import read_project, write_project  # noqa: E402
+from tilesmith.operators.tuning import tuner  # noqa: E402
 from tilesmith.operators.tuning.suggestions import suggest_tunings  # noqa: E402
+from tilesmith.records import Verdict  # noqa: E402
 
 Breaking = Callable[[Path], None]
 
@@ -173,6 +181,9 @@ def test_new_and_check_by_hand(tmp_path: Path) -> None:
     document = json.loads(made.stdout)
     assert document["files"][-1] == "operator.toml"
     assert document["accuracy"]["verdict"] == "passed"
+    assert "x_ptr: a tensor torch.float32 (3, 5)" in document["accuracy"]["resources"][0]["arguments"]
+    assert (made.stderr, document["runs"]) == ("", [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["double", "double.py"]
     done = tilesmith("check", "double", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("performance  not measured: no GPU here\n")
@@ -181,3 +192,67 @@ def test_new_and_check_by_hand(tmp_path: Path) -> None:
     failed = tilesmith("check", "double", "--json", cwd=tmp_path)
     assert failed.returncode == 1
     assert json.loads(failed.stdout)["passed"] is False
+    updated = tilesmith("new", "double", "--update", "--runs", "kept", cwd=tmp_path)
+    assert updated.returncode == 1
+    wrote, kernel, check, *_, following = updated.stdout.splitlines()
+    assert kernel == "kernel  the kernel is kept as it was"
+    assert check.startswith("check   wrong_values: ")
+    assert following == "next    mend double/double_triton.py, then  tilesmith op check double"
+    assert "double_triton.py" not in wrote
+    file.unlink()
+    shown = tilesmith("new", "double", "--update", "--runs", "kept", cwd=tmp_path).stdout
+    assert [line.split()[0] for line in shown.splitlines()] == ["wrote", "run", "kernel", "check", "next"]
+    assert shown.endswith("next    tilesmith op tune double\n")
+
+
+class MadeUpTrials:
+    """Every text compiles, and all take the same time."""
+
+    is_timed = True
+
+    def compile(self, texts: list[str], limit_s: float) -> list[CompiledTrial]:
+        return [CompiledTrial({}) for _ in texts]
+
+    def time_ms(self, text: str, calls: int) -> float:
+        return 1.0
+
+
+class TimingJudge(MadeUpJudge):
+    """A judge with a GPU, on which every kernel is right and has this speedup."""
+
+    def trials(self, task: Path) -> contextlib.AbstractContextManager[MadeUpTrials]:
+        return contextlib.nullcontext(MadeUpTrials())
+
+
+@pytest.mark.parametrize("command", ["check", "tune"])
+@pytest.mark.parametrize(("speedup", "code"), [(0.8, 1), (1.25, 0)])
+def test_a_missed_target_is_no_success(
+    command: str, speedup: float, code: int, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "softmax_triton.py"
+    file.write_text(file.read_text().replace("DTYPES =", "BLOCK = 1024\nDTYPES =", 1))
+    judge = TimingJudge([timed(speedup)] * 99)
+    for module in (checking, tuner):
+        monkeypatch.setattr(module, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
+    done = CliRunner().invoke(app, ["op", command, str(project), "--json"])
+    assert done.exit_code == code, done.output
+    document = json.loads(done.stdout)
+    assert (document if command == "tune" else document["performance"])["target_met"] is (code == 0)
+
+
+def test_what_is_wrong_at_its_real_size_has_not_passed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_project(project).passed
+    judge = MadeUpJudge([timed(1.0), *[timed(1.0, Verdict.WRONG_VALUES)] * 99])
+    monkeypatch.setattr(checking, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
+    assert CliRunner().invoke(app, ["op", "check", str(project)]).exit_code == 1
+    assert read_project(project).passed == {}
+
+
+def test_a_wrong_kernel_is_no_success_for_tuning_either(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = project / "softmax_triton.py"
+    file.write_text(file.read_text().replace("DTYPES =", "BLOCK = 1024\nDTYPES =", 1))
+    judge = MadeUpJudge([timed(1.0, Verdict.WRONG_VALUES)])
+    monkeypatch.setattr(tuner, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
+    done = CliRunner().invoke(app, ["op", "tune", str(project)])
+    assert done.exit_code == 1
+    assert "result   softmax_triton.py is wrong, so nothing was tried: a reason\n" in done.stdout

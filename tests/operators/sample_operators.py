@@ -16,7 +16,7 @@ EVERY_FIELD = Operator(
     parameters=(
         OperatorParameter("x", shape=("...", "C", 4)),
         OperatorParameter("target", shape=("...",), dtype="int64", below="C"),
-        OperatorParameter("count", "int", "scalar", value=3),
+        OperatorParameter("count", "int", "scalar", value=(3, 5)),
         OperatorParameter("alpha", "float", "scalar", default=1.5),
         OperatorParameter("flag", "bool", "scalar", default=False),
         OperatorParameter("reduction", "str", "scalar", default='me"an'),
@@ -24,7 +24,7 @@ EVERY_FIELD = Operator(
     summary='said "so"',
     returns="tuple[torch.Tensor, torch.Tensor]",
     dtypes=("float32",),
-    tolerance="reduction",
+    arithmetic="reduction",
     target=1.25,
     history="tried.md",
     accuracy=({"...": (), "C": 5}, {"...": (2, 3), "C": 7}),

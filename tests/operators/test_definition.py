@@ -55,7 +55,7 @@ def test_a_file_is_read_whole() -> None:
     assert operator.summary == "What it says"
     assert operator.parameters[2] == OperatorParameter("places", shape=("...",), dtype="int64", below="N")
     assert operator.parameters[3].value == 3
-    assert (operator.dtypes, operator.target, operator.tolerance) == (("float16",), 1.5, "reduction")
+    assert (operator.dtypes, operator.target, operator.arithmetic) == (("float16",), 1.5, "reduction")
     assert found.body == "# a comment\nreturn x * _root(x) * weight * pi, x"
     assert "def _root" in found.preamble
     assert "SHAPES" not in found.preamble
@@ -72,11 +72,27 @@ def test_sizes_are_sensible_where_none_are_named() -> None:
 def test_free_names_of_an_expression_are_its_parameters() -> None:
     found = define_expression("scaled", "F.hardswish(y) * scale + math.pi * x", ["scale"])
     assert found.operator.signature == "scaled(y: torch.Tensor, scale: float, x: torch.Tensor) -> torch.Tensor"
-    assert found.operator.parameters[0].shape == ("M", "N")
+    assert found.operator.parameters[0].shape == ("...",)
     assert found.preamble == "import math\nimport torch\nimport torch.nn.functional as F"
     changed = with_shapes(found, parse_shapes("x = N; y=..., N"))
     assert [one.shape for one in changed.operator.tensors] == [("...", "N"), ("N",)]
     assert changed.operator.size_names == ("...", "N")
+
+
+@pytest.mark.parametrize(
+    ("expression", "shape"),
+    [
+        ("x + 1.5 * x.sin()", ("...",)),
+        ("torch.where(x > 0, x, -x)", ("...",)),
+        ("torch.softmax(x, -1)", ("M", "N")),
+        ("x @ x.T", ("M", "N")),
+        ("x[:, :1] + x", ("M", "N")),
+        ("max(x.sum(0), x.sum(1))", ("M", "N")),
+        ("x * x.numel()", ("M", "N")),
+    ],
+)
+def test_an_expression_over_elements_takes_any_shape(expression: str, shape: tuple[str, ...]) -> None:
+    assert define_expression("shaped", expression).operator.tensors[0].shape == shape
 
 
 @pytest.mark.parametrize(

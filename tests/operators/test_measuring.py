@@ -48,7 +48,7 @@ class MadeUpJudge:
 def measured(speedups: list[float], target: float = 1.0) -> PerformanceResult:
     judge = MadeUpJudge([timed(one) for one in speedups])
     operator = replace(BIAS_ADD, dtypes=("float32", "float16"), target=target)
-    return measure(operator, TEXTS, judge, lambda _: None)  # type: ignore[arg-type]
+    return measure(operator, TEXTS, judge, lambda _: None, at_once=1)  # type: ignore[arg-type]
 
 
 def check_of(performance: PerformanceResult | None, verdict: str = "passed") -> OperatorCheck:
@@ -77,17 +77,17 @@ def test_every_shape_and_dtype_is_told() -> None:
 
 
 def test_a_kernel_that_is_wrong_at_its_real_size_misses_every_target() -> None:
-    judge = MadeUpJudge([timed(3.0), timed(3.0, Verdict.WRONG_VALUES)])
-    found = measure(BIAS_ADD, TEXTS, judge, lambda _: None)  # type: ignore[arg-type]
+    judge = MadeUpJudge([timed(3.0), timed(3.0, Verdict.WRONG_VALUES), timed(3.0)])
+    found = measure(BIAS_ADD, TEXTS, judge, lambda _: None, at_once=1)  # type: ignore[arg-type]
     assert found.target_met is False
     assert found.reason == "float16 M=4096 N=4096: wrong_values: a reason"
-    assert len(judge.tasks) == 2
+    assert len(found.calls) == 1
 
 
 def test_the_judge_is_asked_about_the_real_sizes() -> None:
     judge = MadeUpJudge([timed(1.0)] * 3)
-    measure(BIAS_ADD, TEXTS, judge, lambda _: None)  # type: ignore[arg-type]
-    assert "make_inputs(torch.bfloat16, M=4096, N=4096)" in judge.tasks[2]
+    measure(BIAS_ADD, TEXTS, judge, lambda _: None, at_once=1)  # type: ignore[arg-type]
+    assert "judged_inputs(torch.bfloat16, M=4096, N=4096)" in judge.tasks[2]
     assert "manual_seed" not in judge.tasks[2]
 
 

@@ -4,7 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from tilesmith.operators.sizes import other_value
+from tilesmith.errors import ProjectError
+from tilesmith.operators.definition import parse_definition
+from tilesmith.operators.sizes import other_value, other_values, usual_value
+
+
+def test_named_values_are_tried_and_one_more() -> None:
+    definition = (
+        "VALUES = {'a': [2, -3], 'b': [False]}\ndef f(x, a: float, b: bool, k: int = 3, w: str = ''): return x\n"
+    )
+    operator = parse_definition(definition, "f").operator
+    assert [usual_value(operator, name) for name in "abkw"] == [2.0, False, 3, ""]
+    assert [other_values(operator, name) for name in "abkw"] == [(-3.0, 3.25), (True,), (4,), ()]
+
+
+@pytest.mark.parametrize(("values", "said"), [("[]", "VALUES names none for it"), ("[2, 0.5]", "0.5 is no int")])
+def test_values_are_of_their_kind(values: str, said: str) -> None:
+    with pytest.raises(ProjectError, match=f"k: {said}"):
+        parse_definition(f"VALUES = {{'k': {values}}}\ndef f(x, k: int): return x\n", "f")
 
 
 @pytest.mark.parametrize("value", [-2.0, -0.5, 0.0, 1e-5, 0.25, 0.75, 1.0, 3.0])

@@ -11,7 +11,7 @@ from workshop_tools import example, make, workshop
 
 from tilesmith.errors import UsageError
 from tilesmith.judge import Judge
-from tilesmith.operators.definition import define_expression
+from tilesmith.operators.definition import define_expression, with_shapes
 from tilesmith.operators.making import make_project, update_project
 from tilesmith.operators.project import passing, read_project, rewrite_project, toml_text, write_project
 from tilesmith.operators.records import KINDS, Project
@@ -72,7 +72,7 @@ def test_an_update_keeps_remarks_or_the_old_file(noted: Project) -> None:
 def test_an_update_keeps_a_kernel_that_is_right_and_sets_aside_one_that_is_not(
     tmp_path: Path, judge: Judge
 ) -> None:
-    definition = define_expression("plus", "x + 1")
+    definition = with_shapes(define_expression("plus", "x + 1"), {"x": ["M", "N"]})
     operator = replace(definition.operator, accuracy=({"M": 7, "N": 5},), dtypes=("float32", "float16"))
     make(replace(definition, operator=operator), tmp_path, judge)
     folder = tmp_path / "plus"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from tilesmith.operators.definition import parse_definition
-from tilesmith.operators.judged_task import accuracy_kernel, single_kernel
+from tilesmith.operators.judged_task import accuracy_calls, accuracy_kernel, single_kernel
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
 from tilesmith.operators.writing import accuracy_text, baseline_text
 
@@ -61,7 +61,7 @@ def test_the_judge_sees_what_a_gpu_runs() -> None:
     operator = parse_definition(DEFINITION, "squash").operator
     text = triton_text(operator, [KernelVariant(operator.dtypes, WRITTEN)])
     assert "class InterpretedLibdevice:" in text
-    for judged in (accuracy_kernel(operator, text), single_kernel(operator, text)):
+    for judged in (accuracy_kernel(operator, text, accuracy_calls(operator)), single_kernel(operator, text)):
         assert "InterpretedLibdevice" not in judged
         assert "from triton.language.extra import libdevice" in judged
 

@@ -15,9 +15,10 @@ from workshop_tools import CPU, example, make, workshop
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import NOT_MEASURED, OperatorCheck, check_project
-from tilesmith.operators.definition import define_expression, parse_definition
+from tilesmith.operators.definition import define_expression, parse_definition, with_shapes
+from tilesmith.operators.exchange.exporting import export_project
 from tilesmith.operators.making import make_project, update_project
-from tilesmith.operators.project import read_project
+from tilesmith.operators.project import passing, read_files, read_project, write_project
 from tilesmith.operators.tuning.constants import read_tuning
 from tilesmith.operators.tuning.shape_choice import with_dispatch
 from tilesmith.operators.tuning.tuner import WITHOUT_GPU, TuneOptions, tune_project
@@ -117,7 +118,7 @@ def test_a_project_is_not_overwritten(project: Path, judge: Judge) -> None:
 
 def test_a_scalar_is_an_argument_of_the_kernel(tmp_path: Path, judge: Judge) -> None:
     """Also where its usual value is one that means itself; a kernel that bakes it in fails the check."""
-    definition = define_expression("scaled", "x * scale + 1", ["scale"])
+    definition = with_shapes(define_expression("scaled", "x * scale + 1", ["scale"]), {"x": ["M", "N"]})
     definition = replace(definition, operator=replace(definition.operator, accuracy=SMALL, dtypes=("float32",)))
     made = make(definition, tmp_path, judge)
     assert made.accuracy is not None
@@ -199,8 +200,17 @@ def test_a_shape_that_is_left_to_pytorch_is_checked_as_a_kernel(project: Path, j
 
 def test_a_wrong_kernel_is_not_tuned(project: Path, judge: Judge) -> None:
     edited(project, "triton", "add = x + bias", "add = x - bias")
-    with pytest.raises(ProjectError, match=r"^bias_add_triton.py is wrong before tuning: output "):
-        tune_project(project, CPU, TuneOptions(), host=judge)
+    found = tune_project(project, CPU, TuneOptions(), host=judge)
+    assert found.why.startswith("bias_add_triton.py is wrong, so nothing was tried: output ")
+    assert not found.right
+
+
+def test_what_passed_and_does_not_any_more_is_not_called_verified(project: Path, judge: Judge) -> None:
+    edited(project, "triton", "add = x + bias", "add = x - bias")
+    found = read_project(project)
+    write_project(passing(found, read_files(found), "cuda"))
+    assert not checked(project, judge).passed
+    assert not export_project(project, "module", project.parent / "out").is_verified
 
 
 def test_dispatch_needs_a_gpu(project: Path, judge: Judge) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -148,7 +149,68 @@ def test_the_accuracy_file_sees_a_kernel_that_writes_to_its_input(tmp_path: Path
     assert "the kernel writes to x" in found.stdout
 
 
+def test_an_error_is_told_apart_from_what_is_allowed(tmp_path: Path) -> None:
+    definition = parse_definition("DTYPES = ['float32']\nACCURACY = [{'M': 7, 'N': 5}]\n" + PLUS_ONE, "own")
+    body = "return ((x + 1).double() * 1.00000113).float()"
+    triton = f"import torch\ndef own(x: torch.Tensor) -> torch.Tensor:\n    {body}\n"
+    texts = {"baseline": baseline_text(definition), "accuracy": accuracy_text(definition.operator)}
+    for kind, text in (texts | {"triton": triton}).items():
+        (tmp_path / f"own_{kind}.py").write_text(text)
+    found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
+    error, allowed = re.findall(r"relative error (\d\S+), allowed is (\d\S+)", found.stdout)[0]
+    assert error != allowed
+
+
 def test_a_kernel_file_may_have_helpers_of_any_plain_name(judge: Judge) -> None:
     helpers = "".join(f"def {name}(x):\n    return x\n\n\n" for name in ("shapes", "strided", "viewed", "laid_out"))
     entry = "return launch(shapes(strided(viewed(laid_out(x)))))"
     assert judged(judge, PLUS_ONE, entry, before=helpers).passed
+
+
+POWER = "VALUES = {'k': [2, 3]}\ndef own(x, k: int, flip: bool = False): return -(x * k) if flip else x * k\n"
+REFUSES = "if flip:\n    raise ValueError('flip')\n"
+
+
+@pytest.mark.parametrize(
+    ("entry", "result", "reason"),
+    [
+        ("return launch(x, k)", "x * a", "flip=True: the output on ordinary inputs: "),
+        (f"{REFUSES}return launch(x)", "x * 2", "k=3: the output on ordinary inputs: "),
+        (f"{REFUSES}return launch(x, abs(k))", "x * a", ""),
+    ],
+)
+def test_a_value_that_is_baked_in_must_be_refused(entry: str, result: str, reason: str, judge: Judge) -> None:
+    found = judged(judge, POWER, entry, result)
+    assert (found.passed, reason in found.reason) == (not reason, True)
+    assert reason or "float32 M=7 N=5, k=3" in found.cases
+    assert reason or any(note.startswith("refuses flip=True, as it may") for note in found.notes)
+
+
+def test_a_negative_float_is_tried_where_it_is_named(judge: Judge) -> None:
+    definition = "VALUES = {'a': [0.5, -2.0]}\ndef own(x, a: float): return x * a\n"
+    found = judged(judge, definition, "return launch(x, abs(a))", "x * a")
+    assert "output 'float32 M=7 N=5, a=-2.0'" in found.reason
+
+
+def test_a_named_value_that_pytorch_refuses_is_one_line(judge: Judge) -> None:
+    definition = "VALUES = {'k': [0, 5]}\ndef own(x, k: int): return x + x.shape[k]\n"
+    with pytest.raises(ProjectError, match=r"k=5: PyTorch fails there: .*; name another value"):
+        judged(judge, definition, "return launch(x, x.shape[k])", "x + a")
+
+
+@pytest.mark.parametrize(("refusal", "code"), [("raise ValueError('k')", 0), ("pass", 1)])
+def test_the_accuracy_file_wants_other_values_right_or_refused(refusal: str, code: int, tmp_path: Path) -> None:
+    text = "DTYPES = ['float32']\nACCURACY = [{'M': 7, 'N': 5}]\ndef own(x, k: int = 2): return x * k\n"
+    definition = parse_definition(text, "own")
+    head = "import torch\ndef own(x: torch.Tensor, k: int = 2) -> torch.Tensor:\n"
+    triton = f"{head}    if k != 2:\n        {refusal}\n    return x * 2\n"
+    texts = {
+        "baseline": baseline_text(definition),
+        "accuracy": accuracy_text(definition.operator),
+        "triton": triton,
+    }
+    for kind, written in texts.items():
+        (tmp_path / f"own_{kind}.py").write_text(written)
+    found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
+    assert found.returncode == code, found.stdout
+    assert "1 skipped" in found.stdout or "test_another_k" in found.stdout

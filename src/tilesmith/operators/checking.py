@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 import math
+import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilesmith.config import CheckConfig
+from tilesmith.errors import ProjectError, TaskError
 from tilesmith.judge import Judge
 from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
 from tilesmith.operators.judged_task import (
+    JudgedCall,
     accuracy_calls,
     accuracy_kernel,
     accuracy_task,
+    refusable_values,
     single_call,
     single_kernel,
     single_task,
 )
 from tilesmith.operators.project import passing, read_files, read_project, write_project
-from tilesmith.operators.records import Operator
+from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.tuning.shape_choice import (
     always_kernel,
@@ -29,9 +34,10 @@ from tilesmith.operators.tuning.shape_choice import (
     require_own_pytorch,
     shape_key,
 )
-from tilesmith.records import Evaluation, KernelResources, OutputErrors
+from tilesmith.records import Evaluation, KernelResources, OutputErrors, Verdict
 
 NOT_MEASURED = "not measured: no GPU here"
+AT_ONCE = max(1, min(8, (os.cpu_count() or 1) // 2))
 
 
 @dataclass(frozen=True)
@@ -110,61 +116,99 @@ def check_project(
         tell("accuracy")
         accuracy = judge_accuracy(project.operator, texts, judge, tell)
         if not accuracy.passed:
+            _forget(project, texts)
             return OperatorCheck(project.operator.name, change, accuracy, None)
-        with Judge(config, host=judge) as timing_judge:
+        with Judge(replace(config, speed_only=True), host=judge) as timing_judge:
             performance = measure(project.operator, texts, timing_judge, tell)
     found = OperatorCheck(project.operator.name, change, accuracy, performance)
     now = passing(project, texts, judge.device)
     if found.passed and now != project:
         write_project(now)
+    elif performance.target_met is False and performance.geometric_mean is None:  # wrong at its real size
+        _forget(project, texts)
     return found
 
 
-def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:
-    """Every dtype, shape and layout in one check; in a second one where the file leaves shapes to PyTorch."""
-    require_own_pytorch(operator, texts)
-    task, where = accuracy_task(operator, texts["baseline"]), ""
+def _forget(project: Project, texts: Mapping[str, str]) -> None:
+    """What passed once, on another device perhaps, and does not any more, has not passed."""
+    known = {kind: digest for kind, digest in project.passed.items() if kind != "device"}
+    if known and known == passing(project, texts).passed:
+        write_project(replace(project, passed={}))
 
-    def judged(triton: str) -> Evaluation:
-        kernel = accuracy_kernel(operator, triton)
+
+def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:
+    """Every dtype, shape and layout in one check; in a second one where the file leaves shapes to PyTorch; and in
+    one for each other value of a scalar that is no float, which a kernel may refuse by a ValueError."""
+    require_own_pytorch(operator, texts)
+    kernel, left = always_kernel(texts["triton"]), kernel_once(texts["triton"], operator)
+
+    def judged(triton: str, calls: Sequence[JudgedCall]) -> Evaluation:
+        task = accuracy_task(operator, texts["baseline"], calls)
+        kernel = accuracy_kernel(operator, triton, calls)
         return _judged(judge, operator.name, task, kernel, lambda gate: tell(f"accuracy: {gate}"))
 
-    evaluation, left = judged(always_kernel(texts["triton"])), kernel_once(texts["triton"], operator)
+    calls, refused, where = list(accuracy_calls(operator)), [], ""
+    evaluation = judged(kernel, calls)
     if evaluation.passed and left is not None:
-        second = judged(left)
+        second = judged(left, calls)
         if not second.passed:
             evaluation, where = second, "where PyTorch is chosen: "
+    for other in refusable_values(operator) if evaluation.passed else ():
+        try:
+            found = judged(kernel, other.calls)
+        except TaskError as error:
+            if other.is_named:
+                raise ProjectError(f"{other.text}: PyTorch fails there: {error}; name another value") from None
+            continue
+        if found.verdict is Verdict.RUNTIME_ERROR and "ValueError" in found.reason:
+            refused.append(f"refuses {other.text}, as it may: it is written for one value")
+        elif found.passed:
+            calls += other.calls
+        else:
+            evaluation, where = found, f"{other.text}: "
+            break
     return AccuracyResult(
         verdict=str(evaluation.verdict),
         reason=where + evaluation.reason.replace("on the own inputs", "on ordinary inputs"),
-        cases=tuple(one.label for one in accuracy_calls(operator)),
+        cases=tuple(one.label for one in calls),
         errors=evaluation.errors,
         resources=evaluation.resources,
-        notes=evaluation.notes,
+        notes=(*evaluation.notes, *refused),
     )
 
 
-def measure(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> PerformanceResult:
-    """Every shape for performance in every dtype; the first that is wrong at its real size ends it."""
+def measure(
+    operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell, at_once: int = AT_ONCE
+) -> PerformanceResult:
+    """Every shape for performance in every dtype; the first that is wrong at its real size ends it.
+
+    Several are prepared at once; only one at a time is timed.
+    """
     if judge.device == "cpu":
         return PerformanceResult((), None, operator.target, None, NOT_MEASURED)
-    found: list[MeasuredCall] = []
     left = left_to_pytorch(texts["triton"])
-    for sizes in operator.performance:
-        if shape_key(operator, sizes) in left:
-            found += [MeasuredCall(dtype, size_text(sizes), kept_pytorch=True) for dtype in operator.dtypes]
-            continue
-        for dtype in operator.dtypes:
-            call = single_call(operator, dtype, sizes)
-            tell(f"performance: {call.label}")
-            task = single_task(operator, texts["baseline"], call)
-            evaluation = _judged(
-                judge, operator.name, task, single_kernel(operator, always_kernel(texts["triton"])), lambda _: None
-            )
-            if not evaluation.passed or evaluation.timing is None:
+    kernel = single_kernel(operator, always_kernel(texts["triton"]))
+
+    def evaluate(call: JudgedCall) -> Evaluation | None:
+        if shape_key(operator, call.sizes) in left:
+            return None
+        tell(f"performance: {call.label}")
+        return _judged(judge, operator.name, single_task(operator, texts["baseline"], call), kernel, lambda _: None)
+
+    calls = [single_call(operator, dtype, sizes) for sizes in operator.performance for dtype in operator.dtypes]
+    found: list[MeasuredCall] = []
+    pool = ThreadPoolExecutor(at_once)
+    try:
+        for call, evaluation in zip(calls, pool.map(evaluate, calls), strict=True):
+            if evaluation is None:
+                found.append(MeasuredCall(call.dtype, size_text(call.sizes), kept_pytorch=True))
+            elif not evaluation.passed or evaluation.timing is None:
                 reason = f"{call.label}: {evaluation.verdict}: {evaluation.reason}"
                 return PerformanceResult(tuple(found), None, operator.target, False, reason)
-            found.append(_measured(dtype, size_text(sizes), evaluation))
+            else:
+                found.append(_measured(call.dtype, size_text(call.sizes), evaluation))
+    finally:
+        pool.shutdown(cancel_futures=True)
     mean = math.exp(sum(math.log(one.speedup) for one in found) / len(found))
     met = mean >= operator.target
     reason = f"geometric mean {mean:.3f}, target {operator.target:g}: {'met' if met else 'missed'}"

@@ -5,9 +5,9 @@ A definition file is plain Python: one typed function with a PyTorch body, and c
     SHAPES = {"x": ["M", "N"], "bias": ["N"]}                   names are sizes; numbers are fixed; "..." is any
     DTYPES = ["float32", "float16"]                             default: float32, float16, bfloat16
     INDICES = {"target": "V"}                                   int64 tensors, of values below a size
-    VALUES = {"scale": 0.5}                                     what tests pass for a scalar without a default
+    VALUES = {"scale": [0.5, -2.0]}                             what tests pass for a scalar, the usual value first
     ACCURACY = [{"M": 1, "N": 1}], PERFORMANCE = [...]          the sizes of both tests, else sensible ones
-    TARGET = 1.2, TOLERANCE = "reduction"
+    TARGET = 1.2
 
 Nothing of it is run here.
 """
@@ -23,11 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import ProjectError, UsageError
+from tilesmith.operators.bound_names import require_free_names
 from tilesmith.operators.project import read_source
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
+from tilesmith.playbook.graph.operators import POINTWISE, SYNONYMS
 
-SETTINGS = ("SHAPES", "DTYPES", "INDICES", "VALUES", "ACCURACY", "PERFORMANCE", "TARGET", "TOLERANCE")
+SETTINGS = ("SHAPES", "DTYPES", "INDICES", "VALUES", "ACCURACY", "PERFORMANCE", "TARGET")
 _SCALARS = ("float", "int", "bool", "str")
 _PRODUCTS = {"matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "einsum", "scaled_dot_product_attention"}
 _REDUCTIONS = {
@@ -66,14 +68,15 @@ def read_definition(path: Path, name: str) -> Definition:
 def parse_definition(text: str, name: str) -> Definition:
     tree = ast.parse(text)
     function = _function(tree, name)
+    require_free_names(tree)
     settings = _settings(tree)
     docstring = ast.get_docstring(function) or ast.get_docstring(tree) or ""
     kept = [node for node in tree.body if node is not function and not _is_docstring(node) and not _setting(node)]
     statements = function.body[1:] if _is_docstring(function.body[0]) else function.body
     if not statements:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
-    settings.setdefault("TOLERANCE", _tolerance(tree))
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
+    operator = replace(operator, arithmetic=_arithmetic(tree))
     return Definition(
         operator, _preamble(text, kept), _body(text, statements), docstring.strip().rpartition("\n")[2]
     )
@@ -101,8 +104,8 @@ def _indents_to(written: str, statements: Sequence[ast.stmt]) -> bool:
 
 
 def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -> Definition:
-    """`F.hardswish(x) * scale`: its free names are the parameters, in order of appearance, tensors [M, N] unless
-    they are among the scalars."""
+    """`F.hardswish(x) * scale`: its free names are the parameters, in order of appearance, tensors unless they are
+    among the scalars: of one shape, whichever, where it is elementwise, else [M, N]."""
     if not is_name(name):
         raise UsageError(f"'{name}' is no name for a Python function")
     try:
@@ -121,9 +124,27 @@ def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -
     used = {node.id for node in names}
     imports = ["import math"] * ("math" in used) + ["import torch"]
     imports += ["import torch.nn.functional as F"] * ("F" in used)
-    text = f"def {name}({arguments}) -> torch.Tensor:\n    return {ast.unparse(tree)}\n"
+    shapes = {one: [LEADING] for one in free if one not in scalars} if _is_elementwise(tree) else {}
+    text = f"SHAPES = {shapes}\ndef {name}({arguments}) -> torch.Tensor:\n    return {ast.unparse(tree)}\n"
     found = parse_definition("\n".join([*imports, "", text]), name)
     return replace(found, operator=replace(found.operator, summary=ast.unparse(tree)))
+
+
+def _is_elementwise(tree: ast.Expression) -> bool:
+    """Arithmetic, comparisons and calls of functions that take each element by itself."""
+    called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name) if id(node) in called:
+                if name not in POINTWISE | SYNONYMS.keys():
+                    return False
+            case ast.Attribute(value=ast.Name(id="torch" | "math")):
+                pass
+            case ast.Attribute() | ast.Subscript() | ast.MatMult() | ast.Tuple() | ast.List() | ast.IfExp():
+                return False
+            case ast.Call(func=ast.Name()):
+                return False
+    return True
 
 
 def with_shapes(definition: Definition, shapes: Mapping[str, Sequence[str | int]]) -> Definition:
@@ -183,7 +204,6 @@ def _operator(function: ast.FunctionDef, settings: Mapping[str, Any], summary: s
         summary=summary.rstrip("."),
         returns=_annotation(function.returns) if function.returns else "torch.Tensor",
         dtypes=tuple(settings.get("DTYPES", FLOATS)),
-        tolerance=settings["TOLERANCE"],
         target=settings.get("TARGET", 1.0),
     )
     return _with_sizes(operator, settings)
@@ -203,9 +223,9 @@ def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, An
     if annotation in _SCALARS:
         if annotation == "float" and type(known) is int:
             known = float(known)
-        return OperatorParameter(
-            one.arg, annotation, "scalar", default=known, value=settings.get("VALUES", {}).get(one.arg)
-        )
+        said = settings.get("VALUES", {}).get(one.arg)
+        value = tuple(said) if isinstance(said, list | tuple) else said
+        return OperatorParameter(one.arg, annotation, "scalar", default=known, value=value)
     if annotation != "torch.Tensor":
         allowed = ", ".join(_SCALARS)
         raise ProjectError(f"line {one.lineno}: {one.arg}: {annotation} is neither torch.Tensor nor {allowed}")
@@ -257,7 +277,7 @@ def _setting(node: ast.stmt) -> str | None:
     return None
 
 
-def _tolerance(tree: ast.Module) -> str:
+def _arithmetic(tree: ast.Module) -> str:
     inside = list(ast.walk(tree))
     names = {node.attr for node in inside if isinstance(node, ast.Attribute)}
     names |= {node.id for node in inside if isinstance(node, ast.Name)}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesmith.errors import ProjectError
+from tilesmith.operators.bound_names import bound_names, require_free_names
+from tilesmith.operators.exchange.source_edits import entry_of, with_head
 from tilesmith.operators.project import TOML, code_digest, update_command
 from tilesmith.operators.records import KINDS, Operator, Project
-from tilesmith.operators.writing import accuracy_text, contract, performance_text
+from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
 
 _FUNCTIONS = ("triton", "baseline")
 """Files that define the operator; the other two name its interface."""
@@ -28,8 +30,12 @@ class InterfaceSeen:
     dtypes: str = ""
     """What the constant DTYPES holds, where the file has one."""
 
+    @property
+    def names(self) -> list[str]:
+        return [one[0] for one in self.parameters]
+
     def describe(self, name: str) -> str:
-        return f"{name}({', '.join(one[0] for one in self.parameters)})"
+        return f"{name}({', '.join(self.names)})"
 
 
 def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
@@ -45,7 +51,15 @@ def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
         return
     agreeing = [name for name in seen if name not in lagging]
     told = [f"{name}: {_difference(operator.name, seen[name], wanted, agreeing)}" for name in lagging]
-    raise ProjectError(f"{'; '.join(told)}; or run  {update_command(project)}")
+    leader = names["baseline"]
+    if code_digest(texts["baseline"]) == operator.baseline:
+        if seen[TOML].names != seen[leader].names:
+            told.append(f"parameters are added, renamed and removed in {leader}, then  {update_command(project)}")
+            raise ProjectError("; ".join(told))
+        leader = TOML
+    raise ProjectError(
+        f"{'; '.join(told)}; mend that, or let all files follow {leader} with  {update_command(project)}"
+    )
 
 
 def conforms(operator: Operator, text: str) -> bool:
@@ -55,6 +69,30 @@ def conforms(operator: Operator, text: str) -> bool:
     except ProjectError:
         return False
     return not _differs(found, _of_operator(operator))
+
+
+def with_interface(text: str, operator: Operator, path: str, old: Operator | None = None) -> str:
+    """A file whose entry tells the operator's whole interface: annotations, defaults, and the tensors in its
+    docstring's last line; a summary that was the old operator's is replaced. Raises ProjectError where its
+    parameters have other names."""
+    entry = entry_of(text, operator.name, path)
+    told = (ast.get_docstring(entry) or operator.summary or operator.name).splitlines()
+    if old is not None and told[0] == f"{old.summary or old.name}.":
+        told[0] = f"{operator.summary or operator.name}."
+    wanted = [one.name for one in operator.parameters]
+    returns = f" -> {ast.unparse(entry.returns)}" if entry.returns else ""
+    own = f"def {entry.name}({ast.unparse(entry.args)}){returns}:"
+    heads = [ast.unparse(ast.parse(f"{head} ...")) for head in (function_head(operator), own)]
+    summary = (ast.get_docstring(entry) or "").partition("\n")[0]
+    if heads[0] == heads[1] and told[0] == summary and len(told) > 1 and told[-1].strip() == contract(operator):
+        return text
+    if [one.arg for one in entry.args.args] != wanted:
+        raise ProjectError(
+            f"{path}: {operator.name} does not take ({', '.join(wanted)}) as the kernel's file does; mend it first"
+        )
+    if len(told) > 1 and told[-1].strip().startswith(f"{operator.tensors[0].name} ["):
+        told = "\n".join(told[:-1]).rstrip().splitlines()  # that of another project
+    return with_head(text, entry, function_head(operator), "\n".join([*told, "", contract(operator)]))
 
 
 def require_own_tests(project: Project, texts: Mapping[str, str]) -> None:
@@ -108,6 +146,7 @@ def _of_file(operator: Operator, kind: str, text: str, name: str) -> InterfaceSe
         if not found:
             raise ProjectError(f"{name}: there is no function {operator.name}, the operator's entry; add it")
         _require_plain(tree, found[-1], name)
+        require_free_names(tree, f"{name}, ")
         lines = [line.strip() for line in (ast.get_docstring(found[-1]) or "").splitlines()]
         return InterfaceSeen(*_signature(found[-1]), lines[-1] if len(lines) > 1 else "", names)
     told = [_text(constants.get(one)) for one in ("INTERFACE", "TENSORS")]
@@ -129,37 +168,11 @@ def _require_plain(tree: ast.Module, entry: ast.FunctionDef, file: str) -> None:
         raise ProjectError(
             f"{file}, line {entry.lineno}: {entry.name} may have plain parameters only; remove *, ** and /"
         )
-    for node in _module_code(tree):
-        line = getattr(node, "lineno", 0)
-        if entry.name in _bound(node) and (line > entry.lineno or isinstance(node, ast.Global)):
+    for one in bound_names(tree):
+        if one.name == entry.name and (one.line > entry.lineno or one.is_global):
             raise ProjectError(
-                f"{file}, line {line}: {entry.name} is defined a second time; let its function come last"
+                f"{file}, line {one.line}: {entry.name} is defined a second time; let its function come last"
             )
-
-
-def _module_code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Every node that can bind a name of the module: of functions and classes, only what declares it global."""
-    for node in ast.iter_child_nodes(tree):
-        yield node
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            yield from (one for one in ast.walk(node) if isinstance(one, ast.Global))
-        else:
-            yield from _module_code(node)
-
-
-def _bound(node: ast.AST) -> Sequence[str]:
-    match node:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-            return [name]
-        case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-            return [name]
-        case ast.alias():
-            return [(node.asname or node.name).split(".")[0]]
-        case ast.Global():
-            return node.names
-        case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
-            return [name]
-    return []
 
 
 def _signature(function: ast.FunctionDef) -> tuple[tuple[tuple[str, str, str], ...], str]:
@@ -199,9 +212,9 @@ def _difference(name: str, one: InterfaceSeen, wanted: InterfaceSeen, agreeing: 
     own, theirs = [{p[0]: p[1:] for p in each.parameters} for each in (one, wanted)]
     shown = one.describe(name)
     for missing in [parameter for parameter in theirs if parameter not in own]:
-        return f"{shown} has no parameter '{missing}': {others} {have} it; add it"
+        return f"{shown} has no parameter '{missing}': {others} {have} it"
     for extra in [parameter for parameter in own if parameter not in theirs]:
-        return f"{shown} has a parameter '{extra}' that {others} {have} not; remove it"
+        return f"{shown} has a parameter '{extra}' that {others} {have} not"
     if list(own) != list(theirs):
         return f"{shown} has its parameters in another order than {wanted.describe(name)} in {others}"
     for parameter, (annotation, default) in theirs.items():

@@ -1,7 +1,8 @@
 """An operator as tasks and kernels that the judge takes: files with Model, and files with ModelNew.
 
-For accuracy one task calls the operator once for each dtype, shape, layout and second value of a scalar, so that a
-single check judges them all; of empty results the judge compares shapes and dtypes.
+For accuracy one task calls the operator once for each dtype, shape, layout and other value of a float, so that a
+single check judges them all; of empty results the judge compares shapes and dtypes. Other values of whole numbers,
+booleans and words have tasks of their own, because a kernel may refuse them.
 """
 
 from __future__ import annotations
@@ -10,9 +11,18 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes
-from tilesmith.operators.sizes import is_empty, other_values, shape_of, size_text, traced_value, usual_value
+from tilesmith.operators.sizes import (
+    is_empty,
+    is_free,
+    other_values,
+    shape_of,
+    size_text,
+    traced_value,
+    usual_value,
+)
 from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render, render_text
 
 
@@ -62,13 +72,41 @@ def _calls_in(operator: Operator, dtype: str) -> Iterator[JudgedCall]:
         label = f"{dtype} {size_text(ordinary)}".strip()
         for layout in LAYOUTS:
             yield JudgedCall(f"{label}, {layout}", dtype, ordinary, usual, layout)
-        for name, value in other_values(operator).items():
-            changed = tuple((one, value if one == name else old) for one, old in usual)
-            yield JudgedCall(f"{label}, {name}={value!r}", dtype, ordinary, changed)
+        for one in operator.scalars:
+            if is_free(operator, one.name):
+                yield from (_other_call(operator, dtype, one.name, n) for n in other_values(operator, one.name))
 
 
-def accuracy_task(operator: Operator, baseline: str) -> str:
-    calls = accuracy_calls(operator)
+def _other_call(operator: Operator, dtype: str, name: str, value: Number) -> JudgedCall:
+    """On ordinary sizes, with another value of one scalar."""
+    full = [sizes for sizes in operator.accuracy if not is_empty(sizes)] or operator.accuracy
+    ordinary = full[min(1, len(full) - 1)]
+    scalars = tuple(
+        (one.name, value if one.name == name else usual_value(operator, one.name)) for one in operator.scalars
+    )
+    return JudgedCall(f"{dtype} {size_text(ordinary)}, {name}={value!r}", dtype, ordinary, scalars)
+
+
+class OtherValue(NamedTuple):
+    """Of a scalar that a kernel is written for one value of."""
+
+    text: str
+    """`causal=True`"""
+    is_named: bool
+    """The operator's definition has it."""
+    calls: tuple[JudgedCall, ...]
+    """One in each dtype."""
+
+
+def refusable_values(operator: Operator) -> Iterator[OtherValue]:
+    for one in operator.scalars:
+        for value in other_values(operator, one.name):
+            if not is_free(operator, one.name):
+                calls = tuple(_other_call(operator, dtype, one.name, value) for dtype in operator.dtypes)
+                yield OtherValue(f"{one.name}={value!r}", value in one.values, calls)
+
+
+def accuracy_task(operator: Operator, baseline: str, calls: Sequence[JudgedCall]) -> str:
     sizes = json.dumps([(one.dtype, one.arguments, one.layout) for one in calls])
     inputs = make_inputs_text(operator, for_judge=True)
     names = [one.name for one in operator.tensors]
@@ -77,8 +115,8 @@ def accuracy_task(operator: Operator, baseline: str) -> str:
     )
 
 
-def accuracy_kernel(operator: Operator, triton: str) -> str:
-    return render("accuracy_kernel", op=operator, triton=_as_on_gpu(triton), calls=accuracy_calls(operator))
+def accuracy_kernel(operator: Operator, triton: str, calls: Sequence[JudgedCall]) -> str:
+    return render("accuracy_kernel", op=operator, triton=_as_on_gpu(triton), calls=calls)
 
 
 def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
@@ -91,7 +129,7 @@ def forged_call(operator: Operator, dtype: str) -> JudgedCall:
     takes several rows can also take one; leading sizes as one, and numbers that are like no others."""
     sizes = (operator.performance or operator.accuracy[-1:])[0]
     last = operator.tensors[0].shape[-1]
-    if operator.tolerance == "reduction" and isinstance(last, str) and last != LEADING and operator.performance:
+    if operator.arithmetic == "reduction" and isinstance(last, str) and last != LEADING and operator.performance:
         sizes = min(operator.performance, key=lambda one: one[last])
     flat = {name: (math.prod(size),) if isinstance(size, tuple) else size for name, size in sizes.items()}
     return JudgedCall(
@@ -123,7 +161,7 @@ def written_for(operator: Operator) -> tuple[tuple[str, ...], ...]:
     floats = [one for one in ("float16", "bfloat16", *FLOATS) if one in operator.dtypes]
     floats = list(dict.fromkeys(floats))
     own = [one for one in operator.dtypes if one not in FLOATS]
-    if operator.tolerance == "product" and "float32" in floats and len(floats) > 1:
+    if operator.arithmetic == "product" and "float32" in floats and len(floats) > 1:
         floats.remove("float32")
         own.insert(0, "float32")
     return (*([tuple(floats)] if floats else []), *((one,) for one in own))

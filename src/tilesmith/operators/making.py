@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tempfile
 from collections.abc import Sequence
@@ -14,12 +15,13 @@ from tilesmith.operators.checking import AccuracyResult, judge_accuracy
 from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
 from tilesmith.operators.forging import ForgedKernel, Tell, Workshop, forge_kernel
 from tilesmith.operators.generality import built_in_floats, for_any_float
-from tilesmith.operators.interface import conforms
-from tilesmith.operators.judged_task import accuracy_task, forged_call, single_task, written_for
+from tilesmith.operators.interface import conforms, with_interface
+from tilesmith.operators.judged_task import accuracy_calls, accuracy_task, forged_call, single_task, written_for
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
 from tilesmith.operators.project import (
     TOML,
     code_digest,
+    missing_file,
     passing,
     read_project,
     read_source,
@@ -54,7 +56,7 @@ def make_project(definition: Definition, folder: Path, workshop: Workshop) -> Ma
     for path in (folder / definition.operator.file_name(kind) for kind in KINDS):
         if path.exists():
             raise UsageError(f"{path} is there already: move it away, or make {name} elsewhere with --out")
-    return _make(definition, folder, workshop, None, unchanged=False)
+    return _make(definition, folder, workshop, None)
 
 
 def update_project(name: str, folder: Path, definition: Definition | None, workshop: Workshop) -> MadeProject:
@@ -66,22 +68,27 @@ def update_project(name: str, folder: Path, definition: Definition | None, works
         definition = _own_definition(project, workshop.tell)
     if definition.operator.name != name:
         raise UsageError(f"{folder} is the operator {definition.operator.name}, not {name}")
-    path = project.path("triton")
-    own = read_source(path) if path.exists() else None
-    unchanged = code_digest(baseline_text(definition)) == project.operator.baseline
-    return _make(definition, folder, workshop, own, unchanged)
+    return _make(definition, folder, workshop, project)
 
 
 def _own_definition(project: Project, tell: Tell) -> Definition:
-    """The baseline has the signature and the body, operator.toml all that is not in it."""
+    """The baseline has the body and, where it was edited, the signature; operator.toml has all else."""
     path, known = project.path("baseline"), project.operator
     try:
-        found = parse_definition(read_source(path), known.name)
+        text = read_source(path)
+        found = parse_definition(text, known.name)
     except FileNotFoundError:
-        raise ProjectError(f"{path.name} is missing, and nothing can be made without it; put it back") from None
+        raise missing_file(project, "baseline") from None
     except SyntaxError as error:
         raise ProjectError(f"{path}, line {error.lineno}: {error.msg}") from None
     own = {one.name: one for one in known.parameters}
+    if code_digest(text) == known.baseline:
+        if list(own) != [one.name for one in found.operator.parameters]:
+            raise ProjectError(f"{TOML} and {path.name} have other parameters: change {path.name}, too")
+        return replace(found, operator=replace(known, arithmetic=_arithmetic(known, found)))
+    for one in found.operator.parameters:
+        if one.name in own and one.default != own[one.name].default:
+            tell(f"default {one.name} = {one.default!r}, as in {path.name}; {TOML} had {own[one.name].default!r}")
     parameters = tuple(
         replace(own[one.name], annotation=one.annotation, kind=one.kind, default=one.default)
         if one.name in own and one.kind == own[one.name].kind
@@ -93,8 +100,33 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
         operator = replace(changed, accuracy=known.accuracy, performance=known.performance)
     else:
         operator = with_shapes(replace(found, operator=changed), {}).operator
-    settings = {one: getattr(known, one) for one in ("summary", "dtypes", "tolerance", "target", "history")}
+    settings = {one: getattr(known, one) for one in ("dtypes", "target", "history")}
+    settings |= {"summary": _summary(known, found, tell), "arithmetic": _arithmetic(known, found)}
     return replace(found, operator=replace(operator, **settings))
+
+
+def _arithmetic(known: Operator, found: Definition) -> str:
+    """As the baseline shows it; that it is exact, only an import can know."""
+    return known.arithmetic if known.arithmetic == "exact" else found.operator.arithmetic
+
+
+def _summary(known: Operator, found: Definition, tell: Tell) -> str:
+    """Of a baseline that was edited: what its docstring says now, or the expression that it returns now."""
+    said = found.operator.summary
+    if said != (known.summary or known.name).replace('"""', "'''"):
+        return said
+    if _is_formula(known.summary) and found.body.startswith("return ") and _is_formula(found.body[7:]):
+        return ast.unparse(ast.parse(found.body[7:], mode="eval"))
+    if known.summary:
+        tell(f'summary "{known.summary}" is kept: change it in {TOML} where it is no longer true')
+    return known.summary
+
+
+def _is_formula(text: str) -> bool:
+    try:
+        return not isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Constant)
+    except SyntaxError:
+        return False
 
 
 def _added(one: OperatorParameter, contract: str, tell: Tell) -> OperatorParameter:
@@ -110,17 +142,18 @@ def _added(one: OperatorParameter, contract: str, tell: Tell) -> OperatorParamet
     return replace(one, shape=tuple(shape), dtype=said[2], below=below)
 
 
-def _make(
-    definition: Definition, folder: Path, workshop: Workshop, own: str | None, unchanged: bool
-) -> MadeProject:
-    """`own` is the kernel that is there; unchanged, what it is to compute."""
+def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project | None) -> MadeProject:
+    """`old` is the project that is there."""
+    path = old.path("triton") if old else None
+    own = read_source(path) if path and path.exists() else None
     with Judge(replace(workshop.check, timing=False), host=workshop.host) as judge:
         definition = replace(definition, operator=_that_run(definition, judge, workshop))
         runs: list[str] = []
         keeps = False
-        triton, why = own, "the kernel is kept as it was"
-        if own is not None and not unchanged and not _is_right(definition, own, judge, workshop):
-            triton = None
+        triton, why = None, "the kernel is kept as it was"
+        if old is not None and own is not None:
+            triton = _in_line(definition, own, old.operator, judge, workshop)
+            why = why if triton == own else "the kernel is kept; its entry has the others' interface now"
         if triton is None:
             with Judge(workshop.check, host=judge) as forging_judge:
                 definition, triton, why, runs, keeps = _write_kernel(definition, workshop, forging_judge)
@@ -130,7 +163,7 @@ def _make(
         accuracy = None
         if triton is not None:
             texts["triton"] = triton
-            workshop.tell(f"check   {operator.name}: every dtype and shape")
+            workshop.progress("check: every dtype and shape")
             accuracy = judge_accuracy(operator, texts, judge, lambda _: None)
     project = Project(folder, operator)
     folder.mkdir(parents=True, exist_ok=True)
@@ -147,14 +180,21 @@ def _make(
     return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, tuple(runs))
 
 
-def _is_right(definition: Definition, own: str, judge: Judge, workshop: Workshop) -> bool:
-    """Whether the kernel that is there computes what the definition says now, in every dtype and shape."""
-    operator = definition.operator
+def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, workshop: Workshop) -> str | None:
+    """The kernel that is there, its entry with the operator's head and docstring. None where it takes other
+    parameters or dtypes, or does not compute what the definition says now."""
+    operator, baseline = definition.operator, baseline_text(definition)
+    try:
+        own = with_interface(own, operator, operator.file_name("triton"), old)
+    except ProjectError:
+        return None
     if not conforms(operator, own):
-        return False
-    workshop.tell(f"check   {operator.name}: the kernel that is there")
-    texts = {"baseline": baseline_text(definition), "triton": own}
-    return judge_accuracy(operator, texts, judge, lambda _: None).passed
+        return None
+    if code_digest(baseline) == old.baseline:
+        return own
+    workshop.progress("check: the kernel that is there")
+    texts = {"baseline": baseline, "triton": own}
+    return own if judge_accuracy(operator, texts, judge, lambda _: None).passed else None
 
 
 def _write_kernel(
@@ -231,7 +271,8 @@ def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Opera
 def _problem(operator: Operator, baseline: str, accuracy: tuple[Sizes, ...], judge: Judge) -> str | None:
     with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
         path = Path(folder) / f"{operator.name}.py"
-        path.write_text(accuracy_task(replace(operator, accuracy=accuracy), baseline), encoding="utf-8")
+        sized = replace(operator, accuracy=accuracy)
+        path.write_text(accuracy_task(sized, baseline, accuracy_calls(sized)), encoding="utf-8")
         try:
             judge.survey(path)
         except TaskError as error:

@@ -23,7 +23,7 @@ from tilesmith.runs.atomic_files import write_atomically
 
 FORMAT = 1
 TOML = "operator.toml"
-_SETTINGS = ("name", "summary", "target", "tolerance", "history", "dtypes", "returns", "baseline")
+_SETTINGS = ("name", "summary", "target", "arithmetic", "history", "dtypes", "returns", "baseline")
 
 
 def read_project(folder: Path) -> Project:
@@ -125,10 +125,17 @@ def read_files(project: Project) -> dict[str, str]:
         try:
             texts[kind] = read_source(path)
         except FileNotFoundError:
-            raise ProjectError(
-                f"{path.name} is missing from {project.folder}; put it back, or run  {update_command(project)}"
-            ) from None
+            raise missing_file(project, kind) from None
     return texts
+
+
+def missing_file(project: Project, kind: str) -> ProjectError:
+    """What to do about it; only a definition can bring a baseline back."""
+    given = " --from FILE" if kind == "baseline" else ""
+    name = project.operator.file_name(kind)
+    return ProjectError(
+        f"{name} is missing from {project.folder}; put it back, or run  {update_command(project)}{given}"
+    )
 
 
 def read_source(path: Path) -> str:
@@ -180,7 +187,9 @@ def _operator_of(data: Mapping[str, Any]) -> Operator:
 
 
 def _parameter_of(data: Mapping[str, Any]) -> OperatorParameter:
-    return OperatorParameter(**{**data, "name": data["name"], "shape": tuple(data.get("shape", ()))})
+    value = data.get("value")
+    known = {"name": data["name"], "shape": tuple(data.get("shape", ()))}
+    return OperatorParameter(**{**data, **known, "value": tuple(value) if isinstance(value, list) else value})
 
 
 def _sizes_of(data: Mapping[str, Any]) -> Sizes:

@@ -14,13 +14,16 @@ LEADING = "..."
 """In a shape, and among sizes: any leading sizes, none included."""
 FLOATS = ("float32", "float16", "bfloat16")
 DTYPES = (*FLOATS, "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
-TOLERANCES = ("exact", "rounding", "reduction", "product")
+ARITHMETIC = ("exact", "rounding", "reduction", "product")
 """Where errors come from: nowhere; the rounding of the result; a sum over a row; a matrix product. It decides which
-dtypes share a kernel and what FlagGems is told; the judge's budget is the same for all."""
+dtypes share a kernel and what exported tests allow; what the judge allows it finds by itself."""
 KINDS = ("triton", "baseline", "accuracy", "performance")
 """The four files of a project, in the order in which they are read."""
-_TAKEN = {"torch", "triton", "tl", "pytest", "dtype", "leading", "kernel", "baseline"}
-"""Names that the files use for something else."""
+_IMPORTED = {"torch", "triton", "tl", "pytest", "DTYPES", "CHOICES"}
+_NO_PARAMETER = {*_IMPORTED, "dtype", "leading", "kernel", "baseline", "self", "drawn", "DEVICE"}
+_CALLED = {"min", "max", "tuple", "isinstance", "slice", "list", "range", "getattr", "int"}
+_NO_OPERATOR = {*_IMPORTED, *_CALLED, "math", "F"}
+"""Names that some file uses for something else."""
 
 Number = float | int | bool | str
 """A value of a scalar parameter: numbers, and words such as `reduction="mean"`."""
@@ -43,14 +46,21 @@ class OperatorParameter:
     below: str | int | None = None
     """Of a tensor of integers that are indices: its values are from 0 to this size, excluded."""
     default: Number | None = None
-    value: Number | None = None
-    """What the tests pass for a scalar, where that is not the default."""
+    value: Number | tuple[Number, ...] | None = None
+    """What the tests pass for a scalar, where that is not the default; of several, the first is usual."""
     fixed: bool = False
     """Of a float: the kernel is written for its usual value alone."""
 
     @property
     def is_tensor(self) -> bool:
         return self.kind == "tensor"
+
+    @property
+    def values(self) -> tuple[Number, ...]:
+        """All that is said of what a scalar is tested with, the usual value first."""
+        said = self.default if self.value is None else self.value
+        several = said if isinstance(said, tuple) else () if said is None else (said,)
+        return tuple(float(one) if self.annotation == "float" and type(one) is int else one for one in several)
 
     @property
     def size_names(self) -> tuple[str, ...]:
@@ -70,7 +80,7 @@ class Operator:
     summary: str = ""
     returns: str = "torch.Tensor"
     dtypes: tuple[str, ...] = FLOATS
-    tolerance: str = "rounding"
+    arithmetic: str = "rounding"
     target: float = 1.0
     """The speedup over PyTorch, as the geometric mean over the shapes for performance, that is wanted."""
     history: str = "history.md"
@@ -81,18 +91,22 @@ class Operator:
 
     def __post_init__(self) -> None:
         _require(is_name(self.name), f"'{self.name}' is no name for a Python function")
+        is_free = self.name not in _NO_OPERATOR
+        _require(is_free, f"'{self.name}' cannot be the name of an operator: the files use it; choose another")
         names = [one.name for one in self.parameters]
+        _require(self.name not in names, f"'{self.name}' cannot be an operator and its parameter; rename one")
         _require(len(set(names)) == len(names), f"two parameters have one name: {', '.join(names)}")
         both = [
             one
             for one in (*names, *self.size_names)
-            if one in _TAKEN or (names.count(one) and one in self.size_names)
+            if one in _NO_PARAMETER or (names.count(one) and one in self.size_names)
         ]
         _require(not both, f"'{''.join(both[:1])}' cannot be the name of a parameter or a size: the files use it")
         _require(any(one.is_tensor for one in self.parameters), "no parameter is a tensor")
         bare = [one.default is None for one in self.parameters]
         _require(bare == sorted(bare, reverse=True), "parameters with a default stand last")
-        _require(self.tolerance in TOLERANCES, f"tolerance '{self.tolerance}' is none of {', '.join(TOLERANCES)}")
+        known = ", ".join(ARITHMETIC)
+        _require(self.arithmetic in ARITHMETIC, f"arithmetic '{self.arithmetic}' is none of {known}")
         _require(bool(self.dtypes), "dtypes is empty")
         _require(self.target > 0, "target must be greater than zero")
         is_own = Path(self.history).name == self.history and self.history.endswith(".md")
@@ -153,6 +167,9 @@ def _check_parameter(one: OperatorParameter) -> None:
     _require(_is_expression(one.annotation), f"{one.name}: '{one.annotation}' is no annotation")
     _require(one.is_tensor or not one.shape, f"{one.name}: a scalar has no shape")
     _require(not (one.is_tensor and one.default is not None), f"{one.name}: a tensor has no default")
+    _require(one.value != (), f"{one.name}: VALUES names none for it")
+    for value in one.values if one.annotation in ("float", "int", "bool", "str") else ():
+        _require(type(value).__name__ == one.annotation, f"{one.name}: {value!r} is no {one.annotation}")
     _require(LEADING not in one.shape[1:], f"{one.name}: '...' stands first in a shape or not at all")
     for size in one.size_names:
         _require(size == LEADING or is_name(size), f"{one.name}: '{size}' is no name for a size")

@@ -79,13 +79,16 @@ def size_text(sizes: Sizes) -> str:
 
 
 def usual_value(operator: Operator, name: str) -> Number:
-    """What the tests pass for a scalar."""
+    """What the tests pass for a scalar, and what a kernel is written for."""
     scalar = next(one for one in operator.scalars if one.name == name)
-    known = scalar.default if scalar.value is None else scalar.value
-    if known is not None:
-        return known
     plain: dict[str, Number] = {"int": 2, "bool": True, "str": ""}
-    return plain.get(scalar.annotation, 0.5)
+    return scalar.values[0] if scalar.values else plain.get(scalar.annotation, 0.5)
+
+
+def other_values(operator: Operator, name: str) -> tuple[Number, ...]:
+    """What else is tried: the other values that are named, and one more where another can be told."""
+    scalar, usual = next(one for one in operator.scalars if one.name == name), usual_value(operator, name)
+    return tuple(dict.fromkeys(one for one in (*scalar.values[1:], other_value(usual)) if one != usual))
 
 
 def is_free(operator: Operator, name: str) -> bool:
@@ -102,15 +105,13 @@ def traced_value(operator: Operator, name: str) -> Number:
     return value * 1.3713 if 0 < abs(value) < 0.01 else value * 0.7371 + 0.0131
 
 
-def other_values(operator: Operator) -> dict[str, float]:
-    """A second value of each scalar that is an argument of the kernel."""
-    usual = {one.name: usual_value(operator, one.name) for one in operator.scalars if is_free(operator, one.name)}
-    found = {name: other_value(value) for name, value in usual.items() if isinstance(value, float)}
-    return {name: value for name, value in found.items() if value != usual[name]}
-
-
-def other_value(value: float) -> float:
-    """Another float that gives another result, small numbers such as an epsilon included, and a share stays one."""
+def other_value(value: Number) -> Number:
+    """Another number or truth value. A float gives another result, small ones such as an epsilon included, and a
+    share stays one."""
+    if isinstance(value, bool):
+        return not value
+    if not isinstance(value, float):
+        return value + 1 if isinstance(value, int) else value
     if 0 < abs(value) < 0.01:
         return value * 1000
     return (value + 1) / 2 if 0 < value < 1 else value * 1.5 + math.copysign(0.25, value)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.records import LEADING, Operator, OperatorParameter, Sizes
-from tilesmith.operators.sizes import is_empty, other_values, usual_value
+from tilesmith.operators.sizes import is_empty, is_free, other_values, usual_value
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -33,10 +33,11 @@ def baseline_text(definition: Definition) -> str:
 def accuracy_text(operator: Operator) -> str:
     """The same operator always gives the same text, so that a changed test shows."""
     ordinary = [place for place, sizes in enumerate(operator.accuracy) if not is_empty(sizes)]
-    others = [(name, repr(value)) for name, value in other_values(operator).items()]
+    known = {one.name: other_values(operator, one.name) for one in operator.scalars}
+    others = [(name, list(values), not is_free(operator, name)) for name, values in known.items() if values]
     place = ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
     facts = {"shapes": map(_call, operator.accuracy), "ordinary": place, "others": others, "layouts": LAYOUTS}
-    multiplies_bfloat16 = operator.tolerance == "product" and "bfloat16" in operator.dtypes
+    multiplies_bfloat16 = operator.arithmetic == "product" and "bfloat16" in operator.dtypes
     return render("accuracy", **_shared(operator), **facts, multiplies_bfloat16=multiplies_bfloat16)
 
 
@@ -78,9 +79,13 @@ def make_inputs_text(operator: Operator, for_judge: bool = False) -> str:
     sizes = ["leading" if name == LEADING else name for name in operator.size_names]
     values = [(one.name, _argument(operator, one, for_judge)) for one in operator.parameters]
     names = ["dtype", *sizes]
-    facts = {"seeded": not for_judge, "any_whole": _any_whole(operator)}
+    facts = {"for_judge": for_judge, "any_whole": _any_whole(operator), "device": _device(for_judge)}
     numbers = {"two": _number(2, for_judge), "bits": _number(40, for_judge)}
     return render("inputs", name=operator.name, names=names, values=values, **facts, **numbers).rstrip()
+
+
+def _device(for_judge: bool) -> str:
+    return '"cpu"' if for_judge else "DEVICE"
 
 
 def _any_whole(operator: Operator) -> bool:
@@ -99,14 +104,15 @@ def _argument(operator: Operator, one: OperatorParameter, for_judge: bool) -> st
         for size in one.shape
     ]
     shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+    device = _device(for_judge)
     if one.below is not None:
-        return f"torch.randint({one.below}, {shape}, dtype=torch.{one.dtype}, device=DEVICE)"
+        return f"torch.randint({one.below}, {shape}, dtype=torch.{one.dtype}, device={device})"
     if one.dtype is not None and one.dtype.startswith(("int", "uint", "bool")):
         high = _number(2 if one.dtype == "bool" else 100, for_judge)
-        return f"torch.randint({high}, {shape}, device=DEVICE).to(torch.{one.dtype})"
+        return f"torch.randint({high}, {shape}, device={device}).to(torch.{one.dtype})"
     if one.dtype is None and _any_whole(operator):
-        return f"drawn({shape}, dtype)"
-    return f"torch.randn({shape}, device=DEVICE).to({f'torch.{one.dtype}' if one.dtype else 'dtype'})"
+        return f"{'judged_' if for_judge else ''}drawn({shape}, dtype)"
+    return f"torch.randn({shape}, device={device}).to({f'torch.{one.dtype}' if one.dtype else 'dtype'})"
 
 
 def _call(sizes: Sizes) -> str:

@@ -250,3 +250,11 @@ def test_rounds_stop_when_the_best_baseline_is_known(
     best: Speedup, other: Speedup, is_late: bool, enough: bool
 ) -> None:
     assert _are_tight({"compile": best, "eager": other}, is_late) is enough
+
+
+def test_where_speed_alone_is_asked_for_eager_is_the_only_baseline() -> None:
+    config = CheckConfig(device="cpu", timing_s=1, speed_only=True)
+    rounds = TimingRounds(Candidate(0.2), Reference(), config)  # type: ignore[arg-type]
+    rounds.build_baselines()
+    rounds.warm_up()
+    assert set(rounds.run("a GPU").speedup) == {"eager"}

@@ -64,6 +64,14 @@ def test_nothing_is_claimed_of_what_changed_since_the_check(project: Path, tmp_p
     assert changed == "Not verified: triton changed since `tilesmith op check` last passed."
 
 
+def test_what_is_not_verified_is_no_success(op, tmp_path: Path) -> None:
+    project = write_sample(BIAS_ADD, tmp_path, passed=False)
+    done = op("export", project, "--to", "module", "--out", tmp_path / "out", "--json")
+    assert done.returncode == 1
+    assert json.loads(done.stdout)["is_verified"] is False
+    assert done.stderr == f"tilesmith: not verified: run  tilesmith op check {project}  and export again\n"
+
+
 def test_the_device_of_the_check_is_named(project: Path, tmp_path: Path) -> None:
     passed = read_project(project)
     for device, where in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,8 @@ Examples:
 package that registers the operator with torch.library, and its test. `module`: a plain package. `kernelgen`:
 KernelGen's four files. Every file says what it came from and what was verified.
 
-Exit code 0: written; 2: the project is broken, or a file of yours is in the way (--force replaces it).
+Exit code 0: written, and op check has passed for what was written; 1: written, but not verified; 2: the project is
+broken, or a file of yours is in the way (--force replaces it).
 """
 IMPORT_HELP = """Make an operator project of the four files that KernelGen hands out. Nothing is run.
 
@@ -62,10 +64,13 @@ def export_operator(
     done = export_project(folder, to, out, force)
     if as_json:
         print(json.dumps(to_json(done), indent=2))
-        return
-    for name in done.files:
-        print(out / name)
-    print(done.verified)
+    else:
+        for name in done.files:
+            print(out / name)
+        print(done.verified)
+    if not done.is_verified:
+        print(f"tilesmith: not verified: run  tilesmith op check {folder}  and export again", file=sys.stderr)
+        raise typer.Exit(1)
 
 
 def import_operator(

@@ -27,8 +27,8 @@ GPU the compiler alone is asked. Examples:
 
     tilesmith op tune bias_add --dispatch      constants by shape, and PyTorch where it wins
 
-Exit code 0: the target is met, or nothing can be measured here; 1: it is missed; 2: the project is broken, or the
-options make no sense.
+Exit code 0: the target is met, or nothing can be measured here; 1: it is missed, or the kernel is wrong; 2: the
+project is broken, or the options make no sense.
 """
 
 
@@ -68,9 +68,10 @@ def tune(
         console = Console()
         print_line(f"before   {found.before}{_mean(found.mean_before)}", console)
         print_line(f"after    {found.after}{_mean(found.mean_after)}", console)
-        print_line(f"tried    {found.tried} configurations: {found.history}", console)
+        if found.tried:
+            print_line(f"tried    {found.tried} configurations: {found.history}", console)
         print_line(f"result   {found.why}", console)
-    raise typer.Exit(1 if found.target_met is False else 0)
+    raise typer.Exit(0 if found.right and found.target_met is not False else 1)
 
 
 def _mean(mean: float | None) -> str:

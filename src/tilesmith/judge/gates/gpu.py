@@ -51,7 +51,7 @@ def compile_ahead(exam: Examination) -> CheckFindings:
         found = _accused(found, error)
         if found.replayed.accusation is None:
             found = found.noting(f"not replayed without its launches: {error}")
-    for variant in other_shapes(exam.reference):
+    for variant in () if exam.config.speed_only else other_shapes(exam.reference):
         try:
             candidate.ask(ConstructModel(variant, exam.reference.construction(variant)))
             _compile(exam, variant)
@@ -87,7 +87,7 @@ def load_kernel(exam: Examination) -> CheckFindings:
 
 def check_values(exam: Examination) -> CheckFindings:
     large = is_large(exam.reference)
-    draws = exam.with_extra(FEW_DRAWS if large else DRAWS)
+    draws = exam.with_extra(FEW_DRAWS if large or exam.config.speed_only else DRAWS)
     report = exam.values.check("exact", _VALUES_S, draws, watched=not large)
     return replace(exam.findings, errors=report.errors, kernels=report.launches).noting(*report.notes)
 
@@ -163,6 +163,9 @@ GPU_GATES = (
     Gate("other shapes", check_ragged_shapes),  # late: a crash there must not cost what is known by now
     Gate("interface", examine_interface),
 )
+
+
+SPEED_GATES = tuple(gate for gate in GPU_GATES if gate.name in ("compile", "load", "values", "timing"))
 
 
 def _refuse_impossible(exam: Examination, median_ms: float) -> None:

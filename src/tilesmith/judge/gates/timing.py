@@ -104,7 +104,8 @@ class TimingRounds:
 
         Kept for the task's next candidate.
         """
-        kinds = [kind for kind in BASELINES if self._built(kind)]
+        wanted = BASELINES[:1] if self._config.speed_only else BASELINES
+        kinds = [kind for kind in wanted if self._built(kind)]
         self._samples = {kind: _Samples() for kind in ("candidate", *kinds)}
 
     def warm_up(self) -> None:

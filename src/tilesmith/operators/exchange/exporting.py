@@ -33,6 +33,7 @@ class Exported:
     files: tuple[str, ...]
     verified: str
     """What every file says of its verification."""
+    is_verified: bool
 
 
 def export_project(folder: Path, target: str, out: Path, force: bool = False) -> Exported:
@@ -46,7 +47,8 @@ def export_project(folder: Path, target: str, out: Path, force: bool = False) ->
     require_own_tests(project, texts)
     files = TARGETS[target](project, texts)
     write_files(out, files, force)
-    return Exported(project.operator.name, target, str(out), tuple(files), provenance.verified(project, texts))
+    said, holds = provenance.verified(project, texts), provenance.is_verified(project, texts)
+    return Exported(project.operator.name, target, str(out), tuple(files), said, holds)
 
 
 def write_files(out: Path, files: Texts, force: bool = False) -> None:

@@ -10,10 +10,11 @@ from tilesmith.errors import ProjectError, UsageError
 from tilesmith.operators.exchange.download import DownloadReader, Hints
 from tilesmith.operators.exchange.exporting import write_files
 from tilesmith.operators.exchange.provenance import without_header
-from tilesmith.operators.exchange.source_edits import entry_of, with_head
+from tilesmith.operators.exchange.source_edits import entry_of
+from tilesmith.operators.interface import with_interface
 from tilesmith.operators.project import TOML, code_digest, read_source, toml_text
-from tilesmith.operators.records import KINDS, Operator, Project
-from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
+from tilesmith.operators.records import KINDS, Project
+from tilesmith.operators.writing import accuracy_text, performance_text
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ def import_project(folder: Path, out: Path | None, hints: Hints, force: bool = F
     operator = DownloadReader(paths, texts, hints, notes).operator(name, entry)
     if ".is_cuda" in ast.unparse(entry):
         notes.append(f"{paths['triton'].name} refuses tensors on a CPU (is_cuda): it can be checked on a GPU only")
-    own = {kind: _conforming(texts[kind], operator, paths[kind].name) for kind in ("triton", "baseline")}
+    own = {kind: with_interface(texts[kind], operator, paths[kind].name) for kind in ("triton", "baseline")}
     operator = replace(operator, baseline=code_digest(own["baseline"]))
     project = Project(out or Path(name), operator)
     files = {
@@ -74,25 +75,3 @@ def _text(path: Path) -> str:
     except SyntaxError as error:
         raise ProjectError(f"{path}:{error.lineno}: {error.msg}; mend it first") from None
     return text
-
-
-def _conforming(text: str, operator: Operator, path: str) -> str:
-    """A file whose entry tells its whole interface: annotations, and the tensors in its docstring's last line."""
-    entry = entry_of(text, operator.name, path)
-    told = (ast.get_docstring(entry) or operator.summary or operator.name).splitlines()
-    heads = [ast.unparse(ast.parse(head + " ...")) for head in (function_head(operator), _head(entry))]
-    if heads[0] == heads[1] and len(told) > 1 and told[-1].strip() == contract(operator):
-        return text
-    if [one.arg for one in entry.args.args] != [one.name for one in operator.parameters]:
-        names = ", ".join(one.name for one in operator.parameters)
-        raise ProjectError(
-            f"{path}: {operator.name} does not take ({names}) as the kernel's file does; mend it first"
-        )
-    if len(told) > 1 and told[-1].strip().startswith(f"{operator.tensors[0].name} ["):
-        told = "\n".join(told[:-1]).rstrip().splitlines()  # that of another project
-    return with_head(text, entry, function_head(operator), "\n".join([*told, "", contract(operator)]))
-
-
-def _head(entry: ast.FunctionDef) -> str:
-    returns = f" -> {ast.unparse(entry.returns)}" if entry.returns else ""
-    return f"def {entry.name}({ast.unparse(entry.args)}){returns}:"

@@ -22,12 +22,20 @@ def header(project: Project, texts: Mapping[str, str]) -> str:
     )
 
 
+def is_verified(project: Project, texts: Mapping[str, str]) -> bool:
+    """By the digests of the last passing check and of what is exported now."""
+    return not _changed(project, texts)
+
+
+def _changed(project: Project, texts: Mapping[str, str]) -> list[str]:
+    return [kind for kind in KINDS if project.passed.get(kind) != code_digest(texts[kind])]
+
+
 def verified(project: Project, texts: Mapping[str, str]) -> str:
-    """One sentence, by the digests of the last passing check and of what is exported now."""
+    """One sentence."""
     if not project.passed:
         return "Not verified: `tilesmith op check` has not passed for this project."
-    changed = [kind for kind in KINDS if project.passed.get(kind) != code_digest(texts[kind])]
-    if changed:
+    if changed := _changed(project, texts):
         return f"Not verified: {' and '.join(changed)} changed since `tilesmith op check` last passed."
     operator = project.operator
     where = _WHERE.get(project.passed.get("device", ""), "on a device that is not recorded")
