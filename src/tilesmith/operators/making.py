@@ -155,7 +155,7 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
             triton = _in_line(definition, own, old.operator, judge, workshop)
             why = why if triton == own else "the kernel is kept; its entry has the others' interface now"
         if triton is None:
-            # The playbook has one text and its first guess: `op check` measures it, `op tune` looks for a faster one.
+            # The playbook has one text: `op check` measures it, and `op tune` looks for a faster one.
             timing = workshop.check.timing and workshop.author.kind != "playbook"
             forging = replace(workshop, check=replace(workshop.check, timing=timing))
             with Judge(forging.check, host=judge) as forging_judge:
