@@ -392,6 +392,15 @@ def test_zeros_are_skipped(name: str, line: str) -> None:
     assert line in plan.write(plan.tunings[0])
 
 
+def test_packed_weights_are_copied_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    plan = plan_for("sm_90", "int4")
+    tuning = plan.tunings[0]
+    (kernel,) = compile_exact(LARGE["int4"], plan.write(tuning), "sm_90", str(tmp_path))
+    tile = 2 * tuning["BLOCK_M"] * tuning["BLOCK_K"] + tuning["BLOCK_N"] * tuning["BLOCK_K"] // 2
+    assert kernel.shared_bytes == (tuning["NUM_STAGES"] - 1) * tile
+
+
 @pytest.mark.parametrize("name", COMPUTED)
 def test_factors_are_computed_on_the_way(name: str) -> None:
     plan = plan_of(name, COMPUTED[name])
