@@ -77,6 +77,8 @@ PRODUCTS = {
         "40",
     ),
     "matrix_vector": task("return torch.mv(a, b)", pair("70, 40", "40")),
+    "vector_long_sum": task("return torch.mv(a, b) + 1", pair("70, 5000", "5000")),
+    "vector_first_long_sum": task("return torch.relu(x @ b)", "x = torch.randn(1500)\nb = torch.randn(1500, 70)"),
     "few_rows_long_sum": task("return F.silu(self.up(x))", "x = torch.randn(5, 1500)", LINEAR, "1500"),
     "few_half_rows_long_sum": task(
         "return F.silu(self.up(x))",
@@ -213,7 +215,18 @@ def test_values_are_right(name: str) -> None:
     assert interpreting(find_problems, PRODUCTS[name], source) == []
 
 
-@pytest.mark.parametrize("name", ["rows", "long_sum", "few_rows_long_sum", "few_half_rows_long_sum", "half"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows",
+        "long_sum",
+        "few_rows_long_sum",
+        "few_half_rows_long_sum",
+        "half",
+        "vector_long_sum",
+        "vector_first_long_sum",
+    ],
+)
 def test_every_tuning_is_right(name: str) -> None:
     plan = plan_of(name, PRODUCTS[name])
     near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
@@ -305,6 +318,12 @@ def unusual(task_text: str, kernel: str) -> list[str]:
     return problems + ([] if near[expected.isfinite()].all() else ["other values"])
 
 
+def test_one_row_needs_no_tensor_core() -> None:
+    for name in ("matrix_vector", "vector_first"):
+        plan = plan_of(name, PRODUCTS[name])
+        assert not any("tl.dot" in plan.write(tuning) for tuning in plan.tunings)
+
+
 def test_inf_and_nan_stay_where_they_are() -> None:
     plan = plan_of("long_sum", PRODUCTS["long_sum"])
     assert "SPLITS" in plan.tunings[0]
@@ -331,6 +350,7 @@ LARGE = {
     ),
     "triangle": task("return torch.triu(a) @ b", pair("4096, 4096", "4096, 4096")),
     "matrix_vector": task("return torch.mv(a, b)", pair("16384, 12288", "12288")),
+    "vector_matrix": task("return torch.relu(x @ b)", "x = torch.randn(8192)\nb = torch.randn(8192, 8192)"),
     "int4": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/int4_linear.py").read_text(),
     "energy": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/linear_logsumexp.py").read_text(),
     "half_linear": task(

@@ -35,6 +35,14 @@ _FEW_ROWS: tuple[Size, ...] = (
     (16, 64, 32, 1, 4, 3),
 )
 """BLOCK_M is as many rows as there are. A float32 number is three bfloat16 ones in registers: tiles are small."""
+_ONE_ROW: tuple[Size, ...] = (
+    (1, 4, 1024, 1, 4, 3),
+    (1, 2, 2048, 1, 4, 3),
+    (1, 8, 512, 1, 4, 3),
+    (1, 16, 256, 1, 4, 3),
+)
+_ONE_ROW_ACROSS: tuple[Size, ...] = ((1, 64, 64, 1, 4, 3), (1, 128, 32, 1, 4, 3), (1, 32, 128, 1, 4, 3))
+"""Where columns of the result are neighbors in memory, not numbers of one sum."""
 _FEW_HALF_ROWS: tuple[Size, ...] = (
     (16, 64, 128, 1, 4, 4),
     (16, 32, 128, 1, 4, 5),
@@ -68,6 +76,10 @@ class Extent:
     is_half: bool
     may_split: bool
     shared_limit: float = inf
+    one_row: bool = False
+    """Whether a single row is multiplied as it is read, without a tensor core."""
+    is_across: bool = False
+    """Whether columns of the result are neighbors in memory, not numbers of one sum."""
     staying: int = 0
     """How many programs may stay for many tiles that they read through descriptors; none where that is no use."""
 
@@ -78,7 +90,9 @@ class Extent:
 
     def tunings(self) -> tuple[Tuning, ...]:
         sizes = _LARGE
-        if self.rows < MANY_ROWS:
+        if self.one_row:
+            sizes = _ONE_ROW_ACROSS if self.is_across else _ONE_ROW
+        elif self.rows < MANY_ROWS:
             height = max(16, 1 << (self.rows - 1).bit_length())
             few = _FEW_HALF_ROWS if self.is_half else _FEW_ROWS
             sizes = tuple((height, *size[1:]) for size in few)
@@ -102,7 +116,7 @@ class Extent:
     def _split(self, tuning: Tuning) -> Tuning | None:
         """Cut along the sum until every multiprocessor has enough programs, where the result has few tiles."""
         programs, wanted = self._tiles(tuning["BLOCK_M"], tuning["BLOCK_N"]), 4 if self.is_direct else 2
-        most = min(wanted * MULTIPROCESSORS // programs, self.depth // _LEAST_CHUNK)
+        most = min(wanted * MULTIPROCESSORS // programs, self.depth // max(_LEAST_CHUNK, tuning["BLOCK_K"]))
         return Tuning((*tuning.values, ("SPLITS", most))) if most > 1 and self.may_split else None
 
     def _tiles(self, height: int, width: int) -> int:
