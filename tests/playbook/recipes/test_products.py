@@ -324,6 +324,12 @@ def test_one_row_needs_no_tensor_core() -> None:
         assert not any("tl.dot" in plan.write(tuning) for tuning in plan.tunings)
 
 
+@pytest.mark.parametrize(("rows", "precision"), [(5, "tf32x3"), (16, "tf32x3"), (17, "bf16x6")])
+def test_numbers_are_taken_apart_by_their_rows(rows: int, precision: str) -> None:
+    plan = plan_of("rows", task("return self.up(x)", f"x = torch.randn({rows}, 40)", LINEAR, "40"))
+    assert f'input_precision="{precision}"' in plan.write(plan.tunings[0])
+
+
 def test_inf_and_nan_stay_where_they_are() -> None:
     plan = plan_of("long_sum", PRODUCTS["long_sum"])
     assert "SPLITS" in plan.tunings[0]

@@ -221,6 +221,7 @@ LOADS = {
     "right": "right = tl.load(right_ptrs[None, :] + k[:, None] * right_stride_k, mask=k[:, None] < K, other=0.0)",
 }
 DOTS = {
+    "few_floats": 'total += tl.dot(left, right, input_precision="tf32x3")  # nearly exact, and short sums',
     "floats": 'total += tl.dot(left, right, input_precision="bf16x6")  # exact to float32, and short sums',
     "tiles": 'total = tl.dot(left, right, total, input_precision="ieee")  # of halves: nothing is rounded',
 }
@@ -269,7 +270,7 @@ _IN_ONE_ROW = '''    """One row of left @ right.T over a chunk of the summed dim
     return tl.sum(total, axis=1)[None, :]'''
 _BODIES = {way: _IN_TILES.replace("DOT", dot) for way, dot in DOTS.items()} | {"row": _IN_ONE_ROW}
 MULTIPLY = {way: _MULTIPLY_TILES.replace("WAY", way).replace("BODY", body) for way, body in _BODIES.items()}
-"""Functions that multiply numbers as they are: float32 ones, a single row of those, and halves."""
+"""Functions that multiply numbers as they are: float32 ones, few or a single row of those, and halves."""
 
 TILES_PARTS = '''@triton.jit
 def {way}_parts_kernel(
@@ -356,7 +357,8 @@ def multiply_described(
 NAMES = {
     "find_tile", "load_rows", "split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref",
     "multiply_halves", "halves_parts_kernel", "multiply_tiles", "tiles_parts_kernel",
-    "multiply_floats", "floats_parts_kernel", "multiply_row", "row_parts_kernel",
+    "multiply_floats", "floats_parts_kernel", "multiply_few_floats", "few_floats_parts_kernel",
+    "multiply_row", "row_parts_kernel",
     "find_corner", "describe_tiles", "split_columns", "multiply_described", "TensorDescriptor",
 }  # fmt: skip
 """What these define at module level."""

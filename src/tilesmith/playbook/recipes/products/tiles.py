@@ -29,12 +29,12 @@ _SMALL: tuple[Size, ...] = (
 )
 _FEW_ROWS: tuple[Size, ...] = (
     (16, 64, 32, 1, 4, 6),
-    (16, 64, 64, 1, 8, 5),
+    (16, 32, 64, 1, 4, 4),
     (16, 128, 32, 1, 8, 5),
     (16, 32, 32, 1, 4, 6),
     (16, 64, 32, 1, 4, 3),
 )
-"""BLOCK_M is as many rows as there are. A float32 number is three bfloat16 ones in registers: tiles are small."""
+"""BLOCK_M is as many rows as there are. A float32 number is two or three others in registers: tiles are small."""
 _ONE_ROW: tuple[Size, ...] = (
     (1, 4, 1024, 1, 4, 3),
     (1, 2, 2048, 1, 4, 3),
