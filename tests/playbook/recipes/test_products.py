@@ -393,6 +393,12 @@ def test_only_gpus_that_copy_tiles_get_descriptors(tmp_path: Path, monkeypatch: 
         assert kernel.spills == 0
 
 
+def test_short_sums_have_small_tiles_of_one_stage() -> None:
+    short, long = plan_for("sm_90", "heads").tunings[0], plan_for("sm_90", "square").tunings[0]
+    assert (short["BLOCK_M"], short["BLOCK_N"], short["NUM_STAGES"]) == (64, 64, 1)
+    assert long["NUM_STAGES"] > 1
+
+
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", LARGE)
 def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,6 +27,9 @@ _SMALL: tuple[Size, ...] = (
     (32, 64, 64, 8, 4, 4),
     (64, 32, 64, 8, 4, 4),
 )
+_SHORT: tuple[Size, ...] = ((64, 64, 64, 8, 4, 1), (64, 128, 64, 8, 4, 1), (128, 64, 64, 8, 8, 1))
+"""Of sums over few steps: programs side by side hide what stages of one program cannot."""
+_SHORT_DEPTH = 128
 _FEW_ROWS: tuple[Size, ...] = (
     (16, 64, 32, 1, 4, 6),
     (16, 32, 64, 1, 4, 4),
@@ -98,6 +101,8 @@ class Extent:
             sizes = tuple((height, *size[1:]) for size in few)
         elif self._tiles(128, 128) < MULTIPROCESSORS:
             sizes = (*_SMALL, *_LARGE)
+        if not self.is_direct and self.depth <= _SHORT_DEPTH:
+            sizes = (*_SHORT, *sizes)
         fitting = [size for size in sizes if self._shared_bytes(size) <= self.shared_limit] or [sizes[-1]]
         found = [Tuning(tuple(zip(_NAMES, size, strict=True))) for size in fitting]
         split = [tuning for tuning in map(self._split, found) if tuning is not None]
