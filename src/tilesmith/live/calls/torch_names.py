@@ -40,6 +40,7 @@ __all__ = [
     "parameter_table",
     "remember_tensors",
     "renew_flat_weights",
+    "set_grad_enabled",
     "shadow_of",
     "share_tables",
     "tensor_tables",
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 count_modes = torch._C._len_torch_dispatch_stack
+set_grad_enabled = torch._C._set_grad_enabled
 trace_with_fakes = functools.partial(make_fx, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)
 
 

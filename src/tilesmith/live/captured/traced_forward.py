@@ -17,7 +17,13 @@ from torch import fx, nn
 
 from tilesmith.errors import TaskError
 from tilesmith.live.calls.nests import BareText, refilled, tensors_in
-from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes, unlogged_failures
+from tilesmith.live.calls.torch_names import (
+    OpOverload,
+    argument_names,
+    set_grad_enabled,
+    trace_with_fakes,
+    unlogged_failures,
+)
 from tilesmith.records import ArgumentSpec
 
 _MOST_LINES = 400
@@ -149,6 +155,8 @@ class _ForwardText:
 
     def _call(self, node: fx.Node) -> None:
         target = node.target
+        if target is set_grad_enabled:  # a kernel is called where no gradients are needed
+            return
         if target is operator.getitem:
             self._name(node, f"{self._text(node.args[0])}[{node.args[1]!r}]")
             return
