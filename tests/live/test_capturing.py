@@ -77,6 +77,35 @@ def test_hooks_around_a_module_are_no_part_of_its_task() -> None:
     assert seen == [], "nor do they see what is traced"
 
 
+class Growing(nn.Module):
+    """Keeps what it saw in training, and a table that grows with its input; its mode merges weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.seen, self.merged, self.tables = 16, None, 0, {}
+
+    def train(self, mode=True):
+        self.merged += 1
+        return super().train(mode)
+
+    def forward(self, x):
+        if self.training:
+            self.seen = self.tables[x.shape] = x.mean()
+        self.rows = max(self.rows, len(x))
+        return x.relu()
+
+
+def test_a_trace_leaves_nothing_behind() -> None:
+    module = Growing()
+    module.training = False
+    made = write_task(module, (torch.randn(2, 3),), {}, ())
+    refuse_other_code(module, made.spec, made.text)
+    assert (module.rows, module.seen, module.merged, module.tables, module.training) == (16, None, 0, {}, False)
+    norm = nn.BatchNorm1d(3)
+    write_task(norm, (torch.randn(2, 3),), {}, ())
+    assert int(norm.num_batches_tracked) == 0
+
+
 class WithoutGradients(nn.Module):
     @torch.no_grad()
     def forward(self, x):

@@ -9,7 +9,6 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +20,7 @@ from torch.nn.parameter import is_lazy
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.calls.call_description import describe_call
 from tilesmith.live.calls.call_records import CallSpec
+from tilesmith.live.calls.kept_state import putting_back
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import version_of
 from tilesmith.live.captured.module_tasks import ModuleTask, write_task
@@ -268,15 +268,3 @@ def _some_names(model: nn.Module) -> str:
 
 def _cuda_devices(model: nn.Module) -> list[int]:
     return sorted({one.device.index for one in model.parameters() if one.device.type == "cuda"})
-
-
-@contextmanager
-def putting_back(model: nn.Module) -> Iterator[None]:
-    """What an example call in training mode would leave in buffers (running means) is undone."""
-    kept = [(one, one.clone()) for one in model.buffers() if one.layout == torch.strided and not one.is_meta]
-    try:
-        yield
-    finally:
-        for buffer, value in kept:
-            if not torch.equal(buffer, value):
-                buffer.copy_(value)

@@ -22,6 +22,7 @@ from torch import nn
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.calls.call_description import bind_arguments, describe_call, signature_of, tensors_at
 from tilesmith.live.calls.call_records import CallSpec
+from tilesmith.live.calls.kept_state import putting_back
 from tilesmith.live.calls.nests import BareText, map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode
 from tilesmith.live.captured.skeletons import LOADER, import_path, skeleton_text, source_comment
@@ -200,8 +201,12 @@ def _without_needless_tests(module: nn.Module, spec: CallSpec, bound: inspect.Bo
     """What the forward pass does not depend on, found by tracing it again: its mode, and sizes of its inputs."""
     plain = _body(module, spec, bound)
     modes = {inner: inner.training for inner in module.modules()}
+    same = True
     try:
-        same = all(_body(module.train(mode), spec, bound) == plain for mode in (True, False))
+        for mode in (True, False):
+            for inner in modes:  # train() of a user's class may do more than that
+                inner.training = mode
+            same &= _body(module, spec, bound) == plain
     finally:
         for inner, mode in modes.items():
             inner.training = mode
@@ -340,7 +345,7 @@ def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundA
         bind_tensors(model, prefix, module)
     except UsageError as error:
         raise TaskError(f"its task has other tensors: {error}") from None
-    with torch.no_grad():
+    with torch.no_grad(), putting_back(module):
         expected = module.forward(*bound.args, **bound.kwargs)
         refuse_output(expected)
         found = model(*tensors_at(bound.arguments, spec.arguments))

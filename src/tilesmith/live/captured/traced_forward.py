@@ -16,6 +16,7 @@ import torch
 from torch import fx, nn
 
 from tilesmith.errors import TaskError
+from tilesmith.live.calls.kept_state import keeping_attributes
 from tilesmith.live.calls.nests import BareText, refilled, tensors_in
 from tilesmith.live.calls.torch_names import (
     OpOverload,
@@ -71,7 +72,8 @@ def trace_forward(
         return tensors_in(found[-1])
 
     leaves = [*names, *map(attribute_text, owned)]
-    steps = trace_steps(forward, [*given, *owned.values()], leaves, sizes)
+    with keeping_attributes(module):
+        steps = trace_steps(forward, [*given, *owned.values()], leaves, sizes)
     refuse_output(found[-1])
     outputs = refilled(found[-1], map(BareText, steps.outputs))
     return "\n".join([*steps.lines, f"return {outputs!r}"])
