@@ -9,7 +9,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -139,7 +139,7 @@ def capture(
             file = unused_path(Path(folder), task.file_name, ".py")
             file.write_text(task.text, encoding="utf-8")
             path = str(file)
-        written.append(CapturedTask(**{**vars(task), "path": path}))
+        written.append(replace(task, path=path))
     return CapturedTasks(written, found.refused)
 
 
@@ -222,7 +222,9 @@ class _Observer:
             if written or any(not torch.equal(one, value) for one, value in before.buffers):
                 before.group.reason = "it writes to its inputs, parameters or buffers"
             elif list(map(id, before.state)) != list(map(id, _state(module))):
-                before.group.reason = "it keeps something on itself between calls"
+                before.group.reason = (
+                    "it keeps something on itself between calls (if only in the first: call it before)"
+                )
             elif before.randomness != _randomness():
                 before.group.reason = "it draws random numbers outside of torch"
 

@@ -10,7 +10,7 @@ import copy
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -136,7 +136,7 @@ def scan(
     groups.sort(key=lambda group: -group.gain_ms)
     if recipes:
         found = _recipes(model, tuple(args), kwargs, [one.names[0] for one in groups[:_MOST_ASKED]])
-        groups = [ScannedGroup(**{**vars(one), "recipe": found.get(one.names[0], one.recipe)}) for one in groups]
+        groups = [replace(one, recipe=found.get(one.names[0], one.recipe)) for one in groups]
     total = counter.total
     return Scan(tuple(groups), row.name, total.eager_bytes, total.flops, _eager_ms(total, row), tuple(notes))
 
