@@ -41,6 +41,9 @@ COLUMNS = {
         "x = torch.randn(3, 700, 128)\nm = torch.rand(3, 700)",
     ),
     "places_in_few": task("return x.argmax(1), x.argmin(1), torch.max(x, 1)", "x = torch.randn(3, 700, 40)"),
+    "places_of_nan": task(
+        "return x.argmax(1), (x != x).int().argmax(1), (x != x).int().sum(1)", "x = torch.randn(3, 700, 40)"
+    ),
     "places_of_equals": task("return x.argmax(1), x.argmin(1)", "x = torch.randint(0, 4, (3, 300, 70))"),
     "named_like_ours": task(
         "return (outer * is_better.unsqueeze(-1)).amax(1) + block",
@@ -111,6 +114,15 @@ def test_places_of_nan_and_of_nothing_but_infinities(way: str) -> None:
     assert interpreting(find_wrong_places, text, source) == []
 
 
+@pytest.mark.parametrize("way", ["PART_N", "BLOCK_N"])
+def test_a_place_keeps_nan_and_nothing_else_is_kept_for_it(way: str) -> None:
+    text = COLUMNS["places_of_nan"]
+    match = match_task("places_of_nan", text)
+    source = match.write(next(tuning for tuning in match.tunings if way in tuning))
+    assert "first_nan_acc" not in source
+    assert interpreting(find_wrong_places, text, source) == []
+
+
 def find_wrong_places(text: str, kernel: str) -> list[int]:
     """Outputs that differ where columns have NaN, or one infinity everywhere."""
     import torch
@@ -124,6 +136,13 @@ def find_wrong_places(text: str, kernel: str) -> list[int]:
         for place, (got, expected) in enumerate(pairs)
         if not torch.equal(got.nan_to_num(7), expected.nan_to_num(7))
     ]
+
+
+def test_programs_are_narrower_where_they_take_turns() -> None:
+    text = COLUMNS["mean_of_middle"]
+    first, many = (text.replace("5, 70, 33", f"{count}, 512, 768") for count in (128, 256))
+    assert match_task("one_wave", first).tunings[0]["BLOCK_M"] == 128
+    assert match_task("some_waves", many).tunings[0]["BLOCK_M"] == 64
 
 
 def test_a_program_keeps_to_one_place_where_its_lanes_are_filled() -> None:
