@@ -14,9 +14,9 @@ from torch import nn
 from tilesmith.errors import RunError, UsageError
 from tilesmith.live.calls.call_description import class_name, describe_call
 from tilesmith.live.calls.call_records import CARD_VERSION, CallSpec, KernelCard
+from tilesmith.live.calls.kept_state import putting_back
 from tilesmith.live.calls.nests import map_tensors
 from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
-from tilesmith.live.capturing import putting_back
 from tilesmith.live.swaps.kernel_files import bind_tensors, file_digest, find_prefix, interprets
 from tilesmith.records import Evaluation, Verdict, from_json, to_json
 from tilesmith.runs.atomic_files import write_atomically
@@ -140,7 +140,10 @@ def why_not_for(spec: CallSpec, module: nn.Module) -> str | None:
     """Why a kernel for `spec` is none for this module, whatever it is called with."""
     if class_name(module) != spec.module_class:
         return f"it is a {class_name(module)}, and the kernel was made for {spec.module_class}"
-    tensors = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
+    tensors = {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
     for one in spec.tensors:
         tensor = tensors.get(one.name)
         shape = list(tensor.shape) if tensor is not None else "missing"

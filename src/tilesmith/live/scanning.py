@@ -6,10 +6,11 @@ modules it runs in: bytes that PyTorch moves operator by operator, bytes that mu
 
 from __future__ import annotations
 
+import copy
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
-from dataclasses import dataclass, field
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, TilesmithError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.live.calls.call_description import class_name
-from tilesmith.live.calls.nests import map_tensors, tensors_in
-from tilesmith.live.calls.torch_names import FakeTensorMode, TorchDispatchMode
-from tilesmith.live.capturing import capture_calls, putting_back
+from tilesmith.live.calls.kept_state import keeping_attributes, putting_back
+from tilesmith.live.calls.nests import tensors_in
+from tilesmith.live.calls.torch_names import FakeCopyMode, FakeTensorMode, TorchDispatchMode
+from tilesmith.live.capturing import capture_calls
 from tilesmith.live.user_arguments import require_example
 from tilesmith.playbook import LLM_ADVICE, find_match
 from tilesmith.playbook.recipe import Declined
@@ -134,7 +136,7 @@ def scan(
     groups.sort(key=lambda group: -group.gain_ms)
     if recipes:
         found = _recipes(model, tuple(args), kwargs, [one.names[0] for one in groups[:_MOST_ASKED]])
-        groups = [ScannedGroup(**{**vars(one), "recipe": found.get(one.names[0], one.recipe)}) for one in groups]
+        groups = [replace(one, recipe=found.get(one.names[0], one.recipe)) for one in groups]
     total = counter.total
     return Scan(tuple(groups), row.name, total.eager_bytes, total.flops, _eager_ms(total, row), tuple(notes))
 
@@ -219,16 +221,20 @@ def _product_flops(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def _count(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake: bool) -> _Counter:
+    """A call on fake tensors leaves nothing behind; a cache among the arguments is a copy."""
     counter = _Counter()
-    mode = FakeTensorMode(allow_non_fake_inputs=True) if fake else None
-    if mode is not None:
-        args, kwargs = map_tensors([args, kwargs], mode.from_tensor)
     with ExitStack() as stack:
+        stack.enter_context(putting_back(model))
+        if fake:
+            stack.enter_context(keeping_attributes(model))
+            mode = FakeTensorMode(allow_non_fake_inputs=True)
+            with FakeCopyMode(mode):
+                args, kwargs = copy.deepcopy((args, kwargs))
         for name, module in model.named_modules():
-            for hook in _hooks(counter, name, module):
-                stack.callback(hook.remove)
-        around: AbstractContextManager[Any] = mode if mode is not None else nullcontext()
-        with torch.no_grad(), putting_back(model) if mode is None else nullcontext(), around, counter:
+            if not isinstance(module, torch.jit.ScriptModule):  # they take no hooks
+                for hook in _hooks(counter, name, module):
+                    stack.callback(hook.remove)
+        with torch.no_grad(), mode if fake else nullcontext(), counter:
             model(*args, **kwargs)
     return counter
 

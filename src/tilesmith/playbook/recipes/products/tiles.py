@@ -27,14 +27,39 @@ _SMALL: tuple[Size, ...] = (
     (32, 64, 64, 8, 4, 4),
     (64, 32, 64, 8, 4, 4),
 )
+_SHORT: tuple[Size, ...] = ((64, 64, 64, 8, 4, 1), (64, 128, 64, 8, 4, 1), (128, 64, 64, 8, 8, 1))
+"""Of sums over few steps: programs side by side hide what stages of one program cannot."""
+_SHORT_DEPTH = 128
+_LONG: tuple[Size, ...] = (
+    (64, 64, 32, 8, 4, 4),
+    (64, 64, 32, 8, 4, 3),
+    (64, 32, 32, 8, 4, 4),
+    (32, 64, 32, 8, 4, 4),
+)
+_LONG_TILES = 12
+"""A result with more tiles than these reads its factors so often that they had better be halves beforehand."""
 _FEW_ROWS: tuple[Size, ...] = (
     (16, 64, 32, 1, 4, 6),
-    (16, 64, 64, 1, 8, 5),
+    (16, 32, 64, 1, 4, 4),
+    (16, 128, 32, 1, 4, 4),
+    (16, 32, 32, 1, 4, 6),
+    (16, 64, 32, 1, 4, 3),
+)
+_MORE_ROWS: tuple[Size, ...] = (
+    (16, 64, 32, 1, 4, 6),
     (16, 128, 32, 1, 8, 5),
     (16, 32, 32, 1, 4, 6),
     (16, 64, 32, 1, 4, 3),
 )
-"""BLOCK_M is as many rows as there are. A float32 number is three bfloat16 ones in registers: tiles are small."""
+"""BLOCK_M is as many rows as there are. A float32 number is two or three others in registers: tiles are small."""
+_ONE_ROW: tuple[Size, ...] = (
+    (1, 4, 1024, 1, 4, 3),
+    (1, 2, 2048, 1, 4, 3),
+    (1, 8, 512, 1, 4, 3),
+    (1, 16, 256, 1, 4, 3),
+)
+_ONE_ROW_ACROSS: tuple[Size, ...] = ((1, 64, 64, 1, 4, 3), (1, 128, 32, 1, 4, 3), (1, 32, 128, 1, 4, 3))
+"""Where columns of the result are neighbors in memory, not numbers of one sum."""
 _FEW_HALF_ROWS: tuple[Size, ...] = (
     (16, 64, 128, 1, 4, 4),
     (16, 32, 128, 1, 4, 5),
@@ -53,6 +78,8 @@ MULTIPROCESSORS = 132
 """With fewer tiles than this a GPU is not full."""
 MANY_ROWS = 64
 """With fewer rows the time goes into reading the weights."""
+FEW_ROWS = 16
+"""With no more, a float32 number is two TF32 ones: less work than three bfloat16 ones, which multiply faster."""
 _LEAST_CHUNK = 512
 
 
@@ -68,22 +95,38 @@ class Extent:
     is_half: bool
     may_split: bool
     shared_limit: float = inf
+    one_row: bool = False
+    """Whether a single row is multiplied as it is read, without a tensor core."""
+    is_across: bool = False
+    """Whether columns of the result are neighbors in memory, not numbers of one sum."""
     staying: int = 0
     """How many programs may stay for many tiles that they read through descriptors; none where that is no use."""
 
     @property
     def is_direct(self) -> bool:
         """Whether numbers are multiplied as they are, and not as halves made beforehand."""
-        return self.is_half or self.rows < MANY_ROWS
+        return self.is_half or self.rows < MANY_ROWS or self._is_long
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether a small result is a long sum of float32: making halves would take longer than the product."""
+        is_small = self.rows >= MANY_ROWS and self._tiles(64, 64) <= _LONG_TILES
+        return is_small and self.may_split and not self.is_half and self.depth >= 2 * _LEAST_CHUNK
 
     def tunings(self) -> tuple[Tuning, ...]:
         sizes = _LARGE
-        if self.rows < MANY_ROWS:
+        if self.one_row:
+            sizes = _ONE_ROW_ACROSS if self.is_across else _ONE_ROW
+        elif self.rows < MANY_ROWS:
             height = max(16, 1 << (self.rows - 1).bit_length())
-            few = _FEW_HALF_ROWS if self.is_half else _FEW_ROWS
+            few = _FEW_HALF_ROWS if self.is_half else _FEW_ROWS if height <= FEW_ROWS else _MORE_ROWS
             sizes = tuple((height, *size[1:]) for size in few)
+        elif self._is_long:
+            sizes = _LONG
         elif self._tiles(128, 128) < MULTIPROCESSORS:
             sizes = (*_SMALL, *_LARGE)
+        if not self.is_direct and self.depth <= _SHORT_DEPTH:
+            sizes = (*_SHORT, *sizes)
         fitting = [size for size in sizes if self._shared_bytes(size) <= self.shared_limit] or [sizes[-1]]
         found = [Tuning(tuple(zip(_NAMES, size, strict=True))) for size in fitting]
         split = [tuning for tuning in map(self._split, found) if tuning is not None]
@@ -101,8 +144,9 @@ class Extent:
 
     def _split(self, tuning: Tuning) -> Tuning | None:
         """Cut along the sum until every multiprocessor has enough programs, where the result has few tiles."""
-        programs, wanted = self._tiles(tuning["BLOCK_M"], tuning["BLOCK_N"]), 4 if self.is_direct else 2
-        most = min(wanted * MULTIPROCESSORS // programs, self.depth // _LEAST_CHUNK)
+        programs = self._tiles(tuning["BLOCK_M"], tuning["BLOCK_N"])
+        wanted = 3 if self._is_long else 4 if self.is_direct else 2
+        most = min(wanted * MULTIPROCESSORS // programs, self.depth // max(_LEAST_CHUNK, tuning["BLOCK_K"]))
         return Tuning((*tuning.values, ("SPLITS", most))) if most > 1 and self.may_split else None
 
     def _tiles(self, height: int, width: int) -> int:
