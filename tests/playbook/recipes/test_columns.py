@@ -53,6 +53,8 @@ COLUMNS = {
         "return (F.softmax(x, 1) + x).transpose(1, 2) * y",
         "x = torch.randn(3, 70, 128)\ny = torch.randn(3, 128, 70)",
     ),
+    "of_a_transposed": task("return torch.logsumexp(x.T, 1) * 2, x.T.argmax(1)", "x = torch.randn(1100, 1003)"),
+    "of_transposed_matrices": task("return (x.transpose(1, 2) ** 2).sum(-1)", "x = torch.randn(3, 601, 650)"),
     "half": task("return F.softmax(x, 0)", "x = torch.randn(60, 90).half()"),
 }
 AROUND = {
@@ -136,6 +138,17 @@ def find_wrong_places(text: str, kernel: str) -> list[int]:
         for place, (got, expected) in enumerate(pairs)
         if not torch.equal(got.nan_to_num(7), expected.nan_to_num(7))
     ]
+
+
+def test_rows_and_columns_of_a_matrix_are_two_kernels() -> None:
+    """Of a small one they are one, because a launch costs more."""
+    for size, recipes in ((1030, ["columns", "rows"]), (300, ["rows"])):
+        inputs = f"x = torch.randn({size}, {size})"
+        text = task("y = x * 2\nreturn torch.logsumexp(y, 1) + torch.logsumexp(y.T, 1)", inputs)
+        match = match_task(f"both_ways_of_{size}", text)
+        assert isinstance(match, Plan)
+        assert sorted(region.recipe for region in match.regions) == recipes
+        assert interpreting(find_problems, text, match.write(match.tunings[0]), launches=len(recipes)) == []
 
 
 def test_programs_are_narrower_where_they_take_turns() -> None:

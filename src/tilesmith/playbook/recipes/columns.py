@@ -16,9 +16,11 @@ from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.row_tunings import may_block
 from tilesmith.playbook.recipes.rows import (
+    ROW_TILE,
     count_outer,
     count_rows,
     find_reduction,
+    find_transposed,
     flat,
     fuse_reductions,
     reduces_columns,
@@ -56,11 +58,16 @@ class ColumnsRecipe:
     def match(self, region: Region) -> ColumnsMatch | Declined:
         try:
             first = find_reduction(Lowering(region.graph))
-            if first is None or not reduces_columns(first):
-                return Declined("the task reduces no columns")
+            if first is None:
+                return Declined("the task reduces nothing")
             length = first.options["length"]
             shape = first.operands[0].form.shape
             outer = prod(shape[: count_outer(first)])
+            if not reduces_columns(first):
+                transposed = find_transposed(fuse_reductions(region, ROW_TILE))
+                if not transposed or not all(transposed):
+                    return Declined("the task reduces no columns")
+                outer = 1
             match = ColumnsMatch(region, length, outer, prod(shape) // length // outer)
             if not match.tunings:
                 return Declined(f"the task runs both ways over columns of {length}, longer than fit on chip")
@@ -103,6 +110,8 @@ class ColumnsMatch:
         gpu, (wide, narrow, *others) = self.region.survey.gpu, _BLOCKS
         in_waves = gpu is not None and self.outer * self.columns > wide[0] * _RESIDENT * gpu.multiprocessors
         sizes = _PLACES if finds_places else (narrow, wide, *others) if in_waves else _BLOCKS
+        if gpu is not None and self.outer * self.columns < wide[0] * gpu.multiprocessors:
+            sizes = tuple(sorted(sizes))
         blocked = [_blocked(*size) for size in sizes] if may_block(self._fused) else []
         height = 1 << (self.length - 1).bit_length()
         if height > _ON_CHIP:
