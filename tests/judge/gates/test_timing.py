@@ -220,12 +220,29 @@ def test_a_machine_that_stalls_for_a_while_accuses_nobody() -> None:
         def ask(self, request: Any) -> Any:
             if isinstance(request, RunManyCalls) and self.stalls:
                 self.stalls -= 1
-                time.sleep(0.1)
+                time.sleep(0.5e-3 * request.calls)
             return super().ask(request)
 
     candidate = Stalled(0.2)
     timing_rounds(candidate, Reference()).run("a GPU")
     assert candidate.stalls == 0
+
+
+def test_one_delay_counts_for_less_in_every_attempt() -> None:
+    """Threads that wait for each other in the judge's own process delay it, not the kernel."""
+
+    class Delayed(Candidate):
+        attempts = 0
+
+        def ask(self, request: Any) -> Any:
+            if isinstance(request, RunManyCalls):
+                self.attempts += 1
+                time.sleep(0.1)
+            return super().ask(request)
+
+    candidate = Delayed(0.2)
+    timing_rounds(candidate, Reference()).run("a GPU")
+    assert candidate.attempts > 1
 
 
 def test_an_accusation_needs_a_machine_on_which_pytorchs_own_clock_is_right() -> None:

@@ -40,14 +40,14 @@ _TIGHT, _CLEAR, _CLEAR_S = 0.03, 0.08, 0.3
 others than the second. After so many seconds the second will do for all, if it is clear who is faster: others wait
 for the GPU."""
 _TURN_S = 0.03
-_MOST_CALLS = 4
+_MOST_CALLS = 6
 _COMPILE_S = 240.0
-_OUTSIDE_MS = 40.0
-_OUTSIDE_CALLS = (8, 60)
+_OUTSIDE_MS, _OUTSIDE_MOST_MS = 40.0, 400.0
+_OUTSIDE_CALLS = (8, 150)
 _OUTSIDE_FACTOR = 1.5
 _OUTSIDE_SLACK_MS = 0.1
 _OUTSIDE_PAUSES_S = (0.0, 0.05, 0.1, 0.2)
-"""Before each attempt: whatever stalls the machine must not accuse anybody."""
+"""Before each attempt, with twice the calls of the last: whatever stalls the machine must not accuse anybody."""
 _MOST_TIMINGS = 4
 _ENOUGH_DOUBTS = 2
 """So often the candidate's clock must be wrong while that of eager PyTorch is right, in timings of their own."""
@@ -258,10 +258,12 @@ class TimingRounds:
         claimed_ms = timing.call_ms[name].p50
         fewest, most = _OUTSIDE_CALLS
         calls = max(fewest, min(most, int(_OUTSIDE_MS / max(claimed_ms, 0.01))))
+        bound = max(calls, int(_OUTSIDE_MOST_MS / max(claimed_ms, 0.01)))
         most_ms = _OUTSIDE_FACTOR * claimed_ms + _OUTSIDE_SLACK_MS
         seen_ms = 0.0
-        for pause_s in _OUTSIDE_PAUSES_S:
+        for attempt, pause_s in enumerate(_OUTSIDE_PAUSES_S):
             time.sleep(pause_s)
+            calls = min(calls << min(attempt, 1), bound)
             around_ms = self._wall_ms(None, calls)
             seen_ms = (self._wall_ms(name, calls) - around_ms) / calls
             if seen_ms <= most_ms:
