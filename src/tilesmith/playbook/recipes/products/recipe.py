@@ -55,7 +55,7 @@ class ProductsRecipe:
 
     def match(self, region: Region) -> ProductsMatch | Declined:
         try:
-            low = Lowering(region.graph, may_multiply=True)
+            low = Lowering(region.graph, PRODUCTS)
             if len(low.products) != 1:
                 return Declined(f"the task has {len(low.products)} products")
             match = ProductsMatch(region)
@@ -81,7 +81,7 @@ class ProductsMatch:
 
     @cached_property
     def _fused(self) -> FusedKernel:
-        low = Lowering(self.region.graph, may_multiply=True)
+        low = Lowering(self.region.graph, PRODUCTS)
         (product,) = low.products
         dims = product.step.form.dims
         placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])

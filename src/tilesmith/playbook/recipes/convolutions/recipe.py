@@ -1,0 +1,150 @@
+"""Convolutions with all pointwise work behind them in one kernel, as products of matrices that are never written.
+
+A row is an output channel, a column a place of an image, and the sum runs over the window and the channels. Images
+are copied once, channels-last and with zeros around them, so that the product reads whole pieces of memory and
+tests nothing. PyTorch's float32 convolutions work in TF32. A half has as many digits, so images and filters
+become halves, scaled by powers of two for nothing to overflow or vanish, and the tensor core multiplies twice as
+fast. Where TF32 is not wanted, every number is two halves, and three products of them are exact to float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, prod
+
+from tilesmith.playbook.graph.convolutions import Convolution
+from tilesmith.playbook.graph.lowering import Lowering
+from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, operator_name
+from tilesmith.playbook.graph.placement import Placer, TilePosition
+from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
+from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.convolutions.tiles import Extent
+from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter
+from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
+from tilesmith.tasks.graph import Node
+
+_LEAST_FLOPS = 1e9
+"""Smaller convolutions are over before their images are copied."""
+_LEAST_REUSE = 500
+"""FLOPs for each number of the images: with fewer the time goes into copying them."""
+
+
+class ConvolutionsRecipe:
+    name = "convolutions"
+
+    def __init__(self, keeps_pytorch: bool = True) -> None:
+        """`keeps_pytorch`: step aside where the library is as fast: small convolutions, bare ones of half types."""
+        self._keeps_pytorch = keeps_pytorch
+
+    def knows(self, node: Node) -> bool:
+        return operator_name(node) in CONVOLUTIONS or is_known(node)
+
+    def match(self, region: Region) -> ConvolutionsMatch | Declined:
+        try:
+            low = Lowering(region.graph, CONVOLUTIONS)
+            if len(low.convolutions) != 1:
+                return Declined(f"the task has {len(low.convolutions)} convolutions")
+            match = ConvolutionsMatch(region)
+            if self._keeps_pytorch and (reason := match.why_not()):
+                return Declined(f"the task convolves {reason}")
+            match.write(match.tunings[0])
+        except Unmatched as reason:
+            return Declined(f"the task {reason}")
+        return match
+
+
+@dataclass(frozen=True)
+class ConvolutionsMatch:
+    region: Region
+    kernel_type = "convolution"
+    is_worth_it = True
+
+    @cached_property
+    def _fused(self) -> FusedKernel:
+        low = Lowering(self.region.graph, CONVOLUTIONS)
+        (convolution,) = low.convolutions
+        if convolution.images.dtype not in ("float32", *HALF_TYPES) or convolution.step.form.shape[0] == 1:
+            raise Unmatched(f"convolves {convolution.images.dtype} to few channels, which the library does as well")
+        dims = convolution.step.form.dims
+        placer = Placer(low.symbols, TilePosition("rows", "cols", len(dims) - 1), dims[:1], dims[1:])
+        fused = fuse(low, placer, self.region, (convolution.images, convolution.filters))
+        if not any(value.step is convolution.step for value in placer.values):
+            raise Unmatched("does not use its convolution")
+        if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
+            raise Unmatched("reduces a convolution, which another pass does")
+        return fused
+
+    @cached_property
+    def _convolution(self) -> Convolution:
+        return self._fused.low.convolutions[0]
+
+    @property
+    def name(self) -> str:
+        return self._fused.name
+
+    @property
+    def _halves(self) -> int:
+        """How many a float32 number is; 0 where numbers are halves already."""
+        if self._convolution.images.dtype in HALF_TYPES:
+            return 0
+        return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
+
+    @cached_property
+    def _extent(self) -> Extent:
+        gpu, (rows, *columns) = self.region.survey.gpu, self._convolution.step.form.shape
+        return Extent(
+            rows,
+            prod(columns),
+            self._convolution.images.form.shape[1],
+            max(1, self._halves),
+            gpu.shared_bytes_per_block if gpu else inf,
+        )
+
+    def why_not(self) -> str:
+        """What the library does as well; empty where a kernel gains."""
+        one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
+        flops = 2.0 * prod(one.step.form.shape) * prod(one.filters.form.shape[1:])
+        if not self._halves and all(operator_name(node) in CONVOLUTIONS for node in works):
+            return f"{one.images.dtype} and does nothing with it, which the library does as well"
+        if flops < _LEAST_FLOPS or flops < _LEAST_REUSE * prod(one.images.form.shape):
+            return f"with {flops / 1e9:.2g} GFLOP: too few for copying its images"
+        return ""
+
+    @cached_property
+    def tunings(self) -> tuple[Tuning, ...]:
+        return self._extent.tunings()
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        return vary(tuning, stage)
+
+    @property
+    def advice(self) -> tuple[str, str]:
+        return self.strategy(self.tunings[0]), "smaller tiles, then the library's own convolution"
+
+    def strategy(self, tuning: Tuning) -> str:
+        told = (
+            f"Tiles of {tuning['BLOCK_M']} output channels x {tuning['BLOCK_N']} places, {tuning['NUM_WARPS']} "
+            f"warps, {tuning['NUM_STAGES']} stages. Images are copied channels-last with zeros around them"
+        )
+        if self._halves == 0:
+            return f"{told}, and what follows is computed before anything is stored."
+        if self._halves == 1:
+            return (
+                f"{told}, as halves, each image and each filter scaled by a power of two: a half has as many "
+                "digits as TF32, in which PyTorch convolves, and is multiplied twice as fast."
+            )
+        return (
+            f"{told}. Every number is the sum of two halves after its image or filter was scaled by a power of "
+            "two; three products of halves, each block added up in float32, are as exact as a float32 product."
+        )
+
+    def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
+        owned = {parameter.name for parameter in self.region.graph.parameters}
+        keeps = any(self._fused.low.values.get(name) is self._convolution.filters for name in owned)
+        writer = ConvolutionWriter(self._fused, self._convolution, self._halves, self._extent.unit, keeps)
+        way = {0: "", 1: ", multiplied as halves", 2: ", multiplied as three products of halves"}[self._halves]
+        title = f"{self._fused.title} in one kernel{way}."
+        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), writer.write(prefix))

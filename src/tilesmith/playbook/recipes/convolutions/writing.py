@@ -1,0 +1,158 @@
+"""A convolution with what follows it as text: the kernel's body and the function that launches it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilesmith.playbook.graph.convolutions import Convolution, Window
+from tilesmith.playbook.recipe import KernelParts
+from tilesmith.playbook.recipes.convolutions import sources
+from tilesmith.playbook.recipes.products.sources import FIND_TILE
+from tilesmith.playbook.recipes.products.tiles import BLOCKS
+from tilesmith.playbook.recipes.products.writing import MASKS, TILE
+from tilesmith.playbook.writing.fused_kernel import FusedKernel
+from tilesmith.playbook.writing.kernel_body import write_on_one_tile
+
+_IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
+_POINTERS = {
+    0: ("pixels", "filters"),
+    1: ("pixels", "filters", "pixels_scale", "filters_scale"),
+    2: ("pixels", "pixels_low", "filters", "filters_low", "pixels_scale", "filters_scale"),
+}
+"""What the kernel is given, by the number of halves that a float32 number is; 0: numbers are halves already."""
+
+
+@dataclass(frozen=True)
+class ConvolutionWriter:
+    fused: FusedKernel
+    convolution: Convolution
+    halves: int
+    """How many a float32 number is; 0 where numbers are halves already."""
+    unit: int
+    """What the number of padded channels is a multiple of."""
+    keeps_filters: bool
+
+    def write(self, prefix: str) -> KernelParts:
+        fused = self.fused
+        return KernelParts(
+            name=fused.name,
+            pointers=(*(f"{name}_ptr" for name in _POINTERS[self.halves]), *fused.pointers),
+            sizes=("M", "N", "PADDED", *_IN, *self._constants, *fused.index_sizes),
+            scalars=tuple(number.name for number in fused.scalars),
+            meta=tuple(f"{name}: tl.constexpr" for name in BLOCKS),
+            body=tuple(self._body()),
+            helpers=(
+                FIND_TILE,
+                sources.PAD_IMAGES,
+                sources.MAKE_FILTERS,
+                *((sources.KEPT_FILTERS,) if self.keeps_filters else ()),
+                sources.FIND_WINDOWS,
+                sources.LOAD_WINDOWS,
+                *((sources.UNDO_SCALES,) if self.halves else ()),
+            ),
+            launcher=tuple(self._launcher(prefix)),
+        )
+
+    @property
+    def _constants(self) -> tuple[str, ...]:
+        return tuple(f"{name}: tl.constexpr" for name in (*_OUT, "CHANNELS"))
+
+    @property
+    def _windows(self) -> tuple[Window, ...]:
+        """Of all three dimensions."""
+        windows = self.convolution.windows
+        return (*(Window(1) for _ in range(3 - len(windows))), *windows)
+
+    def _listed(self, *names: str) -> str:
+        return ", ".join(str(getattr(window, name)) for name in names for window in self._windows)
+
+    def _body(self) -> list[str]:
+        name = next(one.name for one in self.fused.placer.values if one.step is self.convolution.step)
+        lines = [
+            "rows, cols = find_tile(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP)",
+            "number, begin = find_windows(",
+            f"    cols, N, {', '.join((*_IN, *_OUT))}, CHANNELS, {self._listed('stride')}",
+            ")",
+            "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do",
+            "filters_offs = row[:, None] * PADDED + tl.arange(0, BLOCK_K)[None, :]",
+            f"{name} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
+            "tl.assume(PADDED % BLOCK_K == 0)  # rows of filters end in zeros",
+            "for start in range(0, PADDED, BLOCK_K):",
+            *(f"    {line}" for line in self._summed(name)),
+            *(self._after_halves(name) if self.halves == 2 else ()),
+        ]
+        if self.halves:
+            lines.append(f"{name} = undo_scales({name}, pixels_scale_ptr, filters_scale_ptr, number, row)")
+        epilogue = write_on_one_tile(self.fused.placer, TILE, self.fused.outputs)
+        return [*lines, *MASKS, "rows, cols = rows[:, None], cols[None, :]", *epilogue]
+
+    def _load(self, name: str) -> tuple[str, ...]:
+        return (
+            f"{name} = load_windows(",
+            f"    {name}_ptr, begin, start, IN_H, IN_W, CHANNELS, {self._listed('size', 'dilation')}, BLOCK_K",
+            ")",
+        )
+
+    def _summed(self, name: str) -> list[str]:
+        loads = [*self._load("pixels"), "filters = tl.load(filters_ptr + filters_offs + start)"]
+        if self.halves < 2:
+            dot = f'{name} = tl.dot(filters, pixels, {name}, input_precision="ieee")'
+            return [*loads, f"{dot}  # of halves: nothing is rounded"]
+        return [
+            *loads,
+            *self._load("pixels_low"),
+            "filters_low = tl.load(filters_low_ptr + filters_offs + start)",
+            'part = tl.dot(filters, pixels_low, input_precision="ieee")  # halves: nothing is rounded',
+            'part = tl.dot(filters_low, pixels, part, input_precision="ieee")',
+            'part = tl.dot(filters, pixels, part, input_precision="ieee")',
+            f"{name} += part  # the tensor core truncates its running sum: it is kept short",
+        ]
+
+    def _after_halves(self, name: str) -> list[str]:
+        """Where two halves make NaN of an inf, the first of them alone says what it is."""
+        return [
+            f"if tl.max(tl.max(({name} != {name}).to(tl.int32), axis=1), axis=0) > 0:  # inf or NaN",
+            "    plain = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
+            "    for start in tl.range(0, PADDED, BLOCK_K, num_stages=1):  # rare: it need not be fast, but small",
+            *(f"        {line}" for line in self._load("pixels")),
+            "        filters = tl.load(filters_ptr + filters_offs + start)",
+            '        plain = tl.dot(filters, pixels, plain, input_precision="ieee")',
+            f"    {name} = tl.where({name} != {name}, plain, {name})",
+        ]
+
+    def _launcher(self, prefix: str) -> list[str]:
+        fused, images, filters = self.fused, self.convolution.images.name, self.convolution.filters.name
+        kernel = tuple(window.size for window in self.convolution.windows)
+        written = f"{filters}.shape[2:] == {kernel}"
+        made = "kept_filters" if self.keeps_filters else "make_filters"
+        lows = ("pixels_low", "filters_low") if self.halves == 2 else ("_", "_")
+        scales = ("pixels_scale", "filters_scale") if self.halves else ("_", "_")
+        sizes = [fused.product(dim) for dim in self.convolution.step.form.dims]
+        places = ["1"] * (5 - len(sizes)) + sizes[2:]
+        blocks = [f"{name}={prefix}{name}" for name in BLOCKS]
+        options = [f"num_warps={prefix}NUM_WARPS", f"num_stages={prefix}NUM_STAGES"]
+        return [
+            *fused.signature(),
+            f'    assert {written}, "written for {written}"',
+            *fused.preparation(),
+            f"    CHANNELS = triton.cdiv({images}.shape[1], {self.unit}) * {self.unit}",
+            f"    pixels, {lows[0]}, {scales[0]} = pad_images(",
+            f"        {images}, ({self._listed('before')}), ({self._listed('after')}), CHANNELS, {self.halves}",
+            "    )",
+            f"    filters, {lows[1]}, {scales[1]} = {made}({filters}, CHANNELS, {prefix}BLOCK_K, {self.halves})",
+            f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
+            f"    M, N = {sizes[0]}, {sizes[1]} * OUT_D * OUT_H * OUT_W",
+            *fused.allocations(),
+            *fused.launch(
+                f"(triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N),)",
+                [
+                    "M",
+                    "N",
+                    "filters.shape[1]",
+                    "*pixels.shape[1:4]",
+                    *(f"{name}={name}" for name in (*_OUT, "CHANNELS")),
+                ],
+                [*blocks, *options],
+                _POINTERS[self.halves],
+            ),
+        ]
