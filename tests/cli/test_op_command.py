@@ -26,7 +26,7 @@ from tilesmith.cli.main import app  # noqa: E402
 from tilesmith.judge.trials import CompiledTrial  # noqa: E402
 from tilesmith.llm.endpoint_choice import LlmOptions  # noqa: E402
 from tilesmith.operators import checking  # noqa: E402
-from tilesmith.operators.project import write_project  # noqa: E402
+from tilesmith.operators.project import read_project, write_project  # noqa: E402
 from tilesmith.operators.tuning import tuner  # noqa: E402
 from tilesmith.operators.tuning.suggestions import suggest_tunings  # noqa: E402
 from tilesmith.records import Verdict  # noqa: E402
@@ -181,6 +181,9 @@ def test_new_and_check_by_hand(tmp_path: Path) -> None:
     document = json.loads(made.stdout)
     assert document["files"][-1] == "operator.toml"
     assert document["accuracy"]["verdict"] == "passed"
+    assert "x_ptr: a tensor torch.float32 (3, 5)" in document["accuracy"]["resources"][0]["arguments"]
+    assert (made.stderr, document["runs"]) == ("", [])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["double", "double.py"]
     done = tilesmith("check", "double", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("performance  not measured: no GPU here\n")
@@ -189,6 +192,17 @@ def test_new_and_check_by_hand(tmp_path: Path) -> None:
     failed = tilesmith("check", "double", "--json", cwd=tmp_path)
     assert failed.returncode == 1
     assert json.loads(failed.stdout)["passed"] is False
+    updated = tilesmith("new", "double", "--update", "--runs", "kept", cwd=tmp_path)
+    assert updated.returncode == 1
+    wrote, kernel, check, *_, following = updated.stdout.splitlines()
+    assert kernel == "kernel  the kernel is kept as it was"
+    assert check.startswith("check   wrong_values: ")
+    assert following == "next    mend double/double_triton.py, then  tilesmith op check double"
+    assert "double_triton.py" not in wrote
+    file.unlink()
+    shown = tilesmith("new", "double", "--update", "--runs", "kept", cwd=tmp_path).stdout
+    assert [line.split()[0] for line in shown.splitlines()] == ["wrote", "run", "kernel", "check", "next"]
+    assert shown.endswith("next    tilesmith op tune double\n")
 
 
 class MadeUpTrials:
@@ -224,6 +238,14 @@ def test_a_missed_target_is_no_success(
     assert done.exit_code == code, done.output
     document = json.loads(done.stdout)
     assert (document if command == "tune" else document["performance"])["target_met"] is (code == 0)
+
+
+def test_what_is_wrong_at_its_real_size_has_not_passed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert read_project(project).passed
+    judge = MadeUpJudge([timed(1.0), *[timed(1.0, Verdict.WRONG_VALUES)] * 99])
+    monkeypatch.setattr(checking, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
+    assert CliRunner().invoke(app, ["op", "check", str(project)]).exit_code == 1
+    assert read_project(project).passed == {}
 
 
 def test_a_wrong_kernel_is_no_success_for_tuning_either(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,7 @@ def test_a_file_is_read_whole() -> None:
     assert operator.summary == "What it says"
     assert operator.parameters[2] == OperatorParameter("places", shape=("...",), dtype="int64", below="N")
     assert operator.parameters[3].value == 3
-    assert (operator.dtypes, operator.target, operator.tolerance) == (("float16",), 1.5, "reduction")
+    assert (operator.dtypes, operator.target, operator.arithmetic) == (("float16",), 1.5, "reduction")
     assert found.body == "# a comment\nreturn x * _root(x) * weight * pi, x"
     assert "def _root" in found.preamble
     assert "SHAPES" not in found.preamble

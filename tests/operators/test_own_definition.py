@@ -36,3 +36,11 @@ def test_a_tensor_that_was_added_is_as_the_docstring_says(
     assert all(set(sizes) >= set(operator.size_names) for sizes in operator.accuracy)
     lines = [line for line in lines if not line.startswith("summary")]
     assert [line.startswith("shapes  bias is new: taken as [M, N]") for line in lines] == [True] * told
+
+
+def test_the_arithmetic_is_that_of_the_baseline(tmp_path: Path) -> None:
+    project, texts = written(folder=tmp_path)
+    assert project.operator.arithmetic == "reduction"
+    product = texts["baseline"].replace("torch.softmax(x / temperature, dim=-1)", "x @ x")
+    project.path("baseline").write_text(product)
+    assert _own_definition(project, lambda _: None).operator.arithmetic == "product"

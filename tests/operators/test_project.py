@@ -39,7 +39,7 @@ def test_a_signature_is_what_follows_def() -> None:
         ("format = 1", "format = ", "cannot be read: Invalid value (at line 1, column 10)"),
         ('name = "bias_add"', 'name = "bias-add"', "'bias-add' is no name for a Python function"),
         ('"float16"', '"half"', "dtype 'half' is none of float32, float16, bfloat16, "),
-        ('tolerance = "rounding"', 'tolerance = "loose"', "tolerance 'loose' is none of exact, rounding"),
+        ('arithmetic = "rounding"', 'arithmetic = "loose"', "arithmetic 'loose' is none of exact, rounding"),
         ("{M = 1, N = 1}", "{M = 1}", "shapes: {'M': 1} has no N"),
         ('shape = ["M", "N"]', 'shape = ["M", "..."]', "x: '...' stands first in a shape or not at all"),
         ('kind = "tensor"', 'kind = "thing"', "x: kind 'thing' is neither tensor nor scalar"),

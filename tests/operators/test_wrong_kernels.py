@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -146,6 +147,18 @@ def test_the_accuracy_file_sees_a_kernel_that_writes_to_its_input(tmp_path: Path
     found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
     assert found.returncode == 1
     assert "the kernel writes to x" in found.stdout
+
+
+def test_an_error_is_told_apart_from_what_is_allowed(tmp_path: Path) -> None:
+    definition = parse_definition("DTYPES = ['float32']\nACCURACY = [{'M': 7, 'N': 5}]\n" + PLUS_ONE, "own")
+    body = "return ((x + 1).double() * 1.00000113).float()"
+    triton = f"import torch\ndef own(x: torch.Tensor) -> torch.Tensor:\n    {body}\n"
+    texts = {"baseline": baseline_text(definition), "accuracy": accuracy_text(definition.operator)}
+    for kind, text in (texts | {"triton": triton}).items():
+        (tmp_path / f"own_{kind}.py").write_text(text)
+    found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
+    error, allowed = re.findall(r"relative error (\d\S+), allowed is (\d\S+)", found.stdout)[0]
+    assert error != allowed
 
 
 def test_a_kernel_file_may_have_helpers_of_any_plain_name(judge: Judge) -> None:

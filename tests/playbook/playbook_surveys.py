@@ -16,15 +16,15 @@ from tilesmith.tasks.graph import graph_to_json
 
 
 @cache
-def survey_task(name: str, text: str, precision: str = "default") -> Survey:
-    """As a judge without a GPU would, for its usual target."""
+def survey_task(name: str, text: str, precision: str = "default", others: tuple[str, ...] = ()) -> Survey:
+    """As a judge without a GPU would, for its usual target; `others` are texts of the task at other sizes."""
     from tilesmith.worker.task.loading import load_task
     from tilesmith.worker.task.profile import describe
     from tilesmith.worker.task.traced.parts import trace_parts
     from tilesmith.worker.task.tracing import trace_varying
 
     loaded, gpu = load_task(f"{name}.py", text), REPRESENTATIVES["sm_90"]
-    traced, profile = trace_varying(loaded, ()), describe(loaded)
+    traced, profile = trace_varying(loaded, others), describe(loaded)
     return Survey(
         task=name,
         source=text,

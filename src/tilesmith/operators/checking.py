@@ -124,6 +124,8 @@ def check_project(
     now = passing(project, texts, judge.device)
     if found.passed and now != project:
         write_project(now)
+    elif performance.target_met is False and performance.geometric_mean is None:  # wrong at its real size
+        _forget(project, texts)
     return found
 
 

@@ -7,7 +7,7 @@ A definition file is plain Python: one typed function with a PyTorch body, and c
     INDICES = {"target": "V"}                                   int64 tensors, of values below a size
     VALUES = {"scale": [0.5, -2.0]}                             what tests pass for a scalar, the usual value first
     ACCURACY = [{"M": 1, "N": 1}], PERFORMANCE = [...]          the sizes of both tests, else sensible ones
-    TARGET = 1.2, TOLERANCE = "reduction"
+    TARGET = 1.2
 
 Nothing of it is run here.
 """
@@ -29,7 +29,7 @@ from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, Opera
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
 from tilesmith.playbook.graph.operators import POINTWISE, SYNONYMS
 
-SETTINGS = ("SHAPES", "DTYPES", "INDICES", "VALUES", "ACCURACY", "PERFORMANCE", "TARGET", "TOLERANCE")
+SETTINGS = ("SHAPES", "DTYPES", "INDICES", "VALUES", "ACCURACY", "PERFORMANCE", "TARGET")
 _SCALARS = ("float", "int", "bool", "str")
 _PRODUCTS = {"matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "einsum", "scaled_dot_product_attention"}
 _REDUCTIONS = {
@@ -75,8 +75,8 @@ def parse_definition(text: str, name: str) -> Definition:
     statements = function.body[1:] if _is_docstring(function.body[0]) else function.body
     if not statements:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
-    settings.setdefault("TOLERANCE", _tolerance(tree))
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
+    operator = replace(operator, arithmetic=_arithmetic(tree))
     return Definition(
         operator, _preamble(text, kept), _body(text, statements), docstring.strip().rpartition("\n")[2]
     )
@@ -204,7 +204,6 @@ def _operator(function: ast.FunctionDef, settings: Mapping[str, Any], summary: s
         summary=summary.rstrip("."),
         returns=_annotation(function.returns) if function.returns else "torch.Tensor",
         dtypes=tuple(settings.get("DTYPES", FLOATS)),
-        tolerance=settings["TOLERANCE"],
         target=settings.get("TARGET", 1.0),
     )
     return _with_sizes(operator, settings)
@@ -278,7 +277,7 @@ def _setting(node: ast.stmt) -> str | None:
     return None
 
 
-def _tolerance(tree: ast.Module) -> str:
+def _arithmetic(tree: ast.Module) -> str:
     inside = list(ast.walk(tree))
     names = {node.attr for node in inside if isinstance(node, ast.Attribute)}
     names |= {node.id for node in inside if isinstance(node, ast.Name)}

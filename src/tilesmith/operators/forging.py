@@ -32,6 +32,9 @@ class Workshop:
     check: CheckConfig
     runs: Path
     tell: Tell = lambda _: None
+    """What the user must know."""
+    progress: Tell = lambda _: None
+    """What is going on."""
     host: Judge | None = None
     """A judge that lends its fork servers."""
 
@@ -61,7 +64,7 @@ def _forged(task: Path, workshop: Workshop, judge: Judge, tuning_s: float) -> Fo
         contextlib.closing(begin_run(specification, workshop.runs)) as run,
     ):
         author = make_author(workshop.author, workshop.tell, evaluator.tuner(tuning_s))
-        finished = run_forge(run, author, evaluator, workshop.settings, _EventTeller(workshop.tell))
+        finished = run_forge(run, author, evaluator, workshop.settings, _EventTeller(workshop.progress))
         best = summarize(run.journal).best
         source = best.candidate.source if best and finished.best is not None else None
         return ForgedKernel(source, finished.why, finished.keeps_pytorch, run.path)

@@ -121,7 +121,7 @@ def forged_call(operator: Operator, dtype: str) -> JudgedCall:
     takes several rows can also take one; leading sizes as one, and numbers that are like no others."""
     sizes = (operator.performance or operator.accuracy[-1:])[0]
     last = operator.tensors[0].shape[-1]
-    if operator.tolerance == "reduction" and isinstance(last, str) and last != LEADING and operator.performance:
+    if operator.arithmetic == "reduction" and isinstance(last, str) and last != LEADING and operator.performance:
         sizes = min(operator.performance, key=lambda one: one[last])
     flat = {name: (math.prod(size),) if isinstance(size, tuple) else size for name, size in sizes.items()}
     return JudgedCall(
@@ -148,7 +148,7 @@ def written_for(operator: Operator) -> tuple[tuple[str, ...], ...]:
     floats = [one for one in ("float16", "bfloat16", *FLOATS) if one in operator.dtypes]
     floats = list(dict.fromkeys(floats))
     own = [one for one in operator.dtypes if one not in FLOATS]
-    if operator.tolerance == "product" and "float32" in floats and len(floats) > 1:
+    if operator.arithmetic == "product" and "float32" in floats and len(floats) > 1:
         floats.remove("float32")
         own.insert(0, "float32")
     return (*([tuple(floats)] if floats else []), *((one,) for one in own))

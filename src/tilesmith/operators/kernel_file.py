@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilesmith.errors import ProjectError
+from tilesmith.operators.exchange.source_edits import TextReplacement, replaced
 from tilesmith.operators.records import LEADING, Number, Operator, OperatorParameter
 from tilesmith.operators.sizes import traced_value, usual_value
 from tilesmith.operators.writing import contract, docstring, function_head, quoted, render
@@ -194,20 +195,15 @@ def _renamed(written: WrittenKernel, operator: Operator, suffix: str) -> Written
 
 def rename(text: str, names: Mapping[str, str]) -> str:
     """Top-level names, and not the variables of functions that happen to be called alike."""
-    places: list[tuple[int, int, str]] = []
+    changes: list[TextReplacement] = []
     for top in ast.parse(text).body:
         local = _local_names(top) if isinstance(top, ast.FunctionDef) else set()
         for node in ast.walk(top):
             if isinstance(node, ast.Name) and node.id in names and node.id not in local:
-                places.append((node.lineno, node.col_offset, node.id))
+                changes.append(TextReplacement(node.lineno, node.col_offset, node.id, names[node.id]))
         if isinstance(top, ast.FunctionDef) and top.name in names:
-            places.append((top.lineno, top.col_offset + len("def "), top.name))
-    lines = text.splitlines(keepends=True)
-    for line, column, name in sorted(places, reverse=True):
-        before = lines[line - 1].encode()
-        after = before[column + len(name.encode()) :].decode()
-        lines[line - 1] = before[:column].decode() + names[name] + after
-    return "".join(lines)
+            changes.append(TextReplacement(top.lineno, top.col_offset + len("def "), top.name, names[top.name]))
+    return replaced(text, changes)
 
 
 def _local_names(function: ast.FunctionDef) -> set[str]:

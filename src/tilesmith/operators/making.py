@@ -83,7 +83,7 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
     if code_digest(text) == known.baseline:
         if list(own) != [one.name for one in found.operator.parameters]:
             raise ProjectError(f"{TOML} and {path.name} have other parameters: change {path.name}, too")
-        return replace(found, operator=known)
+        return replace(found, operator=replace(known, arithmetic=_arithmetic(known, found)))
     for one in found.operator.parameters:
         if one.name in own and one.default != own[one.name].default:
             tell(f"default {one.name} = {one.default!r}, as in {path.name}; {TOML} had {own[one.name].default!r}")
@@ -98,8 +98,14 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
         operator = replace(changed, accuracy=known.accuracy, performance=known.performance)
     else:
         operator = with_shapes(replace(found, operator=changed), {}).operator
-    settings = {one: getattr(known, one) for one in ("dtypes", "tolerance", "target", "history")}
-    return replace(found, operator=replace(operator, summary=_summary(known, found, tell), **settings))
+    settings = {one: getattr(known, one) for one in ("dtypes", "target", "history")}
+    settings |= {"summary": _summary(known, found, tell), "arithmetic": _arithmetic(known, found)}
+    return replace(found, operator=replace(operator, **settings))
+
+
+def _arithmetic(known: Operator, found: Definition) -> str:
+    """As the baseline shows it; that it is exact, only an import can know."""
+    return known.arithmetic if known.arithmetic == "exact" else found.operator.arithmetic
 
 
 def _summary(known: Operator, found: Definition, tell: Tell) -> str:
@@ -155,7 +161,7 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
         accuracy = None
         if triton is not None:
             texts["triton"] = triton
-            workshop.tell(f"check   {operator.name}: every dtype and shape")
+            workshop.progress("check: every dtype and shape")
             accuracy = judge_accuracy(operator, texts, judge, lambda _: None)
     project = Project(folder, operator)
     folder.mkdir(parents=True, exist_ok=True)
@@ -184,7 +190,7 @@ def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, work
         return None
     if code_digest(baseline) == old.baseline:
         return own
-    workshop.tell(f"check   {operator.name}: the kernel that is there")
+    workshop.progress("check: the kernel that is there")
     texts = {"baseline": baseline, "triton": own}
     return own if judge_accuracy(operator, texts, judge, lambda _: None).passed else None
 

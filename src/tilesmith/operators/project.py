@@ -23,7 +23,7 @@ from tilesmith.runs.atomic_files import write_atomically
 
 FORMAT = 1
 TOML = "operator.toml"
-_SETTINGS = ("name", "summary", "target", "tolerance", "history", "dtypes", "returns", "baseline")
+_SETTINGS = ("name", "summary", "target", "arithmetic", "history", "dtypes", "returns", "baseline")
 
 
 def read_project(folder: Path) -> Project:

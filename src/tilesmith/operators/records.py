@@ -14,9 +14,9 @@ LEADING = "..."
 """In a shape, and among sizes: any leading sizes, none included."""
 FLOATS = ("float32", "float16", "bfloat16")
 DTYPES = (*FLOATS, "float64", "int8", "int16", "int32", "int64", "uint8", "bool")
-TOLERANCES = ("exact", "rounding", "reduction", "product")
+ARITHMETIC = ("exact", "rounding", "reduction", "product")
 """Where errors come from: nowhere; the rounding of the result; a sum over a row; a matrix product. It decides which
-dtypes share a kernel and what FlagGems is told; the judge's budget is the same for all."""
+dtypes share a kernel and what exported tests allow; what the judge allows it finds by itself."""
 KINDS = ("triton", "baseline", "accuracy", "performance")
 """The four files of a project, in the order in which they are read."""
 _IMPORTED = {"torch", "triton", "tl", "pytest", "DTYPES", "CHOICES"}
@@ -78,7 +78,7 @@ class Operator:
     summary: str = ""
     returns: str = "torch.Tensor"
     dtypes: tuple[str, ...] = FLOATS
-    tolerance: str = "rounding"
+    arithmetic: str = "rounding"
     target: float = 1.0
     """The speedup over PyTorch, as the geometric mean over the shapes for performance, that is wanted."""
     history: str = "history.md"
@@ -103,7 +103,8 @@ class Operator:
         _require(any(one.is_tensor for one in self.parameters), "no parameter is a tensor")
         bare = [one.default is None for one in self.parameters]
         _require(bare == sorted(bare, reverse=True), "parameters with a default stand last")
-        _require(self.tolerance in TOLERANCES, f"tolerance '{self.tolerance}' is none of {', '.join(TOLERANCES)}")
+        known = ", ".join(ARITHMETIC)
+        _require(self.arithmetic in ARITHMETIC, f"arithmetic '{self.arithmetic}' is none of {known}")
         _require(bool(self.dtypes), "dtypes is empty")
         _require(self.target > 0, "target must be greater than zero")
         is_own = Path(self.history).name == self.history and self.history.endswith(".md")

@@ -111,6 +111,8 @@ class KernelResources:
     tensor_core: bool | None
     num_warps: Count | None = None
     num_stages: Count | None = None
+    arguments: str | None = None
+    """Of the first launch of this specialization, dtypes and shapes included; null on a GPU."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ SCALED_SOFTMAX = Operator(
     ),
     summary="softmax over the last dimension",
     dtypes=("float32",),
-    tolerance="reduction",
+    arithmetic="reduction",
     accuracy=({"...": (5,), "N": 7}, {"...": (2, 3), "N": 17}),
     performance=({"...": (4096,), "N": 1024},),
 )
@@ -46,7 +46,7 @@ DOUBLED = Operator(
     name="doubled",
     parameters=(OperatorParameter("x", shape=("N",)),),
     dtypes=("float32",),
-    tolerance="exact",
+    arithmetic="exact",
     accuracy=({"N": 1}, {"N": 200}),
     performance=({"N": 1 << 24},),
 )

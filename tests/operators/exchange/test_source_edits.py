@@ -8,7 +8,9 @@ import pytest
 
 from tilesmith.operators.exchange.source_edits import (
     entry_of,
+    in_place_of,
     parts_of,
+    replaced,
     with_imports,
     with_prologue,
     with_wrapped_launches,
@@ -53,6 +55,13 @@ def test_every_launch_is_wrapped_and_no_other_call() -> None:
     assert '"é"; wrap(_kernel)[grid](x, table[0](x))' in edited
     assert "return helper(x, grid), wrap(_kernel)[(1,)](x), text, other[0](x)" in edited
     assert edited.replace("wrap(_kernel)", "_kernel") == KERNEL
+
+
+def test_what_spans_lines_is_replaced_whole() -> None:
+    text = '\x0cé = f(\n    "ü",\n)[0]; ß = é\n'
+    first, second = (one.value for one in ast.parse(text).body)
+    changes = [in_place_of(first.value, text, "g(\n)"), in_place_of(second, text, "ö")]
+    assert replaced(text, changes) == "\x0cé = g(\n)[0]; ß = ö\n"
 
 
 def test_the_entry_is_the_last_of_its_name() -> None:

@@ -13,6 +13,7 @@ from tilesmith.operators.records import Operator, OperatorParameter
 from tilesmith.operators.tuning.history import HistoryRow, append_rows
 
 ROWS = [HistoryRow("BLOCK 1024", {"M=1": 1.5}, 1.5, "fast")]
+SLOWER = [HistoryRow("BLOCK 512", {"M=1": 1.2}, 1.2, "slower")]
 
 
 def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,10 +26,10 @@ def test_a_write_that_fails_leaves_what_was_there(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="no space"):
-        append_rows(path, "plus", "second", ROWS)
+        append_rows(path, "plus", "second", SLOWER)
     assert path.read_text() == before
     monkeypatch.undo()
-    append_rows(path, "plus", "second", ROWS)
+    append_rows(path, "plus", "second", SLOWER)
     assert path.read_text().startswith(before)
     assert "## second" in path.read_text()
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +29,8 @@ from tilesmith.operators.tuning.shape_choice import (
     with_autotune,
     with_dispatch,
 )
-from tilesmith.operators.tuning.tuner import FoundConstants, ShapeTrials, TuneOptions, search_constants
+from tilesmith.operators.tuning.shape_trials import MOST_BYTES, MOST_OPEN, ShapeTrials, TrialsOnDemand
+from tilesmith.operators.tuning.tuner import FoundConstants, TuneOptions, search_constants
 from tilesmith.operators.writing import baseline_text
 
 OPERATOR = replace(BIAS_ADD, performance=({"M": 4096, "N": 4096}, {"M": 64, "N": 64}))
@@ -100,12 +103,13 @@ def test_the_history_tells_the_speedup_of_each_shape(tmp_path: Path) -> None:
     assert re.fullmatch(r"BLOCK 1024 -> 2048: \d.\d\d times the best before", better.learned)
     path = tmp_path / "history.md"
     append_rows(path, "bias_add", "one day", best.rows[:1])
-    append_rows(path, "bias_add", "another", best.rows[:1])
+    append_rows(path, "bias_add", "the same again", best.rows[:1])
+    append_rows(path, "bias_add", "another", [replace(best.rows[0], learned="more")])
     assert path.read_text().splitlines() == [
         "# What was tried on bias_add",
         "",
         *("## one day", "", *TABLE, ""),
-        *("## another", "", *TABLE),
+        *("## another", "", *TABLE[:2], TABLE[2].replace("as it was: where it began", "more")),
     ]
 
 
@@ -114,6 +118,31 @@ TABLE = (
     "| --- | --- | --- | --- | --- |",
     "| BLOCK 1024, NUM_WARPS 4 | 0.9804 | 0.0490 | 0.2192 | as it was: where it began |",
 )
+
+
+@pytest.mark.parametrize(("input_bytes", "most"), [(1, MOST_OPEN), (MOST_BYTES // 2, 2), (MOST_BYTES * 2, 1)])
+def test_only_so_many_shapes_are_open_at_once(input_bytes: int, most: int) -> None:
+    opened: list[int] = []
+    seen: list[tuple[int, ...]] = []
+
+    @contextlib.contextmanager
+    def trials(place: int) -> Iterator[MadeUpTrials]:
+        opened.append(place)
+        seen.append(tuple(opened))
+        yield MadeUpTrials(wants(1024), is_timed=True)
+        opened.remove(place)
+
+    group: list[TrialsOnDemand] = []
+    every = [TrialsOnDemand(partial(trials, place), input_bytes, group) for place in range(7)]
+    names = [str(place) for place in range(7)]
+    operator = replace(OPERATOR, performance=OPERATOR.performance * 3 + OPERATOR.performance[:1])
+    shapes = ShapeTrials(every, names, is_timed=True)
+    search_constants(operator, TEXTS, shapes, check_of(2.0, 0.1), TuneOptions(autotune=True))
+    assert max(map(len, seen)) == most
+    assert {place for one in seen for place in one} == set(range(7))
+    for one in every:
+        one.close()
+    assert opened == []
 
 
 def test_without_a_gpu_the_compiler_alone_is_asked() -> None:

@@ -137,6 +137,24 @@ def test_memory_that_others_look_at_keeps_its_values(forward: str) -> None:
     assert interpreting(find_differences, text, plan.write(plan.tunings[0]), True) == []
 
 
+@pytest.mark.parametrize(
+    ("forward", "kept"),
+    [
+        (
+            'return torch.ops.aten.einsum.default("ab,bc,a->ac", [z, y, z.sum(1)], path=[0, 1, 0, 1])',
+            "torch.einsum('ab,bc,a->ac', mul, y, sum_1)",
+        ),
+        ("return z.view(torch.int32)", "mul.view(torch.int32)"),
+    ],
+)
+def test_an_operator_that_stays_is_called_as_pytorch_takes_it(forward: str, kept: str) -> None:
+    text = task(f"z = torch.relu(x) * 2\n{forward}", "x = torch.randn(8, 10)\ny = torch.randn(10, 6)")
+    plan = plan_of("kept", text)
+    written = plan.write(plan.tunings[0])
+    assert kept in written
+    assert interpreting(find_differences, text, written, True) == []
+
+
 def test_every_tuning_can_be_written() -> None:
     for text in (MLP, BLOCK, MLP.replace("x + self.down", "self.down").replace(" * 0.5", "")):
         plan = plan_of("every", text)

@@ -73,6 +73,27 @@ def test_more_than_two_to_the_31_elements_are_counted_in_64_bits() -> None:
     assert "assert numel < 2**31" in written("silu_gate")
 
 
+def test_what_lies_apart_is_read_with_one_element_a_thread_first() -> None:
+    text = task("return torch.nn.functional.max_pool1d(x, 3, 2, 1) + 1", "x = torch.randn(8, 16, 1000)")
+    match = match_task("pooled", text)
+    first = dict(match.tunings[0].values)
+    assert first["BLOCK"] == 32 * first["NUM_WARPS"]
+    assert interpreting(find_problems, text, match.write(match.tunings[0]), launches=1) == []
+    together = dict(match_task("silu_gate", ELEMENTWISE["silu_gate"]).tunings[0].values)
+    assert together["BLOCK"] == 8 * 32 * together["NUM_WARPS"]
+
+
+def test_what_all_places_of_a_window_share_is_computed_once() -> None:
+    text = task(
+        "return torch.nn.functional.max_pool2d(torch.relu(x * torch.exp(scale)[:, None, None]), 3, 2, 1)",
+        "x = torch.randn(4, 8, 20, 30)\nscale = torch.randn(8)",
+    )
+    match = match_task("windows", text)
+    source = match.write(match.tunings[0])
+    assert source.count("tl.load(scale_ptr") == source.count("libdevice.exp(") == 1
+    assert interpreting(find_problems, text, source, launches=1) == []
+
+
 def test_a_number_is_taken_from_where_the_task_has_it() -> None:
     assert "return mul_add(x, s)" in written("number_argument")
     assert "self.act.negative_slope" in written("leaky_relu_module")

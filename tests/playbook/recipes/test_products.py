@@ -17,6 +17,7 @@ from tilesmith.playbook.recipes import REGION_RECIPES
 from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.tuning import find_tuning
 from tilesmith.tasks.gpus import REPRESENTATIVES
+from tilesmith.tasks.numbers.varying import remember_varying
 
 ALL_PRODUCTS = (*(one for one in REGION_RECIPES if one.name != "products"), ProductsRecipe(keeps_pytorch=False))
 LINEAR = owner("self.up = nn.Linear(size, 90)")
@@ -183,6 +184,12 @@ COMPUTED = {
             'self.register_buffer("scale", 0.1 * torch.rand(90, size // 128))',
         ),
         "256",
+    ),
+    "both": task(
+        "return F.linear(x * 2 + 1, self.weight.to(x.dtype) - 8) * 0.1",
+        "x = torch.randn(5, 40)",
+        owner('self.register_buffer("weight", torch.randint(-127, 128, (90, size), dtype=torch.int8))'),
+        "40",
     ),
     "active_rows": task("return self.up(torch.relu(x) * 2) + 1", "x = torch.randn(5, 40)", LINEAR, "40"),
 }
@@ -394,3 +401,31 @@ def test_factors_are_computed_on_the_way(name: str) -> None:
     assert ("start // " in source) is ("groups" in name)
     for tuning in plan.tunings[:2]:
         assert interpreting(find_problems, COMPUTED[name], plan.write(tuning), launches=1) == []
+
+
+def test_a_scale_is_loaded_once_for_a_group_of_any_size() -> None:
+    constructor = owner(
+        "self.group = group",
+        'self.register_buffer("packed", torch.randint(0, 256, (90, size // 2), dtype=torch.uint8))',
+        'self.register_buffer("scale", 0.1 * torch.rand(90, size // group).half())',
+        arguments="size, group",
+    )
+    at = [
+        task(
+            "numbers = torch.stack((self.packed & 15, self.packed >> 4), dim=-1)\n"
+            "weight = numbers.view(self.packed.shape[0], -1, self.group).to(x.dtype) - 8\n"
+            "return F.linear(x, (weight * self.scale[:, :, None]).view(self.packed.shape[0], -1))",
+            f"x = torch.randn(5, {size}).half()",
+            constructor,
+            f"{size}, {group}",
+        )
+        for size, group in ((384, 128), (256, 64), (200, 40))
+    ]
+    survey = survey_task("groups", at[0], others=tuple(at[1:]))
+    assert survey.graph is not None
+    plan = make_plan(survey, remember_varying(survey.graph), ALL_PRODUCTS)
+    assert isinstance(plan, Plan), plan
+    source = plan.write(plan.tunings[0])
+    assert "first = start if " in source
+    for text in at:
+        assert interpreting(find_problems, text, source, ragged=False) == []

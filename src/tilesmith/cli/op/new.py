@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
-from tilesmith.cli.output_options import command_help, print_line, runs_folder
+from tilesmith.cli.output_options import VARIABLE, command_help, print_line, runs_folder
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import EFFORTS
@@ -61,7 +65,7 @@ def new(
     base_url: str | None = typer.Option(None, help="Any OpenAI-compatible endpoint."),
     effort: str = typer.Option("quick", help=f"How much the forge tries: {', '.join(EFFORTS)}."),
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
-    runs: Path | None = typer.Option(None, help="Folder the forge's run is kept in; TILESMITH_RUNS, else ./runs."),
+    runs: Path | None = typer.Option(None, help="Keep the forge's run here; TILESMITH_RUNS. An LLM's: ./runs."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.authors.author_choice import choose_author
@@ -71,14 +75,8 @@ def new(
     from tilesmith.operators.making import make_project, update_project
 
     console = Console(stderr=True)
+    told = partial(print_line, console=console)
     author = choose_author("auto", LlmOptions(model, provider, base_url), os.environ)
-    workshop = Workshop(
-        author,
-        settings_for(effort),
-        CheckConfig(device=device),
-        runs_folder(runs),
-        lambda line: print_line(line, console),
-    )
     given = [one for one in (definition, expr, words) if one is not None]
     if len(given) > 1 or (not given and not update):
         raise UsageError("say what it computes by one of --from, --expr, --words; see  tilesmith op new --help")
@@ -94,13 +92,23 @@ def new(
     elif words is not None:
         from tilesmith.operators.words import define_in_words
 
-        found = define_in_words(name, words, author, workshop.tell)
+        found = define_in_words(name, words, author, told)
     if found is not None:
         found = _changed(found, shapes, dtypes, target)
     elif shapes or dtypes or target is not None:
         raise UsageError("--update takes shapes, dtypes and the target from operator.toml: change them there")
     folder = out or Path(name)
-    made = update_project(name, folder, found, workshop) if update else make_project(found, folder, workshop)  # type: ignore[arg-type]
+    is_kept = author.endpoint is not None or runs is not None or bool(os.environ.get(VARIABLE))
+    with contextlib.ExitStack() as stack:
+        kept = runs_folder(runs) if is_kept else Path(stack.enter_context(TemporaryDirectory(prefix="tilesmith-")))
+        status = stack.enter_context(console.status("reading"))
+        progress = lambda line: status.update(Text(f"{name}: {line}"))  # noqa: E731
+        workshop = Workshop(author, settings_for(effort), CheckConfig(device=device), kept, told, progress)
+        if found is None or update:
+            made = update_project(name, folder, found, workshop)
+        else:
+            made = make_project(found, folder, workshop)
+    made = made if is_kept else replace(made, runs=())
     _show(made, as_json)
     if made.keeps_pytorch:
         raise typer.Exit(3)
@@ -124,12 +132,16 @@ def _show(made: MadeProject, as_json: bool) -> None:
     if as_json:
         print(json.dumps(asdict(made), indent=2))
         return
-    console = Console()
-    for file in made.files:
-        print_line(f"wrote   {Path(made.folder) / file}", console)
+    console, file = Console(), f"{Path(made.folder) / made.operator}_triton.py"
+    print_line(f"wrote   {made.folder}: {', '.join(made.files)}", console)
+    for run in made.runs:
+        print_line(f"run     {run}", console)
     print_line(f"kernel  {made.why}", console)
-    if made.accuracy is not None:
-        verdict = "right" if made.accuracy.passed else made.accuracy.verdict
-        print_line(f"check   {verdict}: {made.accuracy.reason}", console)
-    written = f"write {Path(made.folder) / made.operator}_triton.py, then  " if made.accuracy is None else ""
-    print_line(f"next    {written}tilesmith op check {made.folder}", console)
+    if made.accuracy is None:
+        print_line(f"next    write {file}, then  tilesmith op check {made.folder}", console)
+    elif made.accuracy.passed:
+        print_line(f"check   {made.accuracy.reason}", console)
+        print_line(f"next    tilesmith op tune {made.folder}", console)
+    else:
+        print_line(f"check   {made.accuracy.verdict}: {made.accuracy.reason}", console)
+        print_line(f"next    mend {file}, then  tilesmith op check {made.folder}", console)

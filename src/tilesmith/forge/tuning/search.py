@@ -33,7 +33,8 @@ Choices = Mapping[str, Sequence[Tuning]]
 class Trials(Protocol):
     """Who compiles and times texts: `judge.trials.KernelTrials`."""
 
-    is_timed: bool
+    @property
+    def is_timed(self) -> bool: ...
 
     def compile(self, texts: Sequence[str], limit_s: float) -> Sequence[CompiledTrial]:
         """Of the first texts, as many as are begun in that time, and one at least."""

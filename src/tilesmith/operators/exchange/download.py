@@ -59,7 +59,7 @@ class DownloadReader:
             summary=(ast.get_docstring(entry) or "").split("\n")[0].strip().rstrip("."),
             returns=ast.unparse(entry.returns) if entry.returns else "torch.Tensor",
             dtypes=dtypes or FLOATS,
-            tolerance=self._tolerance(accuracy),
+            arithmetic=self._arithmetic(accuracy),
             accuracy=tested,
             performance=self._cases(performance, names, "performance") or tested,
         )
@@ -77,7 +77,7 @@ class DownloadReader:
                     f"--value {one.name}={self._hints.values[one.name]}: {one.name} is {one.annotation}"
                 )
 
-    def _tolerance(self, test: ParametrizedTest | None) -> str:
+    def _arithmetic(self, test: ParametrizedTest | None) -> str:
         """By what the test allows: nothing, a rounding, or 1e-4 for each element of a sum."""
         calls = [node for node in ast.walk(test.function) if isinstance(node, ast.Call)] if test else []
         given = {word.arg: ast.unparse(word.value) for call in calls for word in call.keywords}
@@ -85,7 +85,7 @@ class DownloadReader:
             return "exact"
         if given.get("reduce_dim", "1") == "1":
             return "rounding"
-        self._notes.append("tolerance is reduction, as reduce_dim says; make it product for a matrix product")
+        self._notes.append("arithmetic is reduction, as reduce_dim says; make it product for a matrix product")
         return "reduction"
 
     def _parameters(self, entry: ast.FunctionDef) -> list[OperatorParameter]:

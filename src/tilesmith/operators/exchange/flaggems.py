@@ -72,8 +72,8 @@ def _reference_argument(operator: Operator, number: int) -> str:
 
 def _comparison(operator: Operator) -> str:
     """FlagGems allows 1e-4 for each element that a result sums; exact operators allow nothing."""
-    if operator.tolerance == "exact":
+    if operator.arithmetic == "exact":
         return "utils.gems_assert_equal(res, ref.to(res.dtype))"
-    summed = operator.tolerance in ("reduction", "product")
+    summed = operator.arithmetic in ("reduction", "product")
     reduce_dim = f"{operator.tensors[0].name}.shape[-1]" if summed and operator.tensors[0].shape else "1"
     return f"utils.gems_assert_close(res, ref, dtype, reduce_dim={reduce_dim})"

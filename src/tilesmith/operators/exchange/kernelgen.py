@@ -34,7 +34,7 @@ def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]
 
 def _allowed(operator: Operator) -> str:
     """What a result may differ by, as the sandbox takes it: 1e-4 for each element that is summed."""
-    if operator.tolerance == "exact":
+    if operator.arithmetic == "exact":
         return "atol=0"
-    summed = operator.tolerance in ("reduction", "product") and operator.tensors[0].shape
+    summed = operator.arithmetic in ("reduction", "product") and operator.tensors[0].shape
     return f"reduce_dim={operator.tensors[0].name}.shape[-1]" if summed else "reduce_dim=1"

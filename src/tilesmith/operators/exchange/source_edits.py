@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import io
+import itertools
 import tokenize
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ KERNEL_DECORATORS = ("jit", "autotune", "heuristics")
 
 @dataclass(frozen=True)
 class TextReplacement:
-    """What stands in one place of a line, and what shall stand there instead."""
+    """What stands in one place of a text, and what shall stand there instead."""
 
     line: int
     """Counted from 1, as `ast` does."""
@@ -28,11 +29,16 @@ class TextReplacement:
 
 
 def replaced(text: str, changes: Iterable[TextReplacement]) -> str:
-    lines = text.encode().splitlines(keepends=True)
+    data = text.encode()
+    starts = [0, *itertools.accumulate(map(len, data.splitlines(keepends=True)))]
     for one in sorted(changes, key=lambda change: (change.line, change.column), reverse=True):
-        line, end = lines[one.line - 1], one.column + len(one.old.encode())
-        lines[one.line - 1] = line[: one.column] + one.new.encode() + line[end:]
-    return b"".join(lines).decode()
+        start = starts[one.line - 1] + one.column
+        data = data[:start] + one.new.encode() + data[start + len(one.old.encode()) :]
+    return data.decode()
+
+
+def in_place_of(node: ast.expr, text: str, new: str) -> TextReplacement:
+    return TextReplacement(node.lineno, node.col_offset, ast.get_source_segment(text, node) or "", new)
 
 
 def entry_of(text: str, name: str, path: str) -> ast.FunctionDef:

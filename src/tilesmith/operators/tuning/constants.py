@@ -13,6 +13,7 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tilesmith.operators.exchange.source_edits import TextReplacement, replaced
 from tilesmith.playbook.recipe import TunedPart, Tuning
 from tilesmith.records import Analysis
 
@@ -158,28 +159,28 @@ def _pointer(node: ast.AST) -> str | None:
 
 def _with_hint(text: str, pointer: str, kept: bool) -> str:
     calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and _pointer(node) == pointer]
-    lines = text.splitlines(keepends=True)
+    lines = io.StringIO(text).readlines()
     tokens = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.type not in _LAYOUT]
-    for call in sorted(calls, key=_end, reverse=True):
+    changes: list[TextReplacement] = []
+    for call in calls:
         hints = [one for one in call.keywords if one.arg == "eviction_policy"]
         if kept and not hints:
-            line, column = _end(call)
+            line, column = call.end_lineno or call.lineno, call.end_col_offset or 0
             closing = (line, _characters(lines[line - 1], column))
             place = next(place for place, one in enumerate(tokens) if one.end == closing) - 1
             row, end = tokens[place - (tokens[place].string == ",")].end
-            lines[row - 1] = lines[row - 1][:end] + _HINT + lines[row - 1][end:]
+            changes.append(TextReplacement(row, len(lines[row - 1][:end].encode()), "", _HINT))
         elif not kept and hints:
             whole = lines[hints[0].lineno - 1]
             start, end = (_characters(whole, one or 0) for one in (hints[0].col_offset, hints[0].end_col_offset))
-            before, after = whole[:start].rstrip().removesuffix(","), whole[end:]
-            lines[hints[0].lineno - 1] = before + after if before else after.removeprefix(",").lstrip()
-    return "".join(lines)
+            before, rest = whole[:start].rstrip().removesuffix(","), whole[end:]
+            if not before:
+                rest = rest.removeprefix(",").lstrip()
+            old = whole[len(before) : len(whole) - len(rest)]
+            changes.append(TextReplacement(hints[0].lineno, len(before.encode()), old, ""))
+    return replaced(text, changes)
 
 
 def _characters(line: str, column: int) -> int:
     """A column of ast, which counts bytes, in characters."""
     return len(line.encode()[:column].decode())
-
-
-def _end(node: ast.Call) -> tuple[int, int]:
-    return node.end_lineno or node.lineno, node.end_col_offset or 0

@@ -22,17 +22,20 @@ class HistoryRow:
 
 
 def append_rows(path: Path, operator: str, title: str, rows: Sequence[HistoryRow]) -> None:
-    """A table of its own for each call of `op tune`, below those that are there."""
+    """A table of its own for each call of `op tune`, below those that are there; none where the last one has the
+    same rows."""
     if not rows:
         return
     shapes = list(dict.fromkeys(shape for row in rows for shape in row.speedups))
     head = ["configuration", *shapes, "geometric mean", "what was learned"]
-    lines = [f"## {title}", "", _line(head), _line(["---"] * len(head))]
+    lines = [_line(head), _line(["---"] * len(head))]
     for row in rows:
         numbers = [_number(row.speedups.get(shape)) for shape in shapes]
         lines.append(_line([row.configuration, *numbers, _number(row.mean), row.learned]))
     before = path.read_text(encoding="utf-8") if path.exists() else f"# What was tried on {operator}\n"
-    write_atomically(path.resolve(), before.rstrip("\n") + "\n\n" + "\n".join(lines) + "\n")
+    table = "\n\n" + "\n".join(lines) + "\n"
+    if not before.endswith(table):
+        write_atomically(path.resolve(), before.rstrip("\n") + f"\n\n## {title}" + table)
 
 
 def _number(value: float | None) -> str:

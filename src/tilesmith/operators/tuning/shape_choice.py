@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import Definition
+from tilesmith.operators.exchange.source_edits import TextReplacement, in_place_of, replaced
 from tilesmith.operators.kernel_file import find_sizes
 from tilesmith.operators.records import Operator, Sizes
 from tilesmith.operators.writing import function_head, render_text
@@ -45,8 +46,8 @@ def with_autotune(text: str, tunings: Sequence[Tuning]) -> str:
     key = [one.arg for one in launch.kernel.args.args if one.arg not in launch.constants.values()]
     key = [one for one in key if not one.endswith("_ptr") and one in _sizes_of(text, launch.kernel)]
     decorator = render_text("autotune.j2", configs=configs, key=key)
-    lines = text.splitlines(keepends=True)
-    _replace(lines, launch.grid, _grid(text, launch))
+    text = replaced(text, [in_place_of(launch.grid, text, _grid(text, launch))])
+    launch, lines = _launch(text, tunings[0]), text.splitlines(keepends=True)
     start, end = launch.call.lineno - 1, launch.call.end_lineno or launch.call.lineno
     for keyword, constant in sorted((keyword, constant) for constant, keyword in launch.constants.items()):
         for place in range(start, end):
@@ -90,15 +91,17 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
     if keeps:
         arguments = ", ".join(one.name for one in operator.parameters)
         chosen += f"    if chosen is None:\n        return {operator.name}_pytorch({arguments})\n"
-    lines = text.splitlines(keepends=True)
-    _replace(lines, call, f"{(ast.get_source_segment(text, call) or '')[:-1]}, **chosen)")
-    lines.insert(refusal.end_lineno or refusal.lineno, chosen)
-    lines.insert(entry.lineno - 1, f"{table.rstrip()}\n\n\n")
-    last = launch.launcher.body[0].lineno - 2
+    last = launch.launcher.body[0].lineno - 1
+    head = text.split("\n")[last - 1]
     defaults = "".join(f", {name}: int = {name}" for name in names)
     closing = re.compile(r",?\s*\)( ->.*)?:$")
-    lines[last] = closing.sub(lambda found: f"{defaults}){found[1] or ''}:", lines[last].rstrip()) + "\n"
-    before, imports, after = "".join(lines).partition("import torch\n")
+    changes = [
+        in_place_of(call, text, f"{(ast.get_source_segment(text, call) or '')[:-1]}, **chosen)"),
+        TextReplacement((refusal.end_lineno or refusal.lineno) + 1, 0, "", chosen),
+        TextReplacement(entry.lineno, 0, "", f"{table.rstrip()}\n\n\n"),
+        TextReplacement(last, 0, head, closing.sub(lambda found: f"{defaults}){found[1] or ''}:", head.rstrip())),
+    ]
+    before, imports, after = replaced(text, changes).partition("import torch\n")
     own = [line for line in pytorch.preamble.splitlines() if keeps and line.startswith(("import ", "from "))]
     brought = "".join(f"{line}\n" for line in own if f"{line}\n" not in text and line != "import math")
     return f"{before}import math\n\n{imports}{brought}{after}"
@@ -122,11 +125,8 @@ def always_kernel(text: str) -> str:
     table = _table(text)
     if table is None:
         return text
-    lines = text.splitlines(keepends=True)
-    for value in table.values:
-        if ast.unparse(value) == "None":
-            _replace(lines, value, "{}")
-    return "".join(lines)
+    left = [value for value in table.values if ast.unparse(value) == "None"]
+    return replaced(text, [in_place_of(value, text, "{}") for value in left])
 
 
 def kernel_once(text: str, operator: Operator) -> str | None:
@@ -136,9 +136,8 @@ def kernel_once(text: str, operator: Operator) -> str | None:
     if table is None or not left_to_pytorch(text) or not keys:
         return None
     rows = dict.fromkeys(keys, "None") | {max(keys, key=math.prod): "{}"}
-    lines = text.splitlines(keepends=True)
-    _replace(lines, table, "{" + ", ".join(f"{key}: {chosen}" for key, chosen in rows.items()) + "}")
-    return "".join(lines)
+    new = "{" + ", ".join(f"{key}: {chosen}" for key, chosen in rows.items()) + "}"
+    return replaced(text, [in_place_of(table, text, new)])
 
 
 def require_own_pytorch(operator: Operator, texts: Mapping[str, str]) -> None:
@@ -280,9 +279,3 @@ def _size(size: int | tuple[int, ...]) -> int:
     for one in size:
         product *= one
     return product
-
-
-def _replace(lines: list[str], node: ast.expr, new: str) -> None:
-    first, last = node.lineno - 1, (node.end_lineno or node.lineno) - 1
-    before, after = lines[first].encode()[: node.col_offset], lines[last].encode()[node.end_col_offset :]
-    lines[first : last + 1] = [f"{before.decode()}{new}{after.decode()}"]

@@ -11,8 +11,9 @@ import contextlib
 import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -20,14 +21,14 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, TuningSearch
 from tilesmith.judge import Judge
-from tilesmith.judge.trials import CompiledTrial, KernelTrials
+from tilesmith.judge.trials import CompiledTrial
 from tilesmith.operators.checking import OperatorCheck, judge_accuracy, measure
 from tilesmith.operators.definition import parse_definition
 from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
 from tilesmith.operators.judged_task import single_call, single_kernel, single_task
 from tilesmith.operators.project import passing, read_files, read_project, write_project
 from tilesmith.operators.records import Operator, Project
-from tilesmith.operators.sizes import size_text
+from tilesmith.operators.sizes import shape_of, size_text
 from tilesmith.operators.tuning.constants import (
     TunedFile,
     describe,
@@ -38,6 +39,7 @@ from tilesmith.operators.tuning.constants import (
 )
 from tilesmith.operators.tuning.history import HistoryRow, append_rows
 from tilesmith.operators.tuning.shape_choice import chooses_by_shape, with_autotune, with_dispatch
+from tilesmith.operators.tuning.shape_trials import ShapeTrials, TrialsOnDemand
 from tilesmith.playbook.recipe import Tuning
 from tilesmith.records import KernelResources
 from tilesmith.runs.atomic_files import write_atomically
@@ -82,33 +84,6 @@ class TunedOperator:
     tried: int
     why: str
     history: str
-
-
-@dataclass
-class ShapeTrials:
-    """Trials on several shapes at once, as the search takes them: a text's time is the geometric mean."""
-
-    trials: Sequence[KernelTrials]
-    shapes: Sequence[str]
-    is_timed: bool
-    times: dict[str, list[float]] = field(default_factory=dict)
-    """Milliseconds of each text, shape by shape."""
-    compiled: dict[str, CompiledTrial] = field(default_factory=dict)
-
-    def compile(self, texts: Sequence[str], limit_s: float) -> Sequence[CompiledTrial]:
-        found = self.trials[0].compile(texts, limit_s)
-        self.compiled |= dict(zip(texts, found, strict=False))
-        return found
-
-    def time_ms(self, text: str, calls: int) -> float | None:
-        times: list[float] = []
-        for one in self.trials:
-            spent = one.time_ms(text, calls)
-            if spent is None:
-                return None
-            times.append(spent)
-        self.times[text] = times
-        return math.exp(sum(map(math.log, times)) / len(times))
 
 
 def tune_project(
@@ -276,14 +251,16 @@ def _trials(operator: Operator, texts: Mapping[str, str], judge: Judge) -> Itera
     dtype = _timed_dtype(operator.dtypes)
     shapes = operator.performance if judge.device == "cuda" else operator.performance[:1]
     with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
-        opened = []
+        found: list[TrialsOnDemand] = []
+        group: list[TrialsOnDemand] = []
         for place, sizes in enumerate(shapes):
             path = Path(folder) / f"{operator.name}_{place}.py"
             call = single_call(operator, dtype, sizes)
             path.write_text(single_task(operator, texts["baseline"], call), encoding="utf-8")
-            opened.append(stack.enter_context(judge.trials(path)))
-        is_timed = all(one.is_timed for one in opened)
-        yield ShapeTrials(opened, [size_text(one) for one in shapes], is_timed)
+            size = sum(8 * math.prod(shape_of(one, sizes)) for one in operator.tensors)
+            found.append(TrialsOnDemand(partial(judge.trials, path), size, group))
+            stack.callback(found[-1].close)
+        yield ShapeTrials(found, [size_text(one) for one in shapes], found[0].is_timed)
 
 
 def _check(
@@ -323,7 +300,7 @@ def _rows(file: TunedFile, trials: ShapeTrials, found: SearchOutcome, before: Op
         both = spent.keys() & known_ms.keys()
         speedups = {one: known_ms[one] / spent[one] if one in both else None for one in trials.shapes}
         known = [one for one in speedups.values() if one is not None]
-        mean = math.exp(sum(map(math.log, known)) / len(known)) if known and len(known) == len(speedups) else None
+        mean = math.exp(sum(map(math.log, known)) / len(known)) if known and len(known) == len(spent) else None
         change = "as it was" if tuning == own else difference(own, tuning)
         rows.append(HistoryRow(describe(tuning), speedups, mean, f"{change}: {_learned(compiled, mean, best)}"))
         best = max(mean, best or mean) if mean is not None else best

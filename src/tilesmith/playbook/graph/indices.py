@@ -100,6 +100,12 @@ class IndexArithmetic:
         every = (Digits(one, place, place + 1) for one in variables for place in range(len(one.axes)))
         return [tuple(Part((axis,), next(every)) for axis in self._symbols.canonical(dim)) for dim in dims]
 
+    def is_within(self, part: Part) -> bool:
+        """Whether it takes the values of its dimension and no others, whatever was moved elsewhere."""
+        if not isinstance(part.source, Digits) or not part.is_plain:
+            return False
+        return self._symbols.normal(1, part.axes) == self._symbols.normal(1, part.source.axes)
+
     def moved(self, index: Index, dim: Dim, scale: int, offset: Offset) -> Index:
         """`scale * index + offset` along a dimension of another size."""
         axes = self._symbols.canonical(dim)

@@ -277,7 +277,9 @@ class Placer:
         """The same elements, where the operand has them; those of a dimension of size one are all the same."""
         missing = len(place.indices) - operand.form.rank
         pairs = zip(operand.form.dims, place.indices[missing:], strict=True)
-        return self._made([index if dim else () for dim, index in pairs], place.guards)
+        indices = [index if dim else () for dim, index in pairs]
+        is_good = all(self.indices.is_within(part) for index in indices for part in index)
+        return self._made(indices, () if is_good else place.guards)
 
 
 def _parted(dims: Sequence[Dim], columns: Collection[int]) -> tuple[list[Dim], list[Dim]]:

@@ -74,14 +74,17 @@ class _CallWriter:
         near = [(name, self._shapes.get(name) or ()) for name in references([node.args, node.kwargs])]
         own = {f"{self._host(name)}.shape[{i}]": size for name, shape in near for i, size in enumerate(shape)}
         self._sizes = {name: size for name, size in own.items() if is_varying(size)} | self._sizes
-        args = [self.argument(one) for one in self._with_sizes(name, node)]
-        kwargs = [f"{key}={self.argument(one)}" for key, one in node.kwargs.items()]
+        given, named = self._with_sizes(name, node), node.kwargs
+        if name == "einsum":  # torch.einsum has no argument for the order of its operands: it finds that by itself
+            given, named = [given[0], *given[1]], {}
+        args = [self.argument(one) for one in given]
+        kwargs = [f"{key}={self.argument(one)}" for key, one in named.items()]
         if name in _INFIX and len(args) == 2 and not kwargs:
             args = [grouped(text) if is_varying(one) else text for text, one in zip(args, node.args, strict=True)]
             return f"{args[0]} {_INFIX[name]} {args[1]}"
         if name in _METHODS:
-            if name == "view":  # a kernel's results are contiguous, whatever PyTorch's would have been
-                name = "reshape"
+            if name == "view" and overload != ["dtype"]:
+                name = "reshape"  # a kernel's results are contiguous, whatever PyTorch's would have been
             return f"{args[0]}.{name}({', '.join([*args[1:], *kwargs])})"
         place = self._place(node, name, ".".join(overload) or "default")
         return f"{place}({', '.join([*args, *kwargs])})"

@@ -13,7 +13,7 @@ from math import prod
 
 from tilesmith.playbook.graph.lowering import Lowering, list_outputs
 from tilesmith.playbook.graph.operators import ACTIVATIONS, ARITHMETIC, is_known
-from tilesmith.playbook.graph.placement import Placer, TilePosition
+from tilesmith.playbook.graph.placement import PlacedValue, Placer, TilePosition
 from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, VIEW, KernelStep
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.unmatched import Unmatched
@@ -23,6 +23,9 @@ from tilesmith.tasks.graph import Node
 
 _SIZES = ((1024, 4), (2048, 8), (512, 4), (4096, 8), (2048, 4), (1024, 8), (8192, 16))
 """Elements and warps per program: eight elements a thread keep enough loads in flight."""
+_APART = ((256, 8), (128, 4), (512, 8), (512, 16), (256, 4))
+"""The same where neighbors are read apart: one element a thread, or the loads of a warp are spread over as many
+times the cache lines as a thread has elements side by side."""
 _LARGEST_BLOCK, _MOST_WARPS = 16384, 32
 _LONG_ROW = 1024
 """Rows so long are worth programs of their own where a number belongs to all of one."""
@@ -100,7 +103,8 @@ class ElementwiseMatch:
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:
-        return tuple(_tuning(block, warps) for block, warps in _SIZES)
+        sizes = (*_APART, *_SIZES) if _reads_apart(self.fused) else _SIZES
+        return tuple(_tuning(block, warps) for block, warps in sizes)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         if stage == "memory":
@@ -181,13 +185,21 @@ def _refuse_scattered_reads(fused: FusedKernel) -> None:
     """Neighbors in the output should be neighbors in memory, unless the caches hold the tensor anyway."""
     placer = fused.placer
     row = placer.symbols.sizes[placer.trail.axes[-1]] if placer.trail.axes else 1
-    for value in placer.values:
-        if value.step.op != LEAF or row <= _SHORT_ROW or prod(value.step.form.shape) <= _CACHED:
-            continue
-        parts = [part for index in value.place.indices for part in index]
-        stride = placer.indices.stride_of(parts, placer.trail)
-        if stride is not None and abs(stride) > _NEAR:
-            raise Unmatched(f"reads {value.step.name} across its rows, {stride} elements apart")
+    for value in placer.values if row > _SHORT_ROW else ():
+        if value.step.op == LEAF and prod(value.step.form.shape) > _CACHED:
+            stride = _stride(placer, value)
+            if stride is not None and abs(stride) > _NEAR:
+                raise Unmatched(f"reads {value.step.name} across its rows, {stride} elements apart")
+
+
+def _reads_apart(fused: FusedKernel) -> bool:
+    """Whether no thread can read what it needs of a tensor for several neighbors at once."""
+    leaves = [value for value in fused.placer.values if value.step.op == LEAF]
+    return any(_stride(fused.placer, value) not in (None, 0, 1) for value in leaves)
+
+
+def _stride(placer: Placer, value: PlacedValue) -> int | None:
+    return placer.indices.stride_of([part for index in value.place.indices for part in index], placer.trail)
 
 
 def _refuse_repeated_work(fused: FusedKernel) -> None:

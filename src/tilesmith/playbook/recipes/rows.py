@@ -285,12 +285,13 @@ class RowsMatch:
         return fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
 
     def _alone(self, fused: FusedKernel, tuning: Tuning, prefix: str) -> KernelParts:
-        """One kernel whose programs have whole rows."""
-        tile = self._tile(tuning)
+        """One kernel whose programs have whole rows. Of one that is on chip the compiler knows the length, and
+        leaves out what all lanes beyond it would do."""
+        tile, length = self._tile(tuning), "N" if "BLOCK_N" in tuning else "N: tl.constexpr"
         return KernelParts(
             name=fused.name,
             pointers=fused.pointers,
-            sizes=(*(("M",) if tile.lead == "rows" else ()), "N", *fused.index_sizes),
+            sizes=(*(("M",) if tile.lead == "rows" else ()), length, *fused.index_sizes),
             scalars=tuple(number.name for number in fused.scalars),
             meta=_meta(tuning),
             body=tuple(_body(fused, tile, tuning)),

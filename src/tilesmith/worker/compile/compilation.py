@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import replace
 from typing import IO, Any
 
 import triton
@@ -31,7 +32,8 @@ def compile_launch(launch: RecordedLaunch, target: str = "sm_90") -> KernelResou
     _refuse_overflow(launch.kernel, "shared memory", compiled.metadata.shared, gpu.max_shared_bytes)
     columns = getattr(compiled.metadata, "tmem_size", None)
     _refuse_overflow(launch.kernel, "tensor memory", columns, MAX_TENSOR_MEMORY_COLUMNS)
-    return resources
+    told = [f"{name}: {value}" for name, value in (launch.arguments or {}).items() if name in launch.signature]
+    return replace(resources, arguments=", ".join(told) or None)
 
 
 def _compile(launch: RecordedLaunch, gpu: Target) -> Any:

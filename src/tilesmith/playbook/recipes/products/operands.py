@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, isfinite, prod
 from typing import NamedTuple
 
 from tilesmith.playbook.graph.factors import Factor
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.placement import PlacedValue, Placer, TilePosition
 from tilesmith.playbook.graph.scalars import NamedNumber
-from tilesmith.playbook.graph.steps import INDEX, LEAF, PRODUCT, REDUCTIONS, SCANS, KernelStep
+from tilesmith.playbook.graph.steps import CAST, INDEX, LEAF, PRODUCT, REDUCTIONS, SCANS, KernelStep
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.kernel_body import Tile, find_needed, write_on_one_tile, write_value
@@ -26,7 +26,7 @@ def {name}(
     mask_m, mask_n = rows < M, cols < N
     mask = mask_m & mask_n
 {lines}
-    return tl.where(mask, {value}, 0.0).to({dtype})'''
+    return {value}'''
 _PAIRS = (
     "pairs = start // 2 + tl.arange(0, BLOCK_K // 2)[None, :]",
     "pair_mask = mask_m & (2 * pairs < N)",
@@ -39,9 +39,14 @@ def {name}({parameters}):
     mask_m, mask_n = rows < M, cols < N
     mask = mask_m & mask_n
 {lines}
-    return tl.where(mask, {value}, 0.0).to({dtype})'''
+    return {value}'''
 
 _TILE = Tile("rows", "cols", False)
+_FINITE = {
+    LEAF, CAST, INDEX, "where", "add", "sub", "rsub", "mul", "neg",
+    "bitwise_and", "bitwise_or", "bitwise_right_shift", "bitwise_left_shift",
+}  # fmt: skip
+"""Operators that make finite numbers of small ones."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,8 @@ class ComputedOperand:
     """What `BLOCK_K` must divide; 0 where that does not matter."""
 
 
-def compute_operand(low: Lowering, factor: Factor, kernel: str, side: str) -> ComputedOperand:
+def compute_operand(low: Lowering, factor: Factor, kernel: str, side: str, meets_zeros: bool) -> ComputedOperand:
+    """`meets_zeros`: where this factor ends, the other one is zero."""
     dims = factor.step.form.dims
     placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])
     value = placer.output(factor.step).value
@@ -67,9 +73,17 @@ def compute_operand(low: Lowering, factor: Factor, kernel: str, side: str) -> Co
     numbers = [given for one in placer.values for given in (*one.operands, *one.step.options.values())]
     if any(isinstance(number, NamedNumber) and number.host for number in numbers):
         raise Unmatched("computes a factor with a number of its own")
-    grouped = _GroupedLines(placer.values)
+    sizes = {name: prod(low.symbols.sizes[axis] for axis in dim) for name, dim in placer.sizes.items()}
+    grouped = _GroupedLines(placer.values, sizes)
     pointers = [f"{leaf.name}_ptr" for leaf in factor.leaves]
     name = f"{kernel}_{side}"
+    is_finite = meets_zeros and all(map(_is_finite_at_zero, placer.values))
+    result = "{}" if is_finite else "tl.where(mask, {}, 0.0)"
+    result += f".to(tl.{factor.step.dtype})"
+
+    def filled(line: str) -> str:
+        return re.sub(r"(tl\.load\(.*mask=[^),]*)\)", r"\1, other=0)", line) if is_finite else line
+
     if side == "right" and not factor.view and (grouped.group or grouped.pairs is not None):
         own = [*pointers, "rows", "start", "M", "N"]
         constants = [*placer.sizes, "BLOCK_N", "BLOCK_K"]
@@ -77,9 +91,8 @@ def compute_operand(low: Lowering, factor: Factor, kernel: str, side: str) -> Co
             name=name,
             parameters="\n".join(f"    {one}," for one in (*own, *(f"{one}: tl.constexpr" for one in constants))),
             side=side,
-            lines="\n".join(f"    {line}" for line in grouped.lines),
-            value=grouped.named(value.name),
-            dtype=f"tl.{factor.step.dtype}",
+            lines="\n".join(f"    {line}" for line in map(filled, grouped.lines)),
+            value=result.format(grouped.named(value.name)),
         )
         given = ", ".join([*pointers, "cols[:, None]", "start", "N", "K", *constants])
         return ComputedOperand(
@@ -91,9 +104,8 @@ def compute_operand(low: Lowering, factor: Factor, kernel: str, side: str) -> Co
         name=name,
         parameters=", ".join(parameters),
         side=side,
-        lines="\n".join(f"    {line}" for line in lines),
-        value=value.name,
-        dtype=f"tl.{factor.step.dtype}",
+        lines="\n".join(f"    {line}" for line in map(filled, lines)),
+        value=result.format(value.name),
     )
     return ComputedOperand(
         helper,
@@ -103,18 +115,25 @@ def compute_operand(low: Lowering, factor: Factor, kernel: str, side: str) -> Co
     )
 
 
+def _is_finite_at_zero(value: PlacedValue) -> bool:
+    """Whether this is a finite number wherever all that is loaded is zero, since its operands are."""
+    numbers = (one for one in value.operands if not isinstance(one, PlacedValue))
+    return value.step.op in _FINITE and all(isinstance(one, int | float) and isfinite(one) for one in numbers)
+
+
 class _GroupedLines:
     """A tile whose columns lie within one group, so that numbers of a group are loaded once for each row.
 
     Two neighbors may be parts of one number: then the number is loaded once, too, and its parts are interleaved.
     """
 
-    def __init__(self, values: Sequence[PlacedValue]) -> None:
-        self._values = values
+    def __init__(self, values: Sequence[PlacedValue], sizes: Mapping[str, int]) -> None:
+        """`sizes` are those that index arithmetic needs, in the task."""
+        self._values, self._sizes = values, sizes
         self._same: dict[str, str] = {}
         """Names of values that are others, by name."""
         self.pairs = self._find_pairs()
-        spans = [int(found) for value in values for found in self._spans(value)]
+        spans = [self._size(found) for value in values for found in self._spans(value)]
         self.group = gcd(*spans) if spans else 0
         self.lines = self._written()
 
@@ -134,6 +153,7 @@ class _GroupedLines:
                 continue
             loaded[key] = value.name
             line = self._line(value, pairs)
+            lines += self._first(value)
             lines.append(re.sub(r"\w+", lambda found: self.named(found[0]), line))
         return lines
 
@@ -144,17 +164,28 @@ class _GroupedLines:
         line = write_value(_TILE, value, {})
         if value in pairs.parts and value.step.op == LEAF:
             return re.sub(r"mask=[^)]*", "mask=pair_mask", re.sub(r"\(?cols // 2\)?", "pairs", line))
+        if self._first(value):
+            return re.sub(r"mask=[^)]*", "mask=first_mask", line.replace("cols //", "first //"))
         if self._spans(value):
             return re.sub(r"mask=[^)]*", "mask=mask_m", line.replace("cols //", "start //"))
         return line
+
+    def _first(self, value: PlacedValue) -> list[str]:
+        """Where groups are of a size that varies, lines that say where a tile's number is: they may be smaller."""
+        named = [span for span in self._spans(value) if not span.isdigit()]
+        first = [f"first = start if {span} % BLOCK_K == 0 else cols  # a tile in one group" for span in named]
+        return [*first, "first_mask = mask_m & (first < N)"] if first else []
+
+    def _size(self, span: str) -> int:
+        return int(span) if span.isdigit() else self._sizes.get(span, 0)
 
     def _spans(self, value: PlacedValue) -> list[str]:
         """Of how many columns each has one number of a leaf."""
         if value.step.op != LEAF or value.place.guards or value.place.lead is None:
             return []
-        found = re.findall(r"\bcols // (\d+)\b", value.text)
+        found = re.findall(r"\bcols // (\w+)\b", value.text)
         sole = len(found) == len(re.findall(r"\bcols\b", value.text)) == 1
-        return found if sole and int(found[0]) % _LEAST_GROUP == 0 else []
+        return found if sole and self._size(found[0]) and self._size(found[0]) % _LEAST_GROUP == 0 else []
 
     def _find_pairs(self) -> _Pairs | None:
         choices = frozenset(one for one in self._values if one.text in ("cols % 2 < 1", "cols % 2 >= 1"))

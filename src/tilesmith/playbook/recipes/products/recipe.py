@@ -270,11 +270,9 @@ class ProductsMatch:
     @cached_property
     def computed(self) -> dict[str, ComputedOperand]:
         sides = {"left": self._product.left, "right": self._product.right}
-        return {
-            side: compute_operand(self._fused.low, factor, self._fused.name, side)
-            for side, factor in sides.items()
-            if factor.is_computed
-        }
+        found = {side: factor for side, factor in sides.items() if factor.is_computed}
+        low, name = self._fused.low, self._fused.name
+        return {side: compute_operand(low, factor, name, side, len(found) == 1) for side, factor in found.items()}
 
     def _batch_index(self, factor: Factor) -> str | None:
         whole, own = self._product.batch.dims, factor.batch.dims
