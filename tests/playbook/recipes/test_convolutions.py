@@ -104,3 +104,126 @@ def test_values_are_right(name: str) -> None:
     assert lint(read_kernel(source)).findings == ()
     assert find_tuning(plan, source) == plan.tunings[0]
     assert interpreting(find_problems, CONVOLUTIONS[name], source) == []
+
+
+@pytest.mark.parametrize("name", ["norm", "colors"])
+def test_every_tuning_is_right(name: str) -> None:
+    plan = plan_of(name, CONVOLUTIONS[name])
+    near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
+    for tuning in dict.fromkeys((*plan.tunings[1:], *near)):
+        assert interpreting(find_problems, CONVOLUTIONS[name], plan.write(tuning), ragged=False) == [], tuning
+
+
+@pytest.mark.parametrize("name", ["norm", "dilated", "wide"])
+def test_without_tf32_three_products_are_exact(name: str) -> None:
+    plan = plan_of(name, CONVOLUTIONS[name], "ieee")
+    source = plan.write(plan.tunings[0])
+    assert lint(read_kernel(source)).findings == ()
+    assert interpreting(find_problems, CONVOLUTIONS[name], source, precision="ieee") == []
+    rounded = plan_of(name, CONVOLUTIONS[name])
+    assert interpreting(find_problems, CONVOLUTIONS[name], rounded.write(rounded.tunings[0]), precision="ieee")
+
+
+def unusual(task_text: str, kernel: str) -> list[str]:
+    """What differs where numbers are infinite, no numbers, or far from one."""
+    import torch
+
+    twins = Twins(task_text, kernel)
+    torch.manual_seed(0)
+    x = torch.randn(5, 64, 9, 7)
+    x[0, 3, 4, 4], x[0, 4, 0, 0], x[1, 5, 8, 6] = float("inf"), float("-inf"), float("nan")
+    x[2], x[3], x[4] = 0, x[3] * 1e30, x[4] * 1e-30
+    (got,), (expected,) = twins.outputs(x), twins.expected(x)
+    problems = [
+        f"other {kind}"
+        for kind in ("isnan", "isinf")
+        if not torch.equal(*(getattr(one, kind)() for one in (got, expected)))
+    ]
+    for image in range(5):
+        a, b = (one[image].nan_to_num(0.0, 0.0, 0.0) for one in (got, expected))
+        if (a - b).abs().max() > 2e-3 * b.abs().max():
+            problems.append(f"other values in image {image}")
+    with torch.no_grad():
+        for model in (twins.written, twins.reference):
+            model.conv.weight.mul_(3)
+    again = twins.error(x[2:3] + 1)
+    return problems + ([f"an old weight: {again}"] if again > 0.1 else [])
+
+
+@pytest.mark.parametrize("precision", ["default", "ieee"])
+def test_inf_and_nan_stay_where_they_are(precision: str) -> None:
+    plan = plan_of("bias", CONVOLUTIONS["bias"], precision)
+    assert interpreting(unusual, CONVOLUTIONS["bias"], plan.write(plan.tunings[0])) == []
+
+
+LARGE = {
+    "residual": task(
+        "return torch.relu(self.norm(self.conv(x)) + x)",
+        "x = torch.randn(10, 128, 56, 56)",
+        conv("Conv2d(128, size, 3, padding=1, bias=False)", "BatchNorm2d(size)"),
+        "128",
+    ),
+    "colors": task(
+        "return torch.relu(self.norm(self.conv(x)))",
+        "x = torch.randn(10, 3, 224, 224)",
+        conv("Conv2d(3, size, 7, stride=2, padding=3, bias=False)", "BatchNorm2d(size)"),
+        "64",
+    ),
+    "deep": task(
+        "return F.gelu(self.conv(x))",
+        "x = torch.randn(4, 32, 32, 64, 64)",
+        conv("Conv3d(32, size, 3, padding=1)"),
+        "64",
+    ),
+    "half": task(
+        "return F.gelu(self.conv(x))",
+        "x = torch.randn(10, 256, 56, 56).half()",
+        conv("Conv2d(256, size, 3, padding=1).half()"),
+        "256",
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("name", [*LARGE, "ieee"])
+def test_large_convolutions_fit_a_gpu(
+    name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    gpu, text = REPRESENTATIVES[target], LARGE.get(name, LARGE["residual"])
+    survey = survey_task(name, text, "ieee" if name == "ieee" else "default")
+    assert survey.gpu is not None
+    assert survey.graph is not None
+    given = replace(survey.gpu, target=target, shared_bytes_per_block=gpu.shared_bytes_per_block)
+    plan = make_plan(replace(survey, gpu=given), survey.graph, REGION_RECIPES)
+    assert isinstance(plan, Plan), plan
+    assert [region.recipe for region in plan.regions] == ["convolutions"]
+    kernels = compile_exact(text, plan.write(plan.tunings[0]), target, str(tmp_path))
+    assert {one.kernel: one.spills for one in kernels if one.spills} == {}
+    assert all(one.shared_bytes <= gpu.shared_bytes_per_block for one in kernels)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        task("return torch.relu(self.conv(x))", IMAGE, conv("Conv2d(5, size, 3)"), "24"),
+        task(
+            "return torch.relu(self.conv(x))",
+            "x = torch.randn(16, 64, 112, 112)",
+            conv("Conv2d(64, size, 1)"),
+            "64",
+        ),
+        task(
+            "return self.conv(x)",
+            "x = torch.randn(16, 64, 112, 112).half()",
+            conv("Conv2d(64, size, 3).half()"),
+            "64",
+        ),
+    ],
+    ids=["small", "little_reuse", "bare_half"],
+)
+def test_what_the_library_does_as_well_stays(text: str) -> None:
+    survey = survey_task("kept", text)
+    assert survey.graph is not None
+    found = make_plan(survey, survey.graph, REGION_RECIPES)
+    assert not isinstance(found, Plan) or "convolutions" not in [region.recipe for region in found.regions]
