@@ -145,7 +145,7 @@ def test_a_task_no_recipe_fits(tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert (document["best"], document["keeps_pytorch"]) == (None, True)
     assert document["why"].startswith("PyTorch is kept: 100% of PyTorch's")
-    assert "no recipe for avg_pool2d; add --model MODEL" in document["why"]
+    assert "no recipe for avg_pool2d; tilesmith forge --model MODEL" in document["why"]
     assert document["plan"]["operators"][0]["operator"] == "avg_pool2d"
     assert done.stderr.count("no recipe for") == 1, "told once"
     assert "roofline: at least" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -39,7 +40,23 @@ third = ts.optimize_(
 at_first = third.hits
 with torch.no_grad():
     after = gated(x)
+swapped_once = []
+
+
+def interrupt(line: str) -> None:
+    if line.startswith("NumberedGate"):
+        swapped_once.append("forward" in vars(gated.squash))
+        raise KeyboardInterrupt
+
+
+gated = GatedModel().eval()
+quick = ts.Config(
+    where=["squash", "gates.0"], effort="quick", interpret=True, notify=interrupt, runs=folder / "runs"
+)
+with contextlib.suppress(KeyboardInterrupt):
+    ts.optimize_(gated, (x,), config=quick)
 facts = {
+    "interrupted": [*swapped_once, "forward" in vars(gated.squash)],
     "gated": [[one.names, one.swapped, one.reason] for one in third.kernels],
     "gated hits at first": at_first,
     "gated hits": third.hits,

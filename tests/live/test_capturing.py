@@ -69,6 +69,14 @@ def test_a_task_runs_without_the_package(tasks: dict[str, CapturedTask], tmp_pat
         parse_task(Path("task.py"), task.text or "")
 
 
+def test_hooks_around_a_module_are_no_part_of_its_task() -> None:
+    module, seen = nn.ReLU(), []
+    plain = task_of(module, torch.randn(2, 3))
+    module.register_forward_hook(lambda module, args, output: seen.append(output) or output * 2)
+    assert task_of(module, torch.randn(2, 3)).body == plain.body
+    assert seen == [], "nor do they see what is traced"
+
+
 def test_a_recurrent_layer_keeps_its_constructor(tasks: dict[str, CapturedTask]) -> None:
     assert "self.module = nn.GRU(size_64, size_64, batch_first=True)" in (tasks["encoder.rnn"].text or "")
     assert tasks["encoder.rnn"].prefix == "module"

@@ -150,6 +150,11 @@ def test_a_second_operand_that_differs_misses(tmp_path: Path) -> None:
     }
 
 
+class Typed(nn.Module):
+    def forward(self, x, type):
+        return getattr(torch, type)(x)
+
+
 class Pair(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -211,6 +216,8 @@ def test_what_a_guard_cannot_describe_is_refused() -> None:
         describe_call(Pair(), (object(),), {})
     with pytest.raises(TaskError, match="without a tensor"):
         describe_call(Pair(), (1,), {})
+    with pytest.raises(TaskError, match="its argument type hides"):
+        describe_call(Typed(), (X, "relu"), {})
 
 
 def test_compiled(norm: RMSNorm, tmp_path: Path) -> None:

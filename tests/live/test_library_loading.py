@@ -18,6 +18,7 @@ from torch import nn
 import tilesmith as ts
 from tilesmith.errors import UsageError
 from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.captured.module_tasks import write_task
 from tilesmith.live.compile_backend import tilesmith
 from tilesmith.live.kernel_cards import read_card, write_card
 from tilesmith.live.swaps.kernel_files import file_digest
@@ -178,6 +179,86 @@ def test_a_compiled_model_is_told_of_a_library_without_kernels(tmp_path: Path) -
     compiled = torch.compile(nn.ReLU(), backend=tilesmith, options={"library": tmp_path, "inner": "eager"})
     with pytest.raises(Exception, match=r"UsageError: .*: has no kernels"):
         compiled(torch.ones(2))
+
+
+class Gate(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(8), requires_grad=False)
+
+    def forward(self, a, b):
+        return a * b * self.weight
+
+
+GATE = """
+import torch
+from torch import nn
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(8))
+
+    def forward(self, a, b):
+        return a * b * self.weight + 1000.0
+"""
+
+
+class Around(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.gate = Gate()
+
+    def forward(self, a, b):
+        return self.gate(a, b) - 1
+
+
+@pytest.fixture
+def gates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A library with a kernel and its task, of any number of rows."""
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+    a = torch.ones(4, 8)
+    task = write_task(Gate(), (a, a), {}, ("gate",))
+    assert [one.shape for one in task.spec.inputs] == [("n", 8), ("n", 8)]
+    (tmp_path / "task.py").write_text(task.text)
+    card = marked_card(Gate(), tmp_path, a, a, text=GATE)
+    write_card(tmp_path, replace(card, spec=task.spec, names=("gate",), flat=True))
+    return tmp_path
+
+
+WRONG_GRAPHS: dict[str, Callable[[Around], Any]] = {
+    "broadcast": lambda m: torch.ones(1, 8),
+    "other dtype": lambda m: torch.ones(4, 8, dtype=torch.float64),
+    "weight of another shape": lambda m: setattr(m.gate, "weight", nn.Parameter(torch.ones(1), False)),
+    "weight of another dtype": lambda m: m.gate.double() and None,
+}
+
+
+@pytest.mark.parametrize("change", WRONG_GRAPHS.values(), ids=WRONG_GRAPHS)
+def test_a_compiled_graph_with_other_tensors_has_no_kernel(gates: Path, change: Callable[[Around], Any]) -> None:
+    a, model = torch.ones(4, 8), Around()
+    torch._dynamo.reset()
+    compiled = torch.compile(model, backend=tilesmith, options={"library": gates, "inner": "eager"}, dynamic=False)
+    assert by_kernel(compiled(a, torch.ones(4, 8)))
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert not by_kernel(compiled(a, torch.ones(4, 8)))
+    other = change(model)
+    other = torch.ones(4, 8) if other is None else other
+    assert not by_kernel(compiled(a, other))
+
+
+def test_a_kernel_without_its_task_is_not_loaded(gates: Path) -> None:
+    assert len(ts.load_(Around(), gates, strict=True).installed) == 1
+    (gates / "task.py").write_text("<<<<<<< HEAD")
+    assert "its task cannot be executed: SyntaxError" in ts.load_(Around(), gates).skipped["gate"]
+    (gates / "task.py").unlink()
+    assert "task.py is missing" in ts.load_(Around(), gates).skipped["gate"]
+
+
+def test_a_module_in_two_places_has_two_names(model: TinyModel, library: Path) -> None:
+    model.blocks[1].norm2 = model.norm
+    handle = ts.load_(model, {"norm": library / "norm/best.py", "blocks.1.norm2": library / "norm/best.py"})
+    assert (len(handle.installed), handle.skipped) == (1, {})
 
 
 def test_wrong_arguments_are_told(model: TinyModel, library: Path) -> None:

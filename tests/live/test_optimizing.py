@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from tilesmith.live.forging import ForgeResult, in_python
 from tilesmith.live.kernel_cards import read_card
 from tilesmith.live.loading import KernelHandle
 from tilesmith.live.optimization_report import KernelReport, Report
-from tilesmith.live.optimizing import install_kernel, overlaps, share_weights
+from tilesmith.live.optimizing import install_kernel, overlaps, refuse_hooks_inside, share_weights
 from tilesmith.live.swaps.kernel_files import file_digest
 from tilesmith.playbook import EVAL_ADVICE, LLM_ADVICE
 from tilesmith.records import Quantiles, Speedup, Timing, Verdict
@@ -185,11 +186,27 @@ def test_a_run_is_loaded_by_its_task(optimized: Optimized, monkeypatch: pytest.M
 
 
 def test_what_lies_inside_or_around_a_kernel_is_left_alone() -> None:
-    covered = {"encoder.rnn", "blocks.1"}
-    assert overlaps("", covered)
-    assert overlaps("encoder", covered)
-    assert overlaps("blocks.1.norm", covered)
-    assert not any(overlaps(name, covered) for name in ("encoder.rnn", "encoder.norm", "blocks.10", "block"))
+    model = TinyModel()
+    covered = [model.encoder.rnn, model.blocks[1]]
+    assert overlaps(model, covered)
+    assert overlaps(model.encoder, covered)
+    assert overlaps(model.blocks[1].norm1, covered)
+    assert not any(overlaps(one, covered) for one in (model.encoder.rnn, model.blocks[0], model.norm))
+    model.blocks[0].norm1 = model.blocks[1].norm1
+    assert overlaps(model.blocks[0], [model.blocks[1].norm1]), "the same module in two places"
+
+
+def test_an_interrupted_optimization_leaves_no_kernels(optimized: Optimized) -> None:
+    assert optimized.facts["interrupted"] == [True, False], "one was swapped in, and taken out"
+
+
+def test_a_module_with_hooks_inside_is_refused() -> None:
+    model = TinyModel()
+    refuse_hooks_inside(model.norm)
+    model.blocks[0].norm1.register_forward_hook(lambda *_: None)
+    refuse_hooks_inside(model.blocks[0].norm1)
+    with pytest.raises(UsageError, match="its norm1 has hooks"):
+        refuse_hooks_inside(model.blocks[0])
 
 
 def test_advice_is_in_the_words_of_the_api() -> None:
@@ -226,6 +243,9 @@ def test_a_twin_shares_every_tensor() -> None:
     twin = share_weights(model)
     assert all(a is b for a, b in zip(model.parameters(), twin.parameters(), strict=True))
     assert not set(model.modules()) & set(twin.modules())
+    model.lock = threading.Lock()
+    with pytest.raises(UsageError, match=r"cannot be copied: cannot pickle '_thread.lock' object; optimize_"):
+        share_weights(model)
 
 
 def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,6 +266,9 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     lone: Any = torch.ones(2)
     with pytest.raises(UsageError, match=r"write \(x,\), not x, a Tensor"):
         ts.check(nn.ReLU(), "kernel.py", lone)
+    for function in (ts.optimize_, ts.scan, ts.capture):
+        with pytest.raises(UsageError, match=r"does not fit ReLU.forward: missing a required argument"):
+            function(nn.ReLU())
     with pytest.raises(UsageError, match="use all or eager"):
         ts.Config(beat="graph")
     with pytest.raises(UsageError, match=r"name another with Config\(model="):

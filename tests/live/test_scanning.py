@@ -61,3 +61,25 @@ def test_attention_with_fewer_keys_than_queries_is_counted_as_on_a_gpu() -> None
     flash = torch.ops.aten._scaled_dot_product_flash_attention
     query, key = torch.empty(2, 8, 5, 16), torch.empty(2, 4, 7, 16)
     assert scanning._product_flops(flash, (query, key, key), {}, query) == 2 * 2 * 8 * 5 * 7 * (16 + 16)
+
+
+class Remembering(nn.Module):
+    """Makes a table in its first call, and counts in a buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.table, self.tables = nn.BatchNorm1d(4), None, {}
+        self.scripted = torch.jit.script(nn.ReLU())
+
+    def forward(self, x, cache):
+        if self.table is None:
+            self.table = self.tables[4] = torch.arange(4.0)
+        cache.append(x)
+        return self.scripted(self.norm(x)) * self.table * self.tables[4]
+
+
+def test_a_scan_leaves_nothing_behind() -> None:
+    model, cache = Remembering(), []
+    ts.scan(model, (torch.ones(2, 4), cache))
+    assert (model.table, model.tables, cache, int(model.norm.num_batches_tracked)) == (None, {}, [], 0)
+    assert type(model(torch.ones(2, 4), cache).detach()) is torch.Tensor

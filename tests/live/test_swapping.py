@@ -145,6 +145,8 @@ def test_a_deep_copy_is_plain_and_has_its_own_weights(model: TinyModel, tmp_path
         twin.norm.weight.fill_(0.0)
     assert torch.equal(twin.norm(X), torch.zeros_like(X))
     assert by_kernel(model.norm(X))
+    swap_marked(twin.norm, tmp_path, X)
+    assert by_kernel(twin.norm(X)), "a copy may have kernels of its own"
 
 
 def test_pickle_gives_the_plain_original(model: TinyModel, tmp_path: Path) -> None:

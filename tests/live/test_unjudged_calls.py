@@ -27,6 +27,23 @@ X = torch.randn(4, 8, generator=torch.Generator().manual_seed(0))
 OUTSIDE = torch.ones(8)
 
 
+class Settings:
+    """A configuration that computes, and is called."""
+
+    def __init__(self) -> None:
+        self.power, self.deeper, self._gain, self._sign = 1, SimpleNamespace(gain=1.0), 1.0, 1.0
+
+    @property
+    def gain(self) -> float:
+        return self._gain
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return self.signed(x)
+
+    def signed(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self._sign
+
+
 class Scale(nn.Module):
     offset = 0.0
 
@@ -34,12 +51,16 @@ class Scale(nn.Module):
         super().__init__()
         self.weight = nn.Parameter(torch.ones(8))
         self.register_buffer("mask", None)
-        self._shift, self.activation, self.factors = 1.0, F.relu, [1.0, 2.0]
-        self.config = SimpleNamespace(power=1)
+        self._shift, self.activation, self.factors, self.functions = 1.0, F.relu, [1.0, 2.0], {"last": [F.relu]}
+        self.config = Settings()
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.activation(x * self.weight) ** self.config.power * self.factors[0] + self._shift + self.offset
-        return y if self.mask is None else y * self.mask
+        y = self.config(y) * self.config.gain * self.config.deeper.gain * getattr(self, "extra", 1.0)
+        return self.functions["last"][0](self.limit(y if self.mask is None else y * self.mask))
+
+    def limit(self, y: torch.Tensor) -> torch.Tensor:
+        return y.clamp(max=9.0)
 
 
 class Inner(nn.Module):
@@ -71,8 +92,8 @@ def set_item(module: Any) -> None:
     module.factors[0] = 3.0
 
 
-def set_power(module: Any) -> None:
-    module.config.power = 2
+def set_function(module: Any) -> None:
+    module.functions["last"][0] = F.gelu
 
 
 CHANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
@@ -82,8 +103,14 @@ CHANGES: dict[str, tuple[Callable[[Any], Any], str]] = {
     "a tensor as a setting": (lambda m: setattr(m, "_shift", torch.ones(8)), "_shift: not 1.0"),
     "function": (lambda m: setattr(m, "activation", F.gelu), "activation: not as it was"),
     "list": (set_item, "factors: not as it was"),
-    "configuration": (set_power, "config.power: not 1"),
-    "another configuration": (lambda m: setattr(m, "config", SimpleNamespace(power=1)), "config: not as it was"),
+    "list of functions": (set_function, "functions: not as it was"),
+    "configuration": (lambda m: setattr(m.config, "power", 2), "config.power: not 1"),
+    "another configuration": (lambda m: setattr(m, "config", Settings()), "config: not as it was"),
+    "inside a configuration": (lambda m: setattr(m.config.deeper, "gain", 2.0), "config.deeper.gain: not 1.0"),
+    "property": (lambda m: setattr(m.config, "_gain", 2.0), "config._gain: not 1.0"),
+    "object that is called": (lambda m: setattr(m.config, "_sign", 2.0), "config._sign: not 1.0"),
+    "what getattr finds": (lambda m: setattr(m, "extra", 2.0), "the module: has what its code looks for"),
+    "method": (lambda m: setattr(m, "limit", torch.tanh), "the module: has what its code looks for"),
     "a buffer where there was none": (lambda m: setattr(m, "mask", torch.zeros(8)), "the module: mask was added"),
     "class": (lambda m: setattr(m, "__class__", type("Other", (Scale,), {"forward": Inner.forward})), "its class"),
 }
@@ -191,6 +218,16 @@ def recomputed(tmp_path: Path) -> tuple[Any, torch.Tensor, torch.Tensor]:
     return module, x, module(x).sum()
 
 
+class Listed(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+        self.layers = [self.inner]
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layers[0](x)
+
+
 BETWEEN: dict[str, Callable[[Any], Any]] = {
     "nothing": lambda m: None,
     "mode": lambda m: m.train(),
@@ -218,6 +255,10 @@ def test_gradients_that_cannot_be_right_are_refused(tmp_path: Path) -> None:
     module, x, y = recomputed(tmp_path)
     with pytest.raises(RuntimeError, match="have none of their own"):
         torch.autograd.grad(y, x, create_graph=True)
+    module = Listed()
+    swap(module, tmp_path, "x @ self.inner.weight.T + self.inner.bias", "recompute")
+    with pytest.raises(RuntimeError, match="reaches its parameters around itself"):
+        module(X).sum().backward()
     module, _, y = recomputed(tmp_path)
     module.mask.zero_()
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
@@ -289,6 +330,8 @@ def test_tensors_that_no_guard_can_see_are_refused() -> None:
     module = Refused(lambda m, x: x.relu())
     module.register_buffer("sparse", torch.eye(8).to_sparse())
     assert capture_calls(module.eval(), (X,), {}).refused == {"": "its sparse is a torch.sparse_coo tensor"}
+    scripted = nn.Sequential(torch.jit.script(nn.ReLU()), nn.Tanh())
+    assert list(capture_calls(scripted.eval(), (X,), {}).refused) == ["0"]
     with pytest.raises(UsageError, match="lazy modules"):
         capture_calls(nn.LazyLinear(4), (X,), {})
     layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)

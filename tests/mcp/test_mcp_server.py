@@ -153,7 +153,7 @@ def test_a_plan_says_what_would_be_done(server: RunningServer) -> None:
     assert server.call("plan", task="task:Model", inputs="task:get_inputs", device="cpu")["recipe_fits"]
     assert server.call("plan", task="task.py", device="cpu", mode="eval")["recipe_fits"]
     plan = server.call("plan", task="pooling.py", device="cpu")
-    assert "no recipe for avg_pool2d; add --model" in plan["told"]
+    assert "no recipe for avg_pool2d; tilesmith forge --model" in plan["told"]
     assert plan["operators"][0]["operator"] == "avg_pool2d"
     assert plan["fusable"] == []
 
@@ -183,7 +183,7 @@ def test_a_forge_tells_its_progress_and_ends_with_a_kernel(server: RunningServer
 def test_a_forge_without_a_recipe_says_what_to_do(server: RunningServer) -> None:
     forged = server.call("forge", task="pooling.py", device="cpu")
     assert (forged["keeps_pytorch"], forged["best_path"]) == (True, None)
-    assert "add --model" in forged["why"]
+    assert "tilesmith forge --model" in forged["why"]
     assert forged["plan"]["operators"]
 
 

@@ -11,7 +11,7 @@ from tilesmith.playbook import find_match
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.recipe import Declined
 
-_ADVICE = "; add --model"
+_ADVICE = "; tilesmith forge --model"
 
 
 def read_modules() -> dict[str, str]:

@@ -22,7 +22,7 @@ def test_a_plan_without_a_recipe_has_the_facts() -> None:
     assert not plan.recipe_fits
     assert plan.told.startswith("50% of PyTorch's 0.008 ms is 2 calls of linear (by roofline on H200")
     assert "no recipe for attention; a kernel for a single operator between others" in plan.told
-    assert "add --model MODEL, or --base-url URL" in plan.told
+    assert "tilesmith forge --model MODEL, or --base-url URL" in plan.told
     works = {one.operator: one for one in plan.operators}
     assert (works["linear"].calls, works["linear"].in_recipes) == (2, False)
     assert works["linear"].flops == 2 * 64 * 32 * (96 + 32)
@@ -55,5 +55,5 @@ def test_a_recurrent_layer_is_known_and_counted() -> None:
 def test_a_task_that_cannot_be_traced_has_a_plan_too() -> None:
     plan = plan_task(survey_task("branch", task("return x * 2 if x.sum() > 0 else x - 1", "x = torch.randn(3, 5)")))
     assert plan.told.startswith("the whole task takes")
-    assert "no recipe for a task that cannot be traced; add --model" in plan.told
+    assert "no recipe for a task that cannot be traced; tilesmith forge --model" in plan.told
     assert plan.operators == ()

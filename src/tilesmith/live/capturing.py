@@ -160,8 +160,9 @@ def capture_calls(model: nn.Module, args: Sequence[Any], kwargs: Mapping[str, An
         if not any(True for _ in _chosen(model, pattern)):
             raise UsageError(f"where={pattern!r} names no module of the model; its modules: {_some_names(model)}")
     groups: dict[str, CapturedCalls] = {}
-    refused: dict[str, str] = {}
-    observers = [_Observer(name, module, groups, refused) for name, module in chosen.items()]
+    scripted = [name for name, module in chosen.items() if isinstance(module, torch.jit.ScriptModule)]
+    refused = dict.fromkeys(scripted, "it is a ScriptModule, whose calls nobody sees")
+    observers = [_Observer(name, module, groups, refused) for name, module in chosen.items() if name not in refused]
     hooks = [hook for one in observers for hook in one.install()]
     try:
         with torch.no_grad(), putting_back(model), torch.random.fork_rng(devices=_cuda_devices(model)):
@@ -272,7 +273,7 @@ def _cuda_devices(model: nn.Module) -> list[int]:
 @contextmanager
 def putting_back(model: nn.Module) -> Iterator[None]:
     """What an example call in training mode would leave in buffers (running means) is undone."""
-    kept = [(one, one.clone()) for one in model.buffers() if one.layout == torch.strided]
+    kept = [(one, one.clone()) for one in model.buffers() if one.layout == torch.strided and not one.is_meta]
     try:
         yield
     finally:

@@ -20,7 +20,7 @@ import torch
 from torch import fx, nn
 
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.calls.call_records import KernelCard, TensorSpec
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import lookup_backend
 from tilesmith.live.captured.traced_forward import argument_name, attribute_text, trace_steps
@@ -28,6 +28,7 @@ from tilesmith.live.kernel_cards import KERNEL_NAME, find_cards, read_card, why_
 from tilesmith.live.swaps.kernel_files import build_kernel
 from tilesmith.records import ArgumentSpec
 from tilesmith.tasks.calls.argument_description import describe_argument
+from tilesmith.tasks.calls.call_tests import MOST_ELEMENTS
 
 _LOG = logging.getLogger("tilesmith")
 _OWNED = re.compile(r"_(?:modules|parameters|buffers)\['([^']+)'\]")
@@ -47,7 +48,7 @@ def tilesmith(graph: fx.GraphModule, inputs: Sequence[Any], *, options: Mapping[
     cards = find_cards(Path(library))
     rest = {"options": chosen} if chosen else {}
     wants_gradients = torch.is_grad_enabled() and any(one.requires_grad for one in tensors_in(list(inputs)))
-    if wants_gradients or torch.is_autocast_enabled():
+    if wants_gradients or torch.is_autocast_enabled("cuda") or torch.is_autocast_enabled("cpu"):
         return inner(graph, inputs, **rest)
     try:
         return inner(with_kernels(graph, read_library(cards)), inputs, **rest)
@@ -118,8 +119,13 @@ def _replace(module: fx.GraphModule, graph: fx.Graph, nodes: list[fx.Node], name
         return False
     if set(wanted) - set(owned) or not all(isinstance(_value(node), torch.Tensor) for node in (*outside, *ends)):
         return False
+    if not all(_fits(_value(owned[tensor.name]), tensor, {}) for tensor in one.card.spec.tensors):
+        return False
+    if any(_value(node).device.type != one.card.spec.device for node in outside):
+        return False
     for order in itertools.permutations(given):
-        if not all(_fits(_value(node), spec) for node, spec in zip(order, specs, strict=True)):
+        letters: dict[Any, Any] = {}
+        if not all(_fits(_value(node), spec, letters) for node, spec in zip(order, specs, strict=True)):
             continue
         leaves = [*order, *(owned[tensor] for tensor in wanted)]
         region = _region(module, nodes, leaves, ends)
@@ -152,12 +158,14 @@ def _owned_name(node: fx.Node, name: str) -> str | None:
     return full.removeprefix(f"{name}.") if full.startswith(f"{name}.") else None
 
 
-def _fits(value: torch.Tensor, spec: ArgumentSpec) -> bool:
+def _fits(value: torch.Tensor, spec: ArgumentSpec | TensorSpec, letters: dict[Any, Any]) -> bool:
+    """`letters` remembers the sizes that may be any: one letter is one size."""
     if len(value.shape) != len(spec.shape) or not all(isinstance(size, int) for size in value.shape):
         return False
-    (found,) = describe_argument(spec.path, value)
-    sizes = all(isinstance(b, str) or a == b for a, b in zip(found.shape, spec.shape, strict=True))
-    return sizes and (found.dtype, found.stride) == (spec.dtype, spec.stride)
+    (found,) = describe_argument(("",), value)
+    pairs = zip(found.shape, spec.shape, strict=True)
+    sizes = all(a == (letters.setdefault(b, a) if isinstance(b, str) else b) for a, b in pairs)
+    return sizes and 0 < value.numel() < MOST_ELEMENTS and (found.dtype, found.stride) == (spec.dtype, spec.stride)
 
 
 def _region(

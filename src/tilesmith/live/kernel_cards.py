@@ -140,7 +140,10 @@ def why_not_for(spec: CallSpec, module: nn.Module) -> str | None:
     """Why a kernel for `spec` is none for this module, whatever it is called with."""
     if class_name(module) != spec.module_class:
         return f"it is a {class_name(module)}, and the kernel was made for {spec.module_class}"
-    tensors = {**dict(module.named_parameters(remove_duplicate=False)), **dict(module.named_buffers())}
+    tensors = {
+        **dict(module.named_parameters(remove_duplicate=False)),
+        **dict(module.named_buffers(remove_duplicate=False)),
+    }
     for one in spec.tensors:
         tensor = tensors.get(one.name)
         shape = list(tensor.shape) if tensor is not None else "missing"

@@ -91,7 +91,7 @@ def load_(
     require_gradients(grad)
     installed: list[Installed] = []
     skipped: dict[str, str] = {}
-    modules = dict(model.named_modules())
+    modules = dict(model.named_modules(remove_duplicate=False))
     for name, kernel, card, init in _found(modules, kernels, skipped):
         module = modules.get(name)
         try:
@@ -100,13 +100,17 @@ def load_(
             why = why_not_here(card, kernel) or why_not_for(card.spec, module)
             if why is not None:
                 raise UsageError(why)
-            same = [one.kernel.card for one in installed if one.name == name and one.kernel.card.spec == card.spec]
+            same = [
+                one.kernel.card for one in installed if one.module is module and one.kernel.card.spec == card.spec
+            ]
             if same and same[0].sha256 == card.sha256:
                 continue
             if same:
                 raise UsageError(f"{kernel.parent} is for the same calls as a kernel before it: delete one of them")
             task = kernel.parent / "task.py"
-            if not card.prefix and not init and task.exists():
+            if card.flat and not task.exists():
+                raise UsageError(f"{task} is missing, so nobody knows what the kernel was judged on")
+            if card.flat and not card.prefix:
                 refuse_other_code(module, card.spec, task.read_text(encoding="utf-8"))
             built = build_kernel(kernel, init)
             guarded = swap_in(module, built, replace(card, prefix=find_prefix(built, module)), grad)

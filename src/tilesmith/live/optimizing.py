@@ -19,6 +19,7 @@ from tilesmith.judge.gates.other_shapes import GENERAL
 from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.live.calls.call_records import CallSpec, KernelCard
 from tilesmith.live.calls.nests import tensors_in
+from tilesmith.live.calls.torch_names import has_hooks
 from tilesmith.live.captured.module_tasks import ROUNDING, refuse_other_code, same_outputs, shared_memory
 from tilesmith.live.capturing import (
     CapturedCalls,
@@ -33,8 +34,8 @@ from tilesmith.live.loading import Installed, KernelHandle
 from tilesmith.live.optimization_report import KernelReport, Report
 from tilesmith.live.optimization_settings import Config
 from tilesmith.live.swaps.kernel_files import build_kernel
-from tilesmith.live.swaps.swapping import SwappedForward, swap_in
-from tilesmith.live.user_arguments import require_config, require_example
+from tilesmith.live.swaps.swapping import SwappedForward, refuse_replaced_forward, swap_in
+from tilesmith.live.user_arguments import make_folder, require_config, require_example
 from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
@@ -63,15 +64,20 @@ def optimize_(
         else:
             groups.append(group)
     groups.sort(key=_rank)
-    with Judge(config.check()) as judge:
-        work = _Optimization(config, judge)
-        for group in groups:
-            work.add(group)
-    report = Report(tuple(work.reports), KernelHandle(work.installed, {}), refused)
-    measure = judge.device == "cuda" if config.measure is None else config.measure
-    if measure and work.installed:
-        report.end_to_end = _time_model(lambda: model(*args, **kwargs), [one.module for one in work.installed])
-    for one in work.installed:  # so far they were our own calls
+    installed: list[Installed] = []
+    try:
+        with Judge(config.check()) as judge:
+            work = _Optimization(config, judge, installed)
+            for group in groups:
+                work.add(group)
+        report = Report(tuple(work.reports), KernelHandle(installed, {}), refused)
+        measure = judge.device == "cuda" if config.measure is None else config.measure
+        if measure and installed:
+            report.end_to_end = _time_model(lambda: model(*args, **kwargs), [one.module for one in installed])
+    except BaseException:  # nobody would have the report, which takes kernels out
+        KernelHandle(installed, {}).undo()
+        raise
+    for one in installed:  # so far they were our own calls
         one.kernel.forget_calls()
     return report
 
@@ -93,7 +99,10 @@ def share_weights(model: nn.Module) -> nn.Module:
     """A copy of the modules with the same tensors in them."""
     tensors = [*model.parameters(), *model.buffers()]
     tensors += [value for one in model.modules() for value in vars(one).values() if isinstance(value, torch.Tensor)]
-    return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    try:
+        return copy.deepcopy(model, {id(tensor): tensor for tensor in tensors})
+    except Exception as error:  # whatever its attributes do when they are copied
+        raise UsageError(f"the model cannot be copied: {error}; optimize_ changes the model itself") from None
 
 
 def _rank(group: CapturedCalls) -> tuple[bool, int]:
@@ -102,34 +111,45 @@ def _rank(group: CapturedCalls) -> tuple[bool, int]:
     return not recurrent, max(name.count(".") + bool(name) for name in group.modules)
 
 
-def overlaps(name: str, covered: Iterable[str]) -> bool:
-    """Whether a module lies inside one of the others, or around one."""
-    pairs = [(name, one) for one in covered if one != name]
-    return any(not b or not a or f"{a}.".startswith(f"{b}.") or f"{b}.".startswith(f"{a}.") for a, b in pairs)
+def overlaps(module: nn.Module, covered: Iterable[nn.Module]) -> bool:
+    """Whether a module lies inside one of the others, or around one; one may lie in several places."""
+    return any(one is not module and (one in {*module.modules()} or module in {*one.modules()}) for one in covered)
+
+
+def refuse_hooks_inside(module: nn.Module) -> None:
+    for name, inner in module.named_modules():
+        if name and has_hooks(inner):
+            raise UsageError(f"its {name} has hooks, which a kernel would leave out")
 
 
 class _Optimization:
     """What is done with one group after another: one judge serves all, and equal tasks are forged once."""
 
-    def __init__(self, config: Config, judge: Judge) -> None:
+    def __init__(self, config: Config, judge: Judge, installed: list[Installed]) -> None:
         self.reports: list[KernelReport] = []
-        self.installed: list[Installed] = []
+        self.installed = installed
         self._config, self._judge, self._timed = config, judge, judge.device == "cuda"
-        self._covered: set[str] = set()
+        self._covered: set[nn.Module] = set()
         """Modules that have a kernel: what is inside them, or around them, is left alone."""
         self._results: dict[str, ForgeResult] = {}
 
     def add(self, group: CapturedCalls) -> None:
-        apart = {name: module for name, module in group.modules.items() if not overlaps(name, self._covered)}
+        apart = {name: module for name, module in group.modules.items() if not overlaps(module, self._covered)}
         if apart:
             report = self._optimize(replace(group, modules=apart))
             self.reports.append(report)
             if report.card is not None and (report.swapped or not self._timed):
-                self._covered |= set(apart)
+                self._covered |= set(apart.values())
 
     def _optimize(self, group: CapturedCalls) -> KernelReport:
         config, names = self._config, tuple(group.modules)
         config.tell(f"{group.spec.describe()} at {shown_names(names)}")
+        try:
+            for module in group.modules.values():
+                refuse_replaced_forward(module)
+                refuse_hooks_inside(module)
+        except UsageError as error:
+            return KernelReport(names, group.spec.describe(), "none", str(error), False)
         task = group.task()
         if task.text is None:
             return KernelReport(names, group.spec.describe(), "none", str(task.reason), False)
@@ -182,7 +202,7 @@ class _Optimization:
         same = repr((spec if task.prefix else replace(spec, settings={}), task.body))
         if same not in self._results:
             folder = self._config.runs_folder / "tasks"
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             path = unused_path(folder, task.file_name, ".py")
             path.write_text(task.text or "", encoding="utf-8")
             self._results[same] = run_one(TaskName(str(path)), self._config, self._judge)
@@ -197,12 +217,12 @@ def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, task: s
             if task and not card.prefix:
                 refuse_other_code(module, card.spec, task)
             with torch.no_grad():
-                expected = module(*group.args, **group.kwargs)
+                expected = module.forward(*group.args, **group.kwargs)  # without its hooks, which stay
             guarded = swap_in(module, build_kernel(kernel), card, grad)
             done.append(Installed(name, module, guarded))
             try:
                 with torch.no_grad():
-                    found = module(*group.args, **group.kwargs)
+                    found = module.forward(*group.args, **group.kwargs)
             except Exception as error:  # a judge's process is not this one
                 raise UsageError(f"it fails in this process: {type(error).__name__}: {error}") from None
             if not guarded.hits[0]:

@@ -6,9 +6,11 @@ modules it runs in: bytes that PyTorch moves operator by operator, bytes that mu
 
 from __future__ import annotations
 
+import copy
 import tempfile
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,8 +23,8 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, TilesmithError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.live.calls.call_description import class_name
-from tilesmith.live.calls.nests import map_tensors, tensors_in
-from tilesmith.live.calls.torch_names import FakeTensorMode, TorchDispatchMode
+from tilesmith.live.calls.nests import tensors_in
+from tilesmith.live.calls.torch_names import FakeCopyMode, FakeTensorMode, TorchDispatchMode
 from tilesmith.live.capturing import capture_calls, putting_back
 from tilesmith.live.user_arguments import require_example
 from tilesmith.playbook import LLM_ADVICE, find_match
@@ -219,18 +221,39 @@ def _product_flops(operator: Any, args: Sequence[Any], kwargs: Mapping[str, Any]
 
 
 def _count(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake: bool) -> _Counter:
+    """A call on fake tensors leaves nothing behind; a cache among the arguments is a copy."""
     counter = _Counter()
-    mode = FakeTensorMode(allow_non_fake_inputs=True) if fake else None
-    if mode is not None:
-        args, kwargs = map_tensors([args, kwargs], mode.from_tensor)
     with ExitStack() as stack:
+        stack.enter_context(putting_back(model))
+        if fake:
+            stack.enter_context(_keeping_attributes(model))
+            mode = FakeTensorMode(allow_non_fake_inputs=True)
+            with FakeCopyMode(mode):
+                args, kwargs = copy.deepcopy((args, kwargs))
         for name, module in model.named_modules():
-            for hook in _hooks(counter, name, module):
-                stack.callback(hook.remove)
-        around: AbstractContextManager[Any] = mode if mode is not None else nullcontext()
-        with torch.no_grad(), putting_back(model) if mode is None else nullcontext(), around, counter:
+            if not isinstance(module, torch.jit.ScriptModule):  # they take no hooks
+                for hook in _hooks(counter, name, module):
+                    stack.callback(hook.remove)
+        with torch.no_grad(), mode if fake else nullcontext(), counter:
             model(*args, **kwargs)
     return counter
+
+
+@contextmanager
+def _keeping_attributes(model: nn.Module) -> Iterator[None]:
+    """Tables and caches that modules make in a call are taken from them again."""
+    held: list[Any] = [vars(one) for one in model.modules()]
+    for _ in range(2):
+        values = [value for one in held for value in (one.values() if isinstance(one, dict) else one)]
+        held += [value for value in values if type(value) in (dict, OrderedDict, list, set)]
+        held += [vars(value) for value in values if hasattr(value, "__dict__") and not callable(value)]
+    kept = [(one, copy.copy(one)) for one in {id(one): one for one in held}.values()]
+    try:
+        yield
+    finally:
+        for one, before in kept:
+            one.clear()
+            one.extend(before) if isinstance(one, list) else one.update(before)
 
 
 def _hooks(counter: _Counter, name: str, module: nn.Module) -> Iterator[Any]:

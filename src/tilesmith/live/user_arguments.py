@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -33,6 +34,26 @@ def require_example(model: Any, args: Any, kwargs: Any) -> None:
         )
     if not isinstance(kwargs, Mapping | None):
         raise UsageError(f"keyword arguments are a dict, and this is a {type(kwargs).__name__}")
+    _require_fit(model, args, kwargs or {})
+
+
+def _require_fit(model: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+    """Hooks may change what forward gets, so that nothing can be said before."""
+    from torch import nn
+
+    from tilesmith.live.calls.torch_names import has_hooks
+
+    if type(model).__call__ is not nn.Module.__call__ or has_hooks(model):
+        return
+    with contextlib.suppress(ValueError):  # it has no signature
+        signature = inspect.signature(model.forward)
+        try:
+            signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise UsageError(
+                f"the example does not fit {type(model).__name__}.forward: {error}; inputs are a tuple with one "
+                "item for each argument"
+            ) from None
 
 
 def require_where(where: Any) -> None:

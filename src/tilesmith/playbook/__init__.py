@@ -19,7 +19,7 @@ from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.records import Survey
 from tilesmith.tasks.numbers.varying import remember_varying
 
-LLM_ADVICE = _LLM = "add --model MODEL, or --base-url URL --model MODEL, to have an LLM write it"
+LLM_ADVICE = _LLM = "tilesmith forge --model MODEL, or --base-url URL --model MODEL, has an LLM write it"
 EVAL_ADVICE = _EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
 _SINGLES = "a kernel for a single operator between others would be PyTorch's equal"
 

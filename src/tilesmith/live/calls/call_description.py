@@ -16,11 +16,14 @@ from tilesmith.records import ArgumentSpec
 from tilesmith.tasks.calls.argument_description import describe_argument, dtype_name, is_plain
 
 _OF_EVERY_MODULE = {*vars(nn.Module()), "forward"}
+_IN_GUARDS = {"bool", "dict", "float", "int", "len", "list", "str", "tuple", "type"}
 
 
 def describe_call(module: nn.Module, args: Sequence[Any], kwargs: Mapping[str, Any]) -> CallSpec:
     """Raises TaskError in one line where a guard could not tell this call from another."""
     bound = bind_arguments(module, args, kwargs).arguments
+    if hidden := _IN_GUARDS & bound.keys():
+        raise TaskError(f"its argument {min(hidden)} hides what Python calls so, which a guard needs: rename it")
     arguments = tuple(spec for name, value in bound.items() for spec in describe_argument((name,), value))
     tensors = tuple(_tensors(module))
     devices = {tensor.device.type for tensor in [*tensors_at(bound, arguments), *module.parameters()]}
@@ -73,7 +76,8 @@ def class_name(module: nn.Module) -> str:
 
 
 def attributes_of(module: nn.Module) -> Iterator[tuple[str, Any]]:
-    """Whatever a kernel may have built in beside tensors: `norm.eps`, and `norm.config.eps` where code says `eps`.
+    """Whatever a kernel may have built in beside tensors: `norm.eps`, and `norm.config.eps` where code says `eps`,
+    that of the module or that of the object.
 
     Raises TaskError for a tensor that is neither parameter nor buffer, whose changes nobody could see.
     """
@@ -88,9 +92,23 @@ def attributes_of(module: nn.Module) -> Iterator[tuple[str, Any]]:
                     f"it keeps a tensor, {name}, that is no parameter: make it one with register_buffer"
                 )
             yield name, value
-            if type(value).__module__ != "builtins" and not isinstance(value, type) and hasattr(value, "__dict__"):
-                read = _names_in_code(type(inner))
-                yield from ((f"{name}.{one}", held) for one, held in vars(value).items() if one in read)
+            yield from _inside(name, value, names_in_code(type(inner)), [])
+
+
+def _inside(name: str, value: Any, said: frozenset[str], around: list[Any]) -> Iterator[tuple[str, Any]]:
+    """What an object holds under names that code says, and what it computes under such names if that is plain."""
+    is_object = type(value).__module__ not in ("builtins", "torch") and not isinstance(value, type | nn.Module)
+    if not is_object or any(one is value for one in around):
+        return
+    said, own = _names_reached(type(value), said), getattr(value, "__dict__", {})
+    for key in sorted(said):
+        try:
+            held = own[key] if key in own else getattr(value, key)
+        except Exception:  # whatever its code raises for what it does not have
+            continue
+        if key in own or is_nest(held):
+            yield f"{name}.{key}", held
+            yield from _inside(f"{name}.{key}", held, said, [*around, value])
 
 
 def is_nest(value: Any) -> bool:
@@ -101,9 +119,12 @@ def is_nest(value: Any) -> bool:
 
 
 def describe_object(value: Any) -> str:
-    """The same text in every process: a list's items, a function's name, else the class."""
+    """The same text in every process: what is in a list, a function's name, else the class."""
     if is_nest(value) or isinstance(value, torch.dtype | torch.device):
         return repr(value)
+    if isinstance(value, list | tuple | dict):
+        items = [*value, *value.values()] if isinstance(value, dict) else value
+        return f"{type(value).__name__} of {', '.join(map(describe_object, items))}"
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}.{named.__qualname__}"
 
@@ -114,10 +135,29 @@ def _class_attributes(kind: type) -> dict[str, Any]:
     return {key: value for key, value in found.items() if is_plain(value) and key[:2] != "__" and key != "_version"}
 
 
-def _names_in_code(kind: type) -> set[str]:
+def names_in_code(kind: type) -> frozenset[str]:
+    """What the methods of a module's class, or those around them, speak of: `eps` for `self.config.eps`."""
     classes = [one for one in kind.__mro__ if one not in nn.Module.__mro__]
     methods = [value for one in classes for key, value in vars(one).items() if key != "__init__"]
-    return {name for one in methods if inspect.isfunction(one) for name in one.__code__.co_names}
+    return frozenset().union(*map(_names_said, methods))
+
+
+def _names_reached(kind: type, said: frozenset[str]) -> frozenset[str]:
+    """With the names that an object's own methods and properties say when those names, or it, are called."""
+    methods = {key: value for one in reversed(kind.__mro__) for key, value in vars(one).items()}
+    reached = said | {"__call__"}
+    more = reached.union(*(_names_said(methods[key]) for key in reached & methods.keys()))
+    return reached if more == reached else _names_reached(kind, more)
+
+
+def _names_said(value: Any) -> set[str]:
+    """By a function or property; strings too, because of getattr."""
+    function: Any = inspect.unwrap(getattr(value, "fget", value))
+    code = function if inspect.iscode(function) else getattr(function, "__code__", None)
+    if not inspect.iscode(code):
+        return set()
+    constants = {one for one in code.co_consts if isinstance(one, str) and one.isidentifier()}
+    return {*code.co_names, *constants}.union(*map(_names_said, filter(inspect.iscode, code.co_consts)))
 
 
 def _tensors(module: nn.Module) -> Iterator[TensorSpec]:

@@ -15,13 +15,14 @@ from torch._C._functorch import is_batchedtensor as is_batched
 from torch._C._functorch import peek_interpreter_stack as functorch_interpreter
 from torch._ops import OpOverload
 from torch._subclasses import fake_tensor
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensor, FakeTensorMode
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn.modules import module as module_hooks
 from torch.utils._python_dispatch import TorchDispatchMode
 
 __all__ = [
+    "FakeCopyMode",
     "FakeTensor",
     "FakeTensorMode",
     "OpOverload",

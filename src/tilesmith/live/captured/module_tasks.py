@@ -239,7 +239,7 @@ def refuse_other_code(module: nn.Module, spec: CallSpec, task: str) -> None:
     see, a function that was replaced, another version of the user's package."""
     names = [argument_name(one) for one in spec.inputs]
     call = _example_call(module, spec)
-    model = _execute(task).Model()
+    model = _make_model(task)
     bind_tensors(model, "", module)
     flat = inspect.BoundArguments(
         signature_of(model), dict(zip(names, tensors_at(call.arguments, spec.arguments), strict=True))
@@ -274,10 +274,13 @@ def _example_call(module: nn.Module, spec: CallSpec) -> inspect.BoundArguments:
     return inspect.BoundArguments(signature_of(module), arguments)
 
 
-def _execute(text: str) -> types.ModuleType:
-    task = types.ModuleType("tilesmith_captured_task")
-    exec(compile(text, "<captured task>", "exec"), vars(task))
-    return task
+def _make_model(text: str) -> nn.Module:
+    task: Any = types.ModuleType("tilesmith_captured_task")
+    try:
+        exec(compile(text, "<captured task>", "exec"), vars(task))
+        return task.Model()
+    except Exception as error:
+        raise TaskError(f"its task cannot be executed: {type(error).__name__}: {error}") from None
 
 
 def _file_text(
@@ -326,13 +329,13 @@ def _file_text(
 
 def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundArguments, prefix: str) -> None:
     """The task's Model with the tensors of the live module must return what that returns."""
-    model = _execute(text).Model()
+    model = _make_model(text)
     try:
         bind_tensors(model, prefix, module)
     except UsageError as error:
         raise TaskError(f"its task has other tensors: {error}") from None
     with torch.no_grad():
-        expected = module(*bound.args, **bound.kwargs)
+        expected = module.forward(*bound.args, **bound.kwargs)
         refuse_output(expected)
         found = model(*tensors_at(bound.arguments, spec.arguments))
     if not same_outputs(found, expected):

@@ -60,8 +60,8 @@ def trace_forward(
             bound.signature,
             refilled(dict(bound.arguments), iter(flat[: len(given)])),
         )
-        state = dict(zip(owned, flat[len(given) :], strict=True))
-        found.append(torch.func.functional_call(module, state, call.args, call.kwargs, tie_weights=False))
+        state = dict(zip((f"0.{name}" for name in owned), flat[len(given) :], strict=True))
+        found.append(torch.func.functional_call(_Forward(module), state, call.args, call.kwargs, tie_weights=False))
         return tensors_in(found[-1])
 
     leaves = [*names, *map(attribute_text, owned)]
@@ -69,6 +69,16 @@ def trace_forward(
     refuse_output(found[-1])
     outputs = refilled(found[-1], map(BareText, steps.outputs))
     return "\n".join([*steps.lines, f"return {outputs!r}"])
+
+
+class _Forward(nn.ModuleList):
+    """A module without the hooks that run around its forward, and go on doing so around a kernel."""
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__([module])
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        return self[0].forward(*args, **kwargs)
 
 
 class TracedSteps(NamedTuple):

@@ -160,6 +160,8 @@ def _module_tests(module: nn.Module, spec: CallSpec) -> Iterator[CallTest]:
     for number, (name, described) in enumerate((spec.objects or {}).items()):
         kind = {"(": "tuple", "[": "list", "{": "dict"}.get(described[0])
         differs = f"(_held := {_attribute(name, owners)}) is not _object_{number}"
+        if " of " in described:  # a list, of which _object is a copy
+            differs = f"{_attribute(name, owners)} != _object_{number}"
         if kind is not None:  # it may have changed in place, and an equal one does as well
             differs = f"type(_held := {_attribute(name, owners)}) is not {kind} or _held != {described}"
         yield CallTest(differs, f"{name}: not as it was")
@@ -179,7 +181,7 @@ def _module_tests(module: nn.Module, spec: CallSpec) -> Iterator[CallTest]:
 
 
 def _table_tests(module: nn.Module, name: str, number: int) -> Iterator[CallTest]:
-    """Nothing was added: no bias where there was none, no module to a sequence."""
+    """Nothing was added: no bias where there was none, no module to a sequence, nothing that getattr would find."""
     for table, held in (("_parameters", parameter_table(module)), ("_buffers", buffer_table(module))):
         for key, tensor in held.items():
             if tensor is None:
@@ -187,6 +189,13 @@ def _table_tests(module: nn.Module, name: str, number: int) -> Iterator[CallTest
     if isinstance(module, _CONTAINERS):
         count = len(child_table(module)) + len(parameter_table(module))
         yield CallTest(f"len(_children_{number}) + len(_parameters_{number}) != {count}", f"{name}: another length")
+    elif not type(module).__module__.startswith("torch.nn."):
+        tables = [f"{table}_{number}" for table in ("_attributes", "_children", "_parameters", "_buffers")]
+        counts = [len({*vars(module), "forward"} if number == 0 else vars(module)), len(child_table(module))]
+        count = sum(counts) + len(parameter_table(module)) + len(buffer_table(module))
+        grew = f"{' + '.join(f'len({table})' for table in tables)} != {count}"
+        added = " and ".join(f"_absent_{number}.isdisjoint({table})" for table in tables)
+        yield CallTest(f"{grew} and not ({added})", f"{name}: has what its code looks for and it had not")
 
 
 def _owned_tests(spec: CallSpec) -> Iterator[CallTest]:

@@ -6,7 +6,7 @@ become of the module since, with copies of its tensors, so that hooks on paramet
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -44,12 +44,28 @@ class RecomputedGradients(torch.autograd.Function):
         given = [one.detach().requires_grad_(one.requires_grad) for one in ctx.saved_tensors]
         with torch.enable_grad():
             outputs = ctx.call.run_original(iter(given))
+        if not _leaves(outputs) <= set(map(id, given)):
+            raise RuntimeError(
+                "the module's code reaches its parameters around itself (a list of modules, a bound method), and "
+                "their gradients would be lost: load its kernel with grad='fallback'"
+            )
         wanted = [one for one in given if one.requires_grad]
         pairs = [(y, g) for y, g in zip(outputs, gradients, strict=True) if g is not None]
         if any(not y.requires_grad for y, _ in pairs):
             raise RuntimeError("a gradient of what the module detaches: load its kernel with grad='fallback'")
         found = iter(torch.autograd.grad([y for y, _ in pairs], wanted, [g for _, g in pairs], allow_unused=True))
         return None, *(next(found) if one.requires_grad else None for one in given)
+
+
+def _leaves(outputs: Sequence[torch.Tensor]) -> set[int]:
+    """The tensors whose gradients a backward pass would reach, by identity."""
+    steps: list[Any] = [one.grad_fn for one in outputs]
+    seen: set[Any] = {None}
+    for step in steps:
+        if step not in seen:
+            seen.add(step)
+            steps += [before for before, _ in step.next_functions]
+    return {id(step.variable) for step in seen if hasattr(step, "variable")}
 
 
 class _Call:

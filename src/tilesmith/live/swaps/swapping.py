@@ -20,10 +20,12 @@ from tilesmith.live.calls.call_description import (
     attributes_of,
     bind_arguments,
     describe_object,
+    names_in_code,
     signature_of,
     tensors_at,
 )
 from tilesmith.live.calls.call_records import KernelCard
+from tilesmith.live.calls.nests import map_tensors
 from tilesmith.live.calls.torch_names import (
     buffer_table,
     child_table,
@@ -102,11 +104,19 @@ class SwappedForward:
                 self.first = one.forward
 
 
+def refuse_replaced_forward(module: nn.Module) -> None:
+    found = vars(module).get("forward")
+    if found not in (None, MethodType(type(module).forward, module)) and not isinstance(found, SwappedForward):
+        raise UsageError("somebody else has replaced its forward already")
+
+
 def swap_in(module: nn.Module, kernel: nn.Module, card: KernelCard, grad: str = "fallback") -> GuardedKernel:
     """Raises UsageError in one line where the kernel cannot stand in for the module's `forward`."""
+    refuse_replaced_forward(module)
+    for one in module.modules():  # a copy of a swapped module keeps the forward of its class on itself
+        if vars(one).get("forward") == MethodType(type(one).forward, one):
+            del one.forward
     swapped = vars(module).get("forward")
-    if swapped is not None and not isinstance(swapped, SwappedForward):
-        raise UsageError("somebody else has replaced its forward already")
     bind_tensors(kernel, card.prefix, module)
     swapped = swapped or SwappedForward(module)
     names = _names(module, card)
@@ -152,12 +162,17 @@ def _names(module: nn.Module, card: KernelCard) -> dict[str, Any]:
         names[f"_parameters_{number}"] = parameter_table(inside[owner])
         names[f"_buffers_{number}"] = buffer_table(inside[owner])
         names[f"_children_{number}"] = child_table(inside[owner])
+        tables = (
+            vars(inside[owner]),
+            *(names[f"_{one}_{number}"] for one in ("parameters", "buffers", "children")),
+        )
+        names[f"_absent_{number}"] = names_in_code(type(inside[owner])).difference(*tables, ["forward"])
     held = dict(attributes_of(module)) if card.spec.objects else {}
     for number, (name, described) in enumerate((card.spec.objects or {}).items()):
         found = describe_object(held.get(name))
         if found != described:
             raise UsageError(f"its {name} is {found}, and the kernel was made for {described}")
-        names[f"_object_{number}"] = held[name]
+        names[f"_object_{number}"] = map_tensors(held[name], lambda tensor: tensor)  # a list as it is now
     return names
 
 

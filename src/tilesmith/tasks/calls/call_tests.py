@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tilesmith.records import ArgumentSpec, Interface
 
-_MOST_ELEMENTS = 2**31
+MOST_ELEMENTS = 2**31
 """What offsets of 32 bits can reach: a kernel that was right at one size is so at another below this."""
 _TO_NAME = {ord(character): "_" for character in "[]'\"."}
 
@@ -89,7 +89,7 @@ def layout_tests(one: ArgumentSpec, letters: dict[str, str]) -> Iterator[CallTes
     yield CallTest(_shape_differs(one, letters), f"{name}: not of shape [{shown}]", wanted, (name,))
     if "any" in shown:
         reason = f"{name}: empty, or more than 2**31 elements"
-        yield CallTest(f"not 0 < {name}.numel() < {_MOST_ELEMENTS}", reason)
+        yield CallTest(f"not 0 < {name}.numel() < {MOST_ELEMENTS}", reason)
     if one.stride is None:
         yield CallTest(f"not {name}.is_contiguous()", f"{name}: not contiguous")
     elif one.stride:
