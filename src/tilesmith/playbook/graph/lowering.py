@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tilesmith.playbook.graph import choices, composites, convolutions, factors, gathers, moves, operators
+from tilesmith.playbook.graph import choices, composites, gathers, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute, find_sizes
 from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
+from tilesmith.playbook.graph.sums import convolutions, factors
 from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf, prod
 
-from tilesmith.playbook.graph.convolutions import Convolution
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
+from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.tiles import Extent
+from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
 from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
 from tilesmith.playbook.unmatched import Unmatched
@@ -93,9 +93,9 @@ class ConvolutionsMatch:
         return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
 
     @cached_property
-    def _extent(self) -> Extent:
+    def _extent(self) -> ConvolutionExtent:
         gpu, (rows, *columns) = self.region.survey.gpu, self._convolution.step.form.shape
-        return Extent(
+        return ConvolutionExtent(
             rows,
             prod(columns),
             self._convolution.images.form.shape[1],

@@ -46,7 +46,7 @@ _WASTED = 1.25
 
 
 @dataclass(frozen=True)
-class Extent:
+class ConvolutionExtent:
     """How large a convolution is."""
 
     rows: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilesmith.playbook.graph.convolutions import Convolution, Window
+from tilesmith.playbook.graph.sums.convolutions import Convolution, Window
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.convolutions import sources
 from tilesmith.playbook.recipes.products.sources import FIND_TILE

@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
 
-from tilesmith.playbook.graph.factors import Factor, Product, Triangle, find_triangle
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import PRODUCTS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS
+from tilesmith.playbook.graph.sums.factors import Factor, Product, Triangle, find_triangle
 from tilesmith.playbook.recipe import Declined, Region, RegionText, SharedHalves, Tuning
 from tilesmith.playbook.recipes.products.operands import ComputedOperand, compute_operand
 from tilesmith.playbook.recipes.products.reducing import ReducingProductWriter
