@@ -72,6 +72,24 @@ CONVOLUTIONS = {
         conv("Conv2d(5, size, 3)"),
         "24",
     ),
+    "depthwise": task(
+        "return F.relu6(self.norm(self.conv(x))) + x",
+        IMAGE,
+        conv("Conv2d(size, size, 3, padding=1, groups=size, bias=False)", "BatchNorm2d(size)"),
+        "5",
+    ),
+    "wide_depthwise": task(
+        "return F.silu(self.conv(x))",
+        "x = torch.randn(3, 50, 40).mT",
+        conv("Conv1d(size, size, 5, stride=2, padding=3, dilation=2, groups=size)"),
+        "40",
+    ),
+    "deep_depthwise": task(
+        "return torch.relu(self.conv(x))",
+        "x = torch.randn(2, 6, 5, 7, 6).bfloat16()",
+        conv("Conv3d(size, size, (2, 3, 3), stride=(1, 1, 2), padding=(0, 1, 1), groups=size).bfloat16()"),
+        "6",
+    ),
     "half": task(
         "return torch.relu(self.conv(x))",
         "x = torch.randn(2, 32, 9, 7).half()",
@@ -174,6 +192,12 @@ LARGE = {
         "x = torch.randn(4, 32, 32, 64, 64)",
         conv("Conv3d(32, size, 3, padding=1)"),
         "64",
+    ),
+    "depthwise": task(
+        "return F.relu6(self.norm(self.conv(x)))",
+        "x = torch.randn(32, 256, 112, 112)",
+        conv("Conv2d(size, size, 3, padding=1, groups=size, bias=False)", "BatchNorm2d(size)"),
+        "256",
     ),
     "half": task(
         "return F.gelu(self.conv(x))",

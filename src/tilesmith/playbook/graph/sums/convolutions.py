@@ -34,11 +34,14 @@ class Window:
 @dataclass(frozen=True)
 class Convolution:
     step: KernelStep
-    """Output channels, images, places: channels first, whatever the result looks like."""
+    """Output channels, images, places: channels first, whatever the result looks like; or the result itself, where
+    every channel is convolved by itself."""
     images: KernelStep
     filters: KernelStep
     windows: tuple[Window, ...]
     """One for each dimension of an image."""
+    is_depthwise: bool = False
+    """Whether every channel is convolved by itself, with a filter of its own."""
 
 
 def lower_convolution(low: Lowering, node: Node) -> KernelStep:
@@ -48,19 +51,24 @@ def lower_convolution(low: Lowering, node: Node) -> KernelStep:
         raise Unmatched("convolves what it computes itself")
     if images.form.rank != filters.form.rank:
         raise Unmatched("convolves an image without a batch")
-    if find_argument(node, 6, "groups", 1) != 1:
+    groups, channels = find_argument(node, 6, "groups", 1), images.form.shape[1]
+    is_depthwise = groups == channels == filters.form.shape[0] and channels > 1
+    if groups != 1 and not is_depthwise:
         raise Unmatched("convolves groups of channels")
     windows = _find_windows(node, filters.form.shape[2:])
-    low.symbols.broadcast([SymbolicShape(one.form.shape[1:2], one.form.dims[1:2]) for one in (images, filters)])
+    summed = (images, 1), (filters, 0 if is_depthwise else 1)
+    low.symbols.broadcast([SymbolicShape((one.form.shape[i],), (one.form.dims[i],)) for one, i in summed])
     shape = node.shape or ()
     places = [
         _count_places(low, images.form.dims[i], window, shape[i], (node.name, i))
         for i, window in enumerate(windows, 2)
     ]
-    form = SymbolicShape((shape[1], shape[0], *shape[2:]), (filters.form.dims[0], images.form.dims[0], *places))
+    dims = (images.form.dims[0], filters.form.dims[0], *places)
+    order = [*range(len(shape))] if is_depthwise else [1, 0, *range(2, len(shape))]
+    form = SymbolicShape(tuple(shape[i] for i in order), tuple(dims[i] for i in order))
     step = KernelStep(low.free_name(node.name), PRODUCT, (), form, str(node.dtype))
-    low.convolutions.append(Convolution(step, images, filters, windows))
-    result = permuted(low, step, [1, 0, *range(2, len(shape))], node.name)
+    low.convolutions.append(Convolution(step, images, filters, windows, is_depthwise))
+    result = step if is_depthwise else permuted(low, step, order, node.name)
     bias = by_channel(low, find_argument(node, 2, "bias"), result)
     return result if bias is None else low.pointwise("add", (result, bias), f"{node.name}_biased", str(node.dtype))
 

@@ -15,15 +15,14 @@ from math import inf, prod
 
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, operator_name
-from tilesmith.playbook.graph.placement import Placer, TilePosition
-from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
-from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter
+from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
+from tilesmith.playbook.writing.fused_kernel import FusedKernel
 from tilesmith.tasks.graph import Node
 
 _LEAST_FLOPS = 1e9
@@ -42,12 +41,13 @@ class ConvolutionsRecipe:
     def knows(self, node: Node) -> bool:
         return operator_name(node) in CONVOLUTIONS or is_known(node)
 
-    def match(self, region: Region) -> ConvolutionsMatch | Declined:
+    def match(self, region: Region) -> ConvolutionsMatch | DepthwiseMatch | Declined:
         try:
             low = Lowering(region.graph, CONVOLUTIONS)
             if len(low.convolutions) != 1:
                 return Declined(f"the task has {len(low.convolutions)} convolutions")
-            match = ConvolutionsMatch(region)
+            kind = DepthwiseMatch if low.convolutions[0].is_depthwise else ConvolutionsMatch
+            match: ConvolutionsMatch | DepthwiseMatch = kind(region)
             if self._keeps_pytorch and (reason := match.why_not()):
                 return Declined(f"the task convolves {reason}")
             match.write(match.tunings[0])
@@ -64,18 +64,7 @@ class ConvolutionsMatch:
 
     @cached_property
     def _fused(self) -> FusedKernel:
-        low = Lowering(self.region.graph, CONVOLUTIONS)
-        (convolution,) = low.convolutions
-        if convolution.images.dtype not in ("float32", *HALF_TYPES) or convolution.step.form.shape[0] == 1:
-            raise Unmatched(f"convolves {convolution.images.dtype} to few channels, which the library does as well")
-        dims = convolution.step.form.dims
-        placer = Placer(low.symbols, TilePosition("rows", "cols", len(dims) - 1), dims[:1], dims[1:])
-        fused = fuse(low, placer, self.region, (convolution.images, convolution.filters))
-        if not any(value.step is convolution.step for value in placer.values):
-            raise Unmatched("does not use its convolution")
-        if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
-            raise Unmatched("reduces a convolution, which another pass does")
-        return fused
+        return fuse_convolution(self.region)
 
     @cached_property
     def _convolution(self) -> Convolution:

@@ -222,8 +222,58 @@ def undo_scales(total, pixels_scale_ptr, filters_scale_ptr, number, row):
     small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
     return total * small * large  # in this order nothing overflows on the way"""
 
+SUM_WINDOWS = '''@triton.jit
+def sum_windows(
+    # pointers
+    pixels_ptr,
+    filters_ptr,
+    # channels of all images and places, as blocks of numbers
+    rows,
+    cols,
+    # sizes
+    M,
+    N,
+    CHANNELS,
+    IN_D,
+    IN_H,
+    IN_W,
+    OUT_H: tl.constexpr,
+    OUT_W: tl.constexpr,
+    # windows
+    KERNEL_D: tl.constexpr,
+    KERNEL_H: tl.constexpr,
+    KERNEL_W: tl.constexpr,
+    STRIDE_D: tl.constexpr,
+    STRIDE_H: tl.constexpr,
+    STRIDE_W: tl.constexpr,
+    DILATION_D: tl.constexpr,
+    DILATION_H: tl.constexpr,
+    DILATION_W: tl.constexpr,
+    BEFORE_D: tl.constexpr,
+    BEFORE_H: tl.constexpr,
+    BEFORE_W: tl.constexpr,
+    # meta-parameters
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    """What the filter of each channel makes of the windows at each place, summed in float32."""
+    row = tl.minimum(rows, M - 1)  # beyond the last row and column, the last will do
+    place = tl.minimum(cols, N - 1).to(tl.int32)
+    first_d = place // (OUT_H * OUT_W) * STRIDE_D - BEFORE_D
+    first_h, first_w = place // OUT_W % OUT_H * STRIDE_H - BEFORE_H, place % OUT_W * STRIDE_W - BEFORE_W
+    pixels_ptrs = pixels_ptr + row[:, None] * IN_D * IN_H * IN_W
+    filters_ptrs = filters_ptr + row % CHANNELS * (KERNEL_D * KERNEL_H * KERNEL_W)
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for tap in tl.static_range(KERNEL_D * KERNEL_H * KERNEL_W):
+        d = first_d + tap // (KERNEL_H * KERNEL_W) * DILATION_D
+        h, w = first_h + tap // KERNEL_W % KERNEL_H * DILATION_H, first_w + tap % KERNEL_W * DILATION_W
+        inside = (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H) & (w >= 0) & (w < IN_W)
+        x = tl.load(pixels_ptrs + ((d * IN_H + h) * IN_W + w)[None, :], mask=inside[None, :], other=0.0)
+        total += x.to(tl.float32) * tl.load(filters_ptrs + tap).to(tl.float32)[:, None]
+    return total'''
+
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
-    "_filters", "weakref", "find_windows", "load_windows", "undo_scales",
+    "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows",
 }  # fmt: skip
 """What these define at module level."""

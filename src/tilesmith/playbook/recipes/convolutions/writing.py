@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilesmith.playbook.graph.lowering import Lowering
+from tilesmith.playbook.graph.operators import CONVOLUTIONS
+from tilesmith.playbook.graph.placement import Placer, TilePosition
+from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
 from tilesmith.playbook.graph.sums.convolutions import Convolution, Window
-from tilesmith.playbook.recipe import KernelParts
+from tilesmith.playbook.recipe import KernelParts, Region
 from tilesmith.playbook.recipes.convolutions import sources
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
-from tilesmith.playbook.recipes.products.tiles import BLOCKS
+from tilesmith.playbook.recipes.products.tiles import BLOCKS, HALF_TYPES
 from tilesmith.playbook.recipes.products.writing import MASKS, TILE
-from tilesmith.playbook.writing.fused_kernel import FusedKernel
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
 from tilesmith.playbook.writing.kernel_body import write_on_one_tile
 
 _IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
@@ -20,6 +25,29 @@ _POINTERS = {
     2: ("pixels", "pixels_low", "filters", "filters_low", "pixels_scale", "filters_scale"),
 }
 """What the kernel is given, by the number of halves that a float32 number is; 0: numbers are halves already."""
+
+
+def fuse_convolution(region: Region) -> FusedKernel:
+    """The one convolution of a region with what follows it. Rows are channels, those of every image where they are
+    convolved by themselves; columns are places, those of all images where they are not."""
+    low = Lowering(region.graph, CONVOLUTIONS)
+    (convolution,) = low.convolutions
+    if convolution.images.dtype not in ("float32", *HALF_TYPES) or convolution.step.form.shape[0] == 1:
+        raise Unmatched(f"convolves {convolution.images.dtype} to few channels, which the library does as well")
+    dims, rows = convolution.step.form.dims, 2 if convolution.is_depthwise else 1
+    placer = Placer(low.symbols, TilePosition("rows", "cols", len(dims) - rows), dims[:rows], dims[rows:])
+    fused = fuse(low, placer, region, (convolution.images, convolution.filters))
+    if not any(value.step is convolution.step for value in placer.values):
+        raise Unmatched("does not use its convolution")
+    if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
+        raise Unmatched("reduces a convolution, which another pass does")
+    return fused
+
+
+def list_windows(convolution: Convolution, *names: str) -> str:
+    """What windows are along all three dimensions: all that has the first name, then the next."""
+    windows = (*(Window(1) for _ in range(3 - len(convolution.windows))), *convolution.windows)
+    return ", ".join(str(getattr(window, name)) for name in names for window in windows)
 
 
 @dataclass(frozen=True)
@@ -57,14 +85,8 @@ class ConvolutionWriter:
     def _constants(self) -> tuple[str, ...]:
         return tuple(f"{name}: tl.constexpr" for name in (*_OUT, "CHANNELS"))
 
-    @property
-    def _windows(self) -> tuple[Window, ...]:
-        """Of all three dimensions."""
-        windows = self.convolution.windows
-        return (*(Window(1) for _ in range(3 - len(windows))), *windows)
-
     def _listed(self, *names: str) -> str:
-        return ", ".join(str(getattr(window, name)) for name in names for window in self._windows)
+        return list_windows(self.convolution, *names)
 
     def _body(self) -> list[str]:
         name = next(one.name for one in self.fused.placer.values if one.step is self.convolution.step)
