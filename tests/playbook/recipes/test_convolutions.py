@@ -72,6 +72,21 @@ CONVOLUTIONS = {
         conv("Conv2d(5, size, 3)"),
         "24",
     ),
+    "pointwise": task(
+        "return torch.relu(self.norm(self.conv(x)) + y)",
+        "x = torch.randn(2, 35, 13, 11)\ny = torch.randn(2, 24, 13, 11)",
+        conv("Conv2d(35, size, 1, bias=False)", "BatchNorm2d(size)"),
+        "24",
+    ),
+    "strided_pointwise": task(
+        "return torch.relu(self.conv(x))", IMAGE, conv("Conv2d(5, size, 1, stride=(2, 3)).eval()"), "24"
+    ),
+    "wide_half_pointwise": task(
+        "return F.silu(self.conv(x))",
+        "x = torch.randn(3, 50, 40).mT.half()",
+        conv("Conv1d(40, size, 1).half()"),
+        "24",
+    ),
     "depthwise": task(
         "return F.relu6(self.norm(self.conv(x))) + x",
         IMAGE,
@@ -199,6 +214,12 @@ LARGE = {
         conv("Conv2d(size, size, 3, padding=1, groups=size, bias=False)", "BatchNorm2d(size)"),
         "256",
     ),
+    "pointwise": task(
+        "return torch.relu(self.norm(self.conv(x)) + y)",
+        "x = torch.randn(10, 64, 56, 56)\ny = torch.randn(10, 256, 56, 56)",
+        conv("Conv2d(64, size, 1, bias=False)", "BatchNorm2d(size)"),
+        "256",
+    ),
     "half": task(
         "return F.gelu(self.conv(x))",
         "x = torch.randn(10, 256, 56, 56).half()",
@@ -231,12 +252,7 @@ def test_large_convolutions_fit_a_gpu(
     "text",
     [
         task("return torch.relu(self.conv(x))", IMAGE, conv("Conv2d(5, size, 3)"), "24"),
-        task(
-            "return torch.relu(self.conv(x))",
-            "x = torch.randn(16, 64, 112, 112)",
-            conv("Conv2d(64, size, 1)"),
-            "64",
-        ),
+        task("return self.conv(x)", "x = torch.randn(16, 64, 112, 112)", conv("Conv2d(64, size, 1)"), "64"),
         task(
             "return self.conv(x)",
             "x = torch.randn(16, 64, 112, 112).half()",
@@ -244,7 +260,7 @@ def test_large_convolutions_fit_a_gpu(
             "64",
         ),
     ],
-    ids=["small", "little_reuse", "bare_half"],
+    ids=["small", "bare_pointwise", "bare_half"],
 )
 def test_what_the_library_does_as_well_stays(text: str) -> None:
     survey = survey_task("kept", text)

@@ -18,6 +18,7 @@ from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, 
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
+from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
 from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
@@ -27,6 +28,10 @@ from tilesmith.tasks.graph import Node
 
 _LEAST_FLOPS = 1e9
 """Smaller convolutions are over before their images are copied."""
+_LEAST_NUMBERS = 1 << 22
+"""Of a result, from which on it is worth something that it is written once."""
+_MANY_CHANNELS = 512
+"""Of a result, for which each number of an image is multiplied so often that it should be a half."""
 _LEAST_REUSE = 500
 """FLOPs for each number of the images: with fewer the time goes into copying them."""
 
@@ -81,6 +86,12 @@ class ConvolutionsMatch:
             return 0
         return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
 
+    @property
+    def _is_direct(self) -> bool:
+        """Whether images are read where they lie: of one place at a time, for not too many output channels."""
+        few = self._halves == 0 or self._convolution.step.form.shape[0] < _MANY_CHANNELS
+        return is_pointwise(self._convolution) and few
+
     @cached_property
     def _extent(self) -> ConvolutionExtent:
         gpu, (rows, *columns) = self.region.survey.gpu, self._convolution.step.form.shape
@@ -88,7 +99,8 @@ class ConvolutionsMatch:
             rows,
             prod(columns),
             self._convolution.images.form.shape[1],
-            max(1, self._halves),
+            4 if self._is_direct and self._halves else 2 * max(1, self._halves),
+            self._is_direct,
             gpu.shared_bytes_per_block if gpu else inf,
         )
 
@@ -96,6 +108,10 @@ class ConvolutionsMatch:
         """What the library does as well; empty where a kernel gains."""
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
         flops = 2.0 * prod(one.step.form.shape) * prod(one.filters.form.shape[1:])
+        if self._is_direct:
+            bare = all(operator_name(node) in CONVOLUTIONS for node in works)
+            few = flops < _LEAST_FLOPS and prod(one.step.form.shape) < _LEAST_NUMBERS
+            return "places one by one, few or bare, which the library does as well" if bare or few else ""
         if not self._halves and all(operator_name(node) in CONVOLUTIONS for node in works):
             return f"{one.images.dtype} and does nothing with it, which the library does as well"
         if flops < _LEAST_FLOPS or flops < _LEAST_REUSE * prod(one.images.form.shape):
@@ -116,8 +132,13 @@ class ConvolutionsMatch:
     def strategy(self, tuning: Tuning) -> str:
         told = (
             f"Tiles of {tuning['BLOCK_M']} output channels x {tuning['BLOCK_N']} places, {tuning['NUM_WARPS']} "
-            f"warps, {tuning['NUM_STAGES']} stages. Images are copied channels-last with zeros around them"
+            f"warps, {tuning['NUM_STAGES']} stages. "
         )
+        if self._is_direct:
+            way = ", float32 numbers as several bfloat16 numbers" if self._halves else ""
+            told += f"Images are read once, where they lie{way}"
+            return f"{told}; what follows is computed before anything is stored."
+        told += "Images are copied channels-last with zeros around them"
         if self._halves == 0:
             return f"{told}, and what follows is computed before anything is stored."
         if self._halves == 1:
@@ -131,6 +152,10 @@ class ConvolutionsMatch:
         )
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
+        if self._is_direct:
+            kernel = PointwiseWriter(self._fused, self._convolution, self._halves).write(prefix)
+            title = f"{self._fused.title} in one kernel."
+            return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
         owned = {parameter.name for parameter in self.region.graph.parameters}
         keeps = any(self._fused.low.values.get(name) is self._convolution.filters for name in owned)
         writer = ConvolutionWriter(self._fused, self._convolution, self._halves, self._extent.unit, keeps)

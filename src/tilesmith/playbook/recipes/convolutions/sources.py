@@ -272,8 +272,56 @@ def sum_windows(
         total += x.to(tl.float32) * tl.load(filters_ptrs + tap).to(tl.float32)[:, None]
     return total'''
 
+MULTIPLY_PLACES = '''@triton.jit
+def multiply_places(
+    # pointers
+    pixels_ptr,
+    filters_ptr,
+    # output channels and places of all images, as blocks of numbers
+    rows,
+    cols,
+    # sizes
+    M,
+    N,
+    CHANNELS,
+    stride_b,
+    stride_c,
+    stride_d,
+    stride_h,
+    stride_w,
+    OUT_D: tl.constexpr,
+    OUT_H: tl.constexpr,
+    OUT_W: tl.constexpr,
+    # windows
+    STRIDE_D: tl.constexpr,
+    STRIDE_H: tl.constexpr,
+    STRIDE_W: tl.constexpr,
+    # meta-parameters
+    PRECISION: tl.constexpr,
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+    BLOCK_K: tl.constexpr,
+):
+    """A tile of the filters times the channels at each place, summed in float32."""
+    row = tl.minimum(rows, M - 1)  # beyond the last row and column, the last will do
+    place = tl.minimum(cols, N - 1)
+    pixels_ptrs = pixels_ptr + place // (OUT_D * OUT_H * OUT_W) * stride_b
+    pixels_ptrs += place // (OUT_H * OUT_W) % OUT_D * STRIDE_D * stride_d
+    pixels_ptrs += place // OUT_W % OUT_H * STRIDE_H * stride_h + place % OUT_W * STRIDE_W * stride_w
+    depth = tl.arange(0, BLOCK_K)
+    pixels_tile = pixels_ptrs[None, :] + depth.to(tl.int64)[:, None] * stride_c
+    filters_tile = filters_ptr + row[:, None] * CHANNELS + depth[None, :]
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for start in range(0, CHANNELS, BLOCK_K):
+        filters = tl.load(filters_tile, mask=depth[None, :] < CHANNELS - start, other=0.0)
+        pixels = tl.load(pixels_tile, mask=depth[:, None] < CHANNELS - start, other=0.0)
+        total += tl.dot(filters, pixels, input_precision=PRECISION)
+        filters_tile += BLOCK_K
+        pixels_tile += BLOCK_K * stride_c
+    return total'''
+
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
-    "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows",
+    "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
 }  # fmt: skip
 """What these define at module level."""

@@ -41,6 +41,15 @@ _TWICE: tuple[Size, ...] = (
     (64, 64, 32, 8, 4, 3),
 )
 """Of numbers that are two halves each."""
+_DIRECT: tuple[Size, ...] = (
+    (64, 128, 32, 8, 4, 3),
+    (128, 128, 32, 8, 8, 3),
+    (64, 64, 32, 8, 4, 4),
+    (64, 128, 32, 8, 8, 3),
+    (64, 128, 32, 8, 4, 2),
+    (64, 64, 32, 8, 4, 2),
+)
+"""Of images that are read where they lie."""
 _WASTED = 1.25
 """How many times as many channels there may be for blocks of 32 to be whole."""
 
@@ -54,8 +63,10 @@ class ConvolutionExtent:
     columns: int
     """Places of all images."""
     channels: int
-    halves: int
-    """How many a number is, of every operand: 1 or 2."""
+    width: int
+    """How many bytes each number has on chip."""
+    is_direct: bool = False
+    """Whether images are read where they lie."""
     shared_limit: float = inf
 
     @property
@@ -67,13 +78,19 @@ class ConvolutionExtent:
 
     def tunings(self) -> tuple[Tuning, ...]:
         many = _MANY_CHANNELS if self.rows > 64 else _FEW_CHANNELS
-        sizes = _TWICE if self.halves == 2 else many
-        if self.rows <= 32:
+        sizes = _TWICE if self.width == 4 else many
+        if self.is_direct:
+            sizes = tuple(size for size in _DIRECT if size[0] <= max(64, self.rows))
+        elif self.rows <= 32:
             height = max(16, 1 << (self.rows - 1).bit_length())
             sizes = tuple((height, *size[1:]) for size in _TWICE[2:] + _FEW_CHANNELS)
         elif self._tiles(*sizes[0][:2]) < MULTIPROCESSORS:
             sizes = (*_SMALL, *sizes)
-        deep = [(*size[:2], min(size[2], self.unit) if self.unit >= 32 else size[2], *size[3:]) for size in sizes]
+        deep = (
+            sizes
+            if self.is_direct
+            else [(*size[:2], min(size[2], self.unit) if self.unit >= 32 else size[2], *size[3:]) for size in sizes]
+        )
         fitting = [size for size in deep if self._shared_bytes(size) <= self.shared_limit] or [deep[-1]]
         return tuple(Tuning(tuple(zip(_NAMES, size, strict=True))) for size in dict.fromkeys(fitting))
 
@@ -82,7 +99,7 @@ class ConvolutionExtent:
 
     def _shared_bytes(self, size: Size) -> int:
         height, width, depth, _, _, stages = size
-        return stages * (height + width) * depth * 2 * self.halves
+        return stages * (height + width) * depth * self.width
 
 
 def _padded(number: int, unit: int) -> int:
