@@ -16,7 +16,7 @@ from torch import nn
 
 import tilesmith as ts
 from tilesmith.errors import TaskError, UsageError
-from tilesmith.live.captured.module_tasks import ModuleTask, write_task
+from tilesmith.live.captured.module_tasks import ModuleTask, refuse_other_code, write_task
 from tilesmith.live.capturing import CapturedTask, capture_calls
 from tilesmith.tasks.source import parse_task
 
@@ -75,6 +75,46 @@ def test_hooks_around_a_module_are_no_part_of_its_task() -> None:
     module.register_forward_hook(lambda module, args, output: seen.append(output) or output * 2)
     assert task_of(module, torch.randn(2, 3)).body == plain.body
     assert seen == [], "nor do they see what is traced"
+
+
+class Growing(nn.Module):
+    """Keeps what it saw in training, and a table that grows with its input; its mode merges weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows, self.seen, self.merged, self.tables = 16, None, 0, {}
+
+    def train(self, mode=True):
+        self.merged += 1
+        return super().train(mode)
+
+    def forward(self, x):
+        if self.training:
+            self.seen = self.tables[x.shape] = x.mean()
+        self.rows = max(self.rows, len(x))
+        return x.relu()
+
+
+def test_a_trace_leaves_nothing_behind() -> None:
+    module = Growing()
+    module.training = False
+    made = write_task(module, (torch.randn(2, 3),), {}, ())
+    refuse_other_code(module, made.spec, made.text)
+    assert (module.rows, module.seen, module.merged, module.tables, module.training) == (16, None, 0, {}, False)
+    norm = nn.BatchNorm1d(3)
+    write_task(norm, (torch.randn(2, 3),), {}, ())
+    assert int(norm.num_batches_tracked) == 0
+
+
+class WithoutGradients(nn.Module):
+    @torch.no_grad()
+    def forward(self, x):
+        return x.relu()
+
+
+def test_code_without_gradients_is_written_out() -> None:
+    x = torch.randn(2, 3)
+    assert task_of(WithoutGradients(), x).body == task_of(nn.ReLU(), x).body.replace("input", "x")
 
 
 def test_a_recurrent_layer_keeps_its_constructor(tasks: dict[str, CapturedTask]) -> None:
@@ -217,6 +257,9 @@ def test_what_cannot_be_traced_is_unpickled_without_its_weights(tmp_path: Path) 
         module = Gate()
         nn.init.normal_(module.inner.weight, 5.0, 0.5)
         made = task_of(module, torch.randn(4, 300), flip=True)
+        refuse_other_code(module, made.spec, made.text, made.prefix)
+        with pytest.raises(UsageError, match="its class has other code"):
+            refuse_other_code(module, made.spec, made.text.replace("x.sum() > 0", "x.sum() > 1"), made.prefix)
         with pytest.raises(TaskError, match=r"cannot be traced: .*; such code may draw random numbers in training"):
             write_task(module.train(), (torch.randn(4, 300),), {}, ())
         sys.modules.pop("their_package")

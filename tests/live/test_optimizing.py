@@ -119,6 +119,25 @@ def test_a_kernel_that_does_not_do_in_this_process_is_not_kept(tmp_path: Path, b
     assert "forward" not in vars(norm)
 
 
+@pytest.mark.parametrize(("shape", "fails"), [((64, 2, 3), True), ((2, 3, 64), False)], ids=["other", "same"])
+def test_a_kernel_whose_strides_the_model_does_not_take_is_not_kept(
+    tmp_path: Path, shape: tuple[int, ...], fails: bool
+) -> None:
+    norm, x = RMSNorm(TinyModel().config).eval(), torch.randn(2, 3, 64)
+    order = [shape.index(size) for size in (2, 3, 64)]
+    laid_out = f"hidden.new_empty({shape}).permute({order}).copy_((hidden.float() * scale) * self.weight)"
+    text = NORM[: NORM.index("        return")] + f"        return {laid_out}\n"
+    card = marked_card(norm, tmp_path, x, text=text)
+    group = CapturedCalls(card.spec, (x,), {}, {"norm": norm})
+    arguments = (group, card, tmp_path / "best.py", "", "fallback", lambda: norm(x).view(-1))
+    if fails:
+        with pytest.raises(UsageError, match="other strides, with which the model fails: RuntimeError: view size"):
+            install_kernel(*arguments)
+    else:
+        install_kernel(*arguments)
+    assert ("forward" in vars(norm)) != fails
+
+
 def test_what_is_faster_is_saved_once(tmp_path: Path) -> None:
     norm, x = RMSNorm(TinyModel().config), torch.randn(2, 3, 64)
     card = marked_card(norm, tmp_path, x)

@@ -9,8 +9,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from torch.nn.parameter import is_lazy
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.calls.call_description import describe_call
 from tilesmith.live.calls.call_records import CallSpec
+from tilesmith.live.calls.kept_state import putting_back
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import version_of
 from tilesmith.live.captured.module_tasks import ModuleTask, write_task
@@ -139,7 +139,7 @@ def capture(
             file = unused_path(Path(folder), task.file_name, ".py")
             file.write_text(task.text, encoding="utf-8")
             path = str(file)
-        written.append(CapturedTask(**{**vars(task), "path": path}))
+        written.append(replace(task, path=path))
     return CapturedTasks(written, found.refused)
 
 
@@ -222,7 +222,9 @@ class _Observer:
             if written or any(not torch.equal(one, value) for one, value in before.buffers):
                 before.group.reason = "it writes to its inputs, parameters or buffers"
             elif list(map(id, before.state)) != list(map(id, _state(module))):
-                before.group.reason = "it keeps something on itself between calls"
+                before.group.reason = (
+                    "it keeps something on itself between calls (if only in the first: call it before)"
+                )
             elif before.randomness != _randomness():
                 before.group.reason = "it draws random numbers outside of torch"
 
@@ -268,15 +270,3 @@ def _some_names(model: nn.Module) -> str:
 
 def _cuda_devices(model: nn.Module) -> list[int]:
     return sorted({one.device.index for one in model.parameters() if one.device.type == "cuda"})
-
-
-@contextmanager
-def putting_back(model: nn.Module) -> Iterator[None]:
-    """What an example call in training mode would leave in buffers (running means) is undone."""
-    kept = [(one, one.clone()) for one in model.buffers() if one.layout == torch.strided and not one.is_meta]
-    try:
-        yield
-    finally:
-        for buffer, value in kept:
-            if not torch.equal(buffer, value):
-                buffer.copy_(value)

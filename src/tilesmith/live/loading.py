@@ -110,8 +110,8 @@ def load_(
             task = kernel.parent / "task.py"
             if card.flat and not task.exists():
                 raise UsageError(f"{task} is missing, so nobody knows what the kernel was judged on")
-            if card.flat and not card.prefix:
-                refuse_other_code(module, card.spec, task.read_text(encoding="utf-8"))
+            if card.flat:
+                refuse_other_code(module, card.spec, task.read_text(encoding="utf-8"), card.prefix)
             built = build_kernel(kernel, init)
             guarded = swap_in(module, built, replace(card, prefix=find_prefix(built, module)), grad)
             installed.append(Installed(name, module, guarded))

@@ -67,7 +67,7 @@ def optimize_(
     installed: list[Installed] = []
     try:
         with Judge(config.check()) as judge:
-            work = _Optimization(config, judge, installed)
+            work = _Optimization(config, judge, installed, lambda: model(*args, **kwargs))
             for group in groups:
                 work.add(group)
         report = Report(tuple(work.reports), KernelHandle(installed, {}), refused)
@@ -125,9 +125,11 @@ def refuse_hooks_inside(module: nn.Module) -> None:
 class _Optimization:
     """What is done with one group after another: one judge serves all, and equal tasks are forged once."""
 
-    def __init__(self, config: Config, judge: Judge, installed: list[Installed]) -> None:
+    def __init__(
+        self, config: Config, judge: Judge, installed: list[Installed], call_model: Callable[[], Any]
+    ) -> None:
         self.reports: list[KernelReport] = []
-        self.installed = installed
+        self.installed, self._call_model = installed, call_model
         self._config, self._judge, self._timed = config, judge, judge.device == "cuda"
         self._covered: set[nn.Module] = set()
         """Modules that have a kernel: what is inside them, or around them, is left alone."""
@@ -184,7 +186,7 @@ class _Optimization:
         if not self._timed and not config.interpret:
             return replace(report, reason=f"{result.why}; nothing was swapped in")
         try:
-            installed = install_kernel(group, card, result.judged, str(task.text), config.grad)
+            installed = install_kernel(group, card, result.judged, str(task.text), config.grad, self._call_model)
         except UsageError as error:
             return replace(report, reason=f"{result.why}, but it does not fit the module: {error}", card=None)
         self.installed += installed
@@ -209,13 +211,24 @@ class _Optimization:
         return self._results[same]
 
 
-def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, task: str, grad: str) -> list[Installed]:
-    """On every module of the group, or on none: the live weights must not show what the judge did not see."""
+def install_kernel(
+    group: CapturedCalls,
+    card: KernelCard,
+    kernel: Path,
+    task: str,
+    grad: str,
+    call_model: Callable[[], Any] = lambda: None,
+) -> list[Installed]:
+    """On every module of the group, or on none: the live weights must not show what the judge did not see.
+
+    Where a kernel lays its results out in another way, the model is called: code after it may rely on the old one.
+    """
     done: list[Installed] = []
+    same_strides = True
     try:
         for name, module in group.modules.items():
-            if task and not card.prefix:
-                refuse_other_code(module, card.spec, task)
+            if task:
+                refuse_other_code(module, card.spec, task, card.prefix)
             with torch.no_grad():
                 expected = module.forward(*group.args, **group.kwargs)  # without its hooks, which stay
             guarded = swap_in(module, build_kernel(kernel), card, grad)
@@ -233,11 +246,25 @@ def install_kernel(group: CapturedCalls, card: KernelCard, kernel: Path, task: s
             if shared_memory(found, held) != shared_memory(expected, held):
                 raise UsageError("it returns a copy where the module returns a part of its inputs or parameters")
             guarded.hits[0] = 0
+            same_strides &= _strides(found) == _strides(expected)
+        if not same_strides:
+            try:
+                with torch.no_grad():
+                    call_model()
+            except Exception as error:
+                why = f"{type(error).__name__}: {error}"
+                raise UsageError(f"its results have other strides, with which the model fails: {why}") from None
     except BaseException:
         for one in done:
             one.kernel.remove()
         raise
     return done
+
+
+def _strides(outputs: Any) -> list[list[int]]:
+    """Those that say where an element lies."""
+    sizes = [zip(one.shape, one.stride(), strict=True) for one in tensors_in(outputs)]
+    return [[stride for size, stride in one if size > 1] for one in sizes]
 
 
 def _time_model(call: Callable[[], Any], modules: Sequence[nn.Module]) -> Speedup:

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import copy
 import tempfile
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,10 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import TaskError, TilesmithError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.live.calls.call_description import class_name
+from tilesmith.live.calls.kept_state import keeping_attributes, putting_back
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import FakeCopyMode, FakeTensorMode, TorchDispatchMode
-from tilesmith.live.capturing import capture_calls, putting_back
+from tilesmith.live.capturing import capture_calls
 from tilesmith.live.user_arguments import require_example
 from tilesmith.playbook import LLM_ADVICE, find_match
 from tilesmith.playbook.recipe import Declined
@@ -136,7 +136,7 @@ def scan(
     groups.sort(key=lambda group: -group.gain_ms)
     if recipes:
         found = _recipes(model, tuple(args), kwargs, [one.names[0] for one in groups[:_MOST_ASKED]])
-        groups = [ScannedGroup(**{**vars(one), "recipe": found.get(one.names[0], one.recipe)}) for one in groups]
+        groups = [replace(one, recipe=found.get(one.names[0], one.recipe)) for one in groups]
     total = counter.total
     return Scan(tuple(groups), row.name, total.eager_bytes, total.flops, _eager_ms(total, row), tuple(notes))
 
@@ -226,7 +226,7 @@ def _count(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake
     with ExitStack() as stack:
         stack.enter_context(putting_back(model))
         if fake:
-            stack.enter_context(_keeping_attributes(model))
+            stack.enter_context(keeping_attributes(model))
             mode = FakeTensorMode(allow_non_fake_inputs=True)
             with FakeCopyMode(mode):
                 args, kwargs = copy.deepcopy((args, kwargs))
@@ -237,23 +237,6 @@ def _count(model: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any], fake
         with torch.no_grad(), mode if fake else nullcontext(), counter:
             model(*args, **kwargs)
     return counter
-
-
-@contextmanager
-def _keeping_attributes(model: nn.Module) -> Iterator[None]:
-    """Tables and caches that modules make in a call are taken from them again."""
-    held: list[Any] = [vars(one) for one in model.modules()]
-    for _ in range(2):
-        values = [value for one in held for value in (one.values() if isinstance(one, dict) else one)]
-        held += [value for value in values if type(value) in (dict, OrderedDict, list, set)]
-        held += [vars(value) for value in values if hasattr(value, "__dict__") and not callable(value)]
-    kept = [(one, copy.copy(one)) for one in {id(one): one for one in held}.values()]
-    try:
-        yield
-    finally:
-        for one, before in kept:
-            one.clear()
-            one.extend(before) if isinstance(one, list) else one.update(before)
 
 
 def _hooks(counter: _Counter, name: str, module: nn.Module) -> Iterator[Any]:

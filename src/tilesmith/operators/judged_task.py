@@ -14,8 +14,16 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes
-from tilesmith.operators.sizes import is_empty, other_values, shape_of, size_text, traced_value, usual_value
-from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render
+from tilesmith.operators.sizes import (
+    is_empty,
+    is_free,
+    other_values,
+    shape_of,
+    size_text,
+    traced_value,
+    usual_value,
+)
+from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render, render_text
 
 
 @dataclass(frozen=True)
@@ -65,7 +73,7 @@ def _calls_in(operator: Operator, dtype: str) -> Iterator[JudgedCall]:
         for layout in LAYOUTS:
             yield JudgedCall(f"{label}, {layout}", dtype, ordinary, usual, layout)
         for one in operator.scalars:
-            if isinstance(usual_value(operator, one.name), float):
+            if is_free(operator, one.name):
                 yield from (_other_call(operator, dtype, one.name, n) for n in other_values(operator, one.name))
 
 
@@ -93,7 +101,7 @@ class OtherValue(NamedTuple):
 def refusable_values(operator: Operator) -> Iterator[OtherValue]:
     for one in operator.scalars:
         for value in other_values(operator, one.name):
-            if not isinstance(usual_value(operator, one.name), float):
+            if not is_free(operator, one.name):
                 calls = tuple(_other_call(operator, dtype, one.name, value) for dtype in operator.dtypes)
                 yield OtherValue(f"{one.name}={value!r}", value in one.values, calls)
 
@@ -108,7 +116,7 @@ def accuracy_task(operator: Operator, baseline: str, calls: Sequence[JudgedCall]
 
 
 def accuracy_kernel(operator: Operator, triton: str, calls: Sequence[JudgedCall]) -> str:
-    return render("accuracy_kernel", op=operator, triton=triton, calls=calls)
+    return render("accuracy_kernel", op=operator, triton=_as_on_gpu(triton), calls=calls)
 
 
 def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
@@ -139,7 +147,12 @@ def single_task(operator: Operator, baseline: str, call: JudgedCall) -> str:
 
 
 def single_kernel(operator: Operator, triton: str) -> str:
-    return render("single_kernel", op=operator, triton=triton)
+    return render("single_kernel", op=operator, triton=_as_on_gpu(triton))
+
+
+def _as_on_gpu(triton: str) -> str:
+    """Without what is there for Triton's own interpreter alone: the judge's has libdevice itself."""
+    return triton.replace(render_text("libdevice.j2"), "")
 
 
 def written_for(operator: Operator) -> tuple[tuple[str, ...], ...]:

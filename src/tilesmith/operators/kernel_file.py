@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from tilesmith.errors import ProjectError
 from tilesmith.operators.exchange.source_edits import TextReplacement, replaced
 from tilesmith.operators.records import LEADING, Number, Operator, OperatorParameter
-from tilesmith.operators.sizes import traced_value, usual_value
+from tilesmith.operators.sizes import is_free, traced_value, usual_value
 from tilesmith.operators.writing import contract, docstring, function_head, quoted, render
 
 _WIDTH = 110
@@ -52,11 +52,14 @@ def triton_text(operator: Operator, variants: Sequence[KernelVariant]) -> str:
         _renamed(_split(operator, one.source), operator, "" if place == 0 else f"_{one.dtypes[0]}")
         for place, one in enumerate(variants)
     ]
+    imports = list(dict.fromkeys(line for one in written for line in one.imports))
+    libdevice = any(line.endswith("import libdevice") for line in imports)
     return render(
         "triton",
         name=operator.name,
         summary=written[0].summary,
-        imports=list(dict.fromkeys(line for one in written for line in one.imports)),
+        imports=["import os", "", *imports] if libdevice and "import os" not in imports else imports,
+        libdevice=libdevice,
         dtypes=_tuple([f"torch.{one}" for one in operator.dtypes]),
         parts=[one.code for one in written],
         head=function_head(operator),
@@ -85,7 +88,7 @@ def _split(operator: Operator, source: str) -> WrittenKernel:
     needless = {*_implied_assertions(operator, tree), *_unread_constants(tree)}
     inside = range(_first_line(rest[0]) - 1, model.lineno - 1) if rest else ()
     code = "\n".join(lines[place] for place in inside if place not in needless).strip("\n")
-    body = _without_docstring(forward.body)
+    body = [one for one in _without_docstring(forward.body) if not _is_refusal(operator, one)]
     forward_text = textwrap.dedent("\n".join(lines[body[0].lineno - 1 : forward.end_lineno]))
     shown = [
         ast.unparse(one) for one in imports if "nn." in code + forward_text or "torch.nn" not in ast.unparse(one)
@@ -112,6 +115,12 @@ def _with_rows_by_length(written: WrittenKernel) -> WrittenKernel:
     code = code.replace("triton.cdiv(M, ROWS)", "triton.cdiv(M, rows)")
     summary = written.summary.replace("NUM_WARPS warps per ROWS rows", "NUM_WARPS warps or more per BLOCK elements")
     return replace(written, code=code, summary=summary)
+
+
+def _is_refusal(operator: Operator, node: ast.stmt) -> bool:
+    """`if k != 3: raise ...`, which the entry says in its own words."""
+    tests = [f"{one.name} != {usual_value(operator, one.name)!r}" for one in _fixed(operator)]
+    return isinstance(node, ast.If) and ast.unparse(node.test) in tests and isinstance(node.body[0], ast.Raise)
 
 
 def _implied_assertions(operator: Operator, tree: ast.Module) -> list[int]:
@@ -146,7 +155,8 @@ def _summary(operator: Operator, text: str, constants: Sequence[ast.stmt]) -> st
     true when those change."""
     text = re.sub(r"\n*Shapes in the task:.*?\.\n(?=\S)", "\n\n", text, flags=re.DOTALL)
     for one in operator.scalars:
-        text = _named(text, traced_value(operator, one.name), one.name)
+        if is_free(operator, one.name):
+            text = _named(text, traced_value(operator, one.name), one.name)
     for node in constants:
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
             name = ast.unparse(node.targets[0])
@@ -266,8 +276,8 @@ def _shape_conditions(one: OperatorParameter, known: dict[str, str]) -> list[str
 
 
 def _fixed(operator: Operator) -> list[OperatorParameter]:
-    """Scalars that a kernel is written for one value of: all but floats."""
-    found = [one for one in operator.scalars if not isinstance(usual_value(operator, one.name), float)]
+    """Scalars that a kernel is written for one value of: all but floats, and some of those."""
+    found = [one for one in operator.scalars if not is_free(operator, one.name)]
     for one in found:
         if one.default is not None and usual_value(operator, one.name) != one.default:
             raise ProjectError(

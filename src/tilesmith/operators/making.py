@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from tilesmith.errors import ProjectError, TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
 from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
-from tilesmith.operators.forging import Tell, Workshop, forge_kernel
+from tilesmith.operators.forging import ForgedKernel, Tell, Workshop, forge_kernel
+from tilesmith.operators.generality import built_in_floats, for_any_float
 from tilesmith.operators.interface import conforms, with_interface
 from tilesmith.operators.judged_task import accuracy_calls, accuracy_task, forged_call, single_task, written_for
 from tilesmith.operators.kernel_file import KernelVariant, triton_text
@@ -27,7 +29,7 @@ from tilesmith.operators.project import (
     set_aside,
 )
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
-from tilesmith.operators.sizes import size_text
+from tilesmith.operators.sizes import size_text, usual_value
 from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
 from tilesmith.runs.atomic_files import write_atomically
 
@@ -153,8 +155,11 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
             triton = _in_line(definition, own, old.operator, judge, workshop)
             why = why if triton == own else "the kernel is kept; its entry has the others' interface now"
         if triton is None:
-            with Judge(workshop.check, host=judge) as forging_judge:
-                definition, triton, why, runs, keeps = _write_kernel(definition, workshop, forging_judge)
+            # The playbook has one text: `op check` measures it, and `op tune` looks for a faster one.
+            timing = workshop.check.timing and workshop.author.kind != "playbook"
+            forging = replace(workshop, check=replace(workshop.check, timing=timing))
+            with Judge(forging.check, host=judge) as forging_judge:
+                definition, triton, why, runs, keeps = _write_kernel(definition, forging, forging_judge)
         texts = {"baseline": baseline_text(definition)}
         operator = replace(definition.operator, baseline=code_digest(texts["baseline"]))
         texts |= {"accuracy": accuracy_text(operator), "performance": performance_text(operator)}
@@ -200,30 +205,54 @@ def _write_kernel(
 ) -> tuple[Definition, str | None, str, list[str], bool]:
     """The definition with the dtypes that have a kernel, the file, what is to be said of it, the runs, and whether
     the author has no kernel at all."""
-    operator, variants, runs = definition.operator, [], []
+    operator, baseline, runs = _with_fixed(definition.operator, ()), baseline_text(definition), []
+    waiting = [*written_for(operator)]
+    variants: list[KernelVariant] = []
     reasons: dict[str, str] = {}
     keeping: list[bool] = []
-    with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
-        for dtypes in written_for(operator):
-            task = Path(folder) / f"{operator.name}.py"
-            call = forged_call(operator, dtypes[0])
-            task.write_text(single_task(operator, baseline_text(definition), call), encoding="utf-8")
-            forged = forge_kernel(task, workshop, judge)
-            runs.append(str(forged.run))
-            if forged.source is None:
-                reasons[", ".join(dtypes)] = forged.why
-                keeping.append(forged.keeps_pytorch)
-            else:
-                variants.append(KernelVariant(dtypes, forged.source))
+    while waiting:
+        dtypes = waiting.pop(0)
+        forged = _forged(operator, baseline, dtypes[0], workshop, judge)
+        runs.append(str(forged.run))
+        if forged.source is None:
+            reasons[", ".join(dtypes)] = forged.why
+            keeping.append(forged.keeps_pytorch)
+        elif names := built_in_floats(operator, forged.source):
+            operator = _with_fixed(operator, names)
+            waiting, variants, reasons, keeping = [*written_for(operator)], [], {}, []
+        else:
+            general = for_any_float(operator, forged.source, dtypes[0], baseline) if len(dtypes) > 1 else None
+            variants.append(KernelVariant(dtypes if general else dtypes[:1], general or forged.source))
+            waiting += [] if general else [(one,) for one in dtypes[1:]]
     if not variants:
         return definition, None, next(iter(reasons.values())), runs, all(keeping)
     served = {dtype for one in variants for dtype in one.dtypes}
     for dtypes_without, reason in reasons.items():
         workshop.tell(f"dtypes  {dtypes_without} left out: {reason}")
     operator = replace(operator, dtypes=tuple(one for one in operator.dtypes if one in served))
+    built_in = [one.name for one in operator.scalars if one.fixed]
     told = f"a kernel for {', '.join(operator.dtypes)}"
+    told += "".join(f"; {name} is built in as {usual_value(operator, name)!r}" for name in built_in)
     left = f"; {', '.join(reasons)} left out, because {next(iter(reasons.values()))}" if reasons else ""
     return replace(definition, operator=operator), triton_text(operator, variants), told + left, runs, False
+
+
+def _forged(operator: Operator, baseline: str, dtype: str, workshop: Workshop, judge: Judge) -> ForgedKernel:
+    with tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
+        task = Path(folder) / f"{operator.name}.py"
+        task.write_text(single_task(operator, baseline, forged_call(operator, dtype)), encoding="utf-8")
+        return forge_kernel(task, workshop, judge)
+
+
+def _with_fixed(operator: Operator, names: Sequence[str]) -> Operator:
+    """Further floats of which the kernel takes one value, the default where there is one; without names, none."""
+    parameters = [
+        replace(one, fixed=True, value=one.value if one.default is None else None)
+        if one.name in names
+        else replace(one, fixed=one.fixed and bool(names))
+        for one in operator.parameters
+    ]
+    return replace(operator, parameters=tuple(parameters))
 
 
 def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Operator:

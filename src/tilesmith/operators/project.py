@@ -213,8 +213,8 @@ def toml_text(project: Project) -> str:
 
 def _parameter_lines(one: OperatorParameter) -> list[str]:
     values = {each.name: getattr(one, each.name) for each in fields(one)}
-    left_out = () if one.is_tensor else ("shape",)
-    order = ("name", "kind", "annotation", "shape", "dtype", "below", "default", "value")
+    left_out = (*(() if one.is_tensor else ("shape",)), *(() if one.fixed else ("fixed",)))
+    order = ("name", "kind", "annotation", "shape", "dtype", "below", "default", "value", "fixed")
     return [
         f"{name} = {_value(values[name])}" for name in order if values[name] is not None and name not in left_out
     ]

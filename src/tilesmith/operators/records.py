@@ -48,6 +48,8 @@ class OperatorParameter:
     default: Number | None = None
     value: Number | tuple[Number, ...] | None = None
     """What the tests pass for a scalar, where that is not the default; of several, the first is usual."""
+    fixed: bool = False
+    """Of a float: the kernel is written for its usual value alone."""
 
     @property
     def is_tensor(self) -> bool:

@@ -91,10 +91,16 @@ def other_values(operator: Operator, name: str) -> tuple[Number, ...]:
     return tuple(dict.fromkeys(one for one in (*scalar.values[1:], other_value(usual)) if one != usual))
 
 
+def is_free(operator: Operator, name: str) -> bool:
+    """Whether a scalar is an argument of the kernel: a float, unless the kernel is written for one value of it."""
+    scalar = next(one for one in operator.scalars if one.name == name)
+    return isinstance(usual_value(operator, name), float) and not scalar.fixed
+
+
 def traced_value(operator: Operator, name: str) -> Number:
     """What a kernel is written with: a float that is like no other number in it."""
     value = usual_value(operator, name)
-    if not isinstance(value, float):
+    if not isinstance(value, float) or not is_free(operator, name):
         return value
     return value * 1.3713 if 0 < abs(value) < 0.01 else value * 0.7371 + 0.0131
 

@@ -187,8 +187,8 @@ class RegionRecipe(Protocol):
     def match(self, region: Region) -> RegionMatch | Declined: ...
 
 
-class Match(Protocol):
-    """A way to write a whole task."""
+class TunableFile(Protocol):
+    """A file that can be written with other constants: all that a search for them needs."""
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -198,11 +198,15 @@ class Match(Protocol):
     def parts(self) -> tuple[TunedPart, ...]:
         """Its kernels, in the order in which their constants stand in a tuning."""
 
-    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        """Neighbors of a tuning that a stage (grid, block, memory) may try, most promising first."""
-
     def write(self, tuning: Tuning) -> str:
         """The complete source of ModelNew. The same tuning always gives the same text."""
+
+
+class Match(TunableFile, Protocol):
+    """A way to write a whole task."""
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        """Neighbors of a tuning that a stage (grid, block, memory) may try, most promising first."""
 
     def strategy(self, tuning: Tuning) -> str:
         """What the written kernel does, in a sentence."""

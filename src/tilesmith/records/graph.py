@@ -92,6 +92,8 @@ class Graph:
     """Tensors of the model that are other ones after the pass, by dotted name, and what they are then."""
     signature: str = ""
     """Of the forward pass: `self, x, mask=None`; empty where its defaults are no plain values."""
+    computed: dict[str, float] = field(default_factory=dict)
+    """Numbers that the pass computes from those among its arguments, by expression: `-limit`, `1 - momentum`."""
     varying: dict[str, tuple[float, ...]] = field(default_factory=dict)
     """Numbers that were others where the pass was traced at other shapes: their place among all numbers of the
     graph, and what they were there. Empty where there is no such trace."""

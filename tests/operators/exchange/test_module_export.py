@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from exchange_projects import BIAS_ADD
+from exchange_projects import BIAS_ADD, DOUBLED
 
 from tilesmith.operators.exchange.exporting import export_project
 
@@ -29,6 +29,17 @@ def test_the_kernel_runs_in_the_interpreter(sample, python: Callable[..., object
     export_project(sample(BIAS_ADD), "module", tmp_path)
     done = python("-c", PROGRAM.format(broken=True), cwd=tmp_path, TRITON_INTERPRET="1")
     assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
+def test_an_autotuned_kernel_runs_in_the_interpreter(sample, python: Callable[..., object], tmp_path: Path) -> None:
+    """In the package and in the project's own test: of several configurations the first is taken."""
+    project = sample(DOUBLED)
+    export_project(project, "module", tmp_path)
+    program = "import torch; from doubled import doubled; assert doubled(torch.ones(200)).sum() == 400"
+    done = python("-c", program, cwd=tmp_path, TRITON_INTERPRET="1")
+    assert done.returncode == 0, done.stderr
+    done = python("-m", "pytest", "-q", project / "doubled_accuracy.py", "-k", "values", cwd=tmp_path)
+    assert "2 passed" in done.stdout
 
 
 def test_pytorch_steps_in_without_a_gpu_and_says_so_once(

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tilesmith.operators.tuning.constants import describe, difference, neighbors, read_tuning, with_tuning
+from tilesmith.operators.tuning.constants import (
+    TunedFile,
+    describe,
+    difference,
+    neighbors,
+    read_tuning,
+    with_tuning,
+)
+from tilesmith.playbook.recipe import TunableFile
 
 FILE = '''"""BLOCK = 1 in prose is no constant."""
 BLOCK = 1024
@@ -81,3 +89,17 @@ def test_a_hint_is_written_into_any_load_and_taken_back(load: str) -> None:
     assert read_tuning(written) == changed
     assert written.count("evict_last") == text.count("tl.load")
     assert with_tuning(written, own) == text
+
+
+def test_a_file_answers_what_a_search_asks_and_nothing_else() -> None:
+    file = TunedFile(FILE, str.upper, (read_tuning(FILE).changed("BLOCK", 64),))
+    assert [one["BLOCK"] for one in file.tunings[:2]] == [1024, 64]
+    assert file.parts[0].choices == file.tunings
+    assert file.write(file.tunings[1]) == FILE.replace("BLOCK = 1024", "BLOCK = 64").upper()
+    asked = {name for name in vars(TunableFile) if not name.startswith("_")}
+    assert {name for name in dir(file) if not name.startswith("_")} == asked | {
+        "text",
+        "finish",
+        "suggested",
+        "tuning",
+    }

@@ -109,6 +109,45 @@ def test_batch_norm_in_training_keeps_its_effects() -> None:
     assert "self.norm.running_mean, self.norm.running_var, True" in written
 
 
+def test_what_is_computed_from_numbers_is_passed_on() -> None:
+    text = task(
+        "return torch.clamp(x, -limit, limit) * (1 - rate) + torch.tanh(x) / (limit * rate)",
+        "x = torch.randn(20, 10)\nlimit = 0.7371\nrate = 0.3131",
+    )
+    source = plan_of("limits", text).write(plan_of("limits", text).tunings[0])
+    assert "(x, -limit, limit, 1 - rate, limit * rate)" in source
+    assert "written for" not in source
+    for other in (text, text.replace("0.7371", "0.25").replace("0.3131", "0.9")):
+        assert interpreting(find_problems, other, source, ragged=False) == []
+
+
+@pytest.mark.parametrize(
+    ("forward", "held"),
+    [
+        ("torch.relu(x) * a * -b", ["a", "b"]),  # both are 0.7371: nobody knows which
+        ("torch.relu(x) * a * (x.shape[0] * b)", ["b"]),
+        ("torch.relu(x) * a * (2 * b)", ["b"]),
+        ("torch.relu(x) * a * (1 if b < 0 else 2)", ["b"]),
+    ],
+)
+def test_a_number_that_cannot_be_told_is_held_to_its_value(forward: str, held: list[str]) -> None:
+    plan = plan_of("held", task(f"return {forward}", "x = torch.randn(20, 10)\na = 0.7371\nb = -0.7371"))
+    text = plan.write(plan.tunings[0])
+    assert [name for name in "ab" if f'"written for {name} = ' in text] == held
+
+
+def test_an_attribute_is_not_an_argument_of_the_same_name() -> None:
+    text = task(
+        "return torch.relu(x) * self.b + (1 if b > 0 else 2)",
+        "x = torch.randn(20, 10)\nb = 0.7371",
+        owner("self.b = 0.3131"),
+        "4",
+    )
+    source = plan_of("attribute", text).write(plan_of("attribute", text).tunings[0])
+    assert "(x, self.b)" in source
+    assert "written for b = 0.7371" in source
+
+
 def test_a_plain_argument_is_held_to_its_value() -> None:
     written = plan_of("flag", task("return torch.relu(x * 2 if s else x)", "x = torch.randn(20, 10)\ns = True"))
     assert 'if s is not True:\n            raise ValueError("written for s = True")' in written.write(
@@ -217,14 +256,15 @@ def test_every_kernel_makes_its_own_views_of_what_others_made() -> None:
         ("return torch.relu(x) * s + s", False),
         ("return torch.relu(s * x) + 1", False),
         ("y = torch.relu(x) * s\nreturn y + 1 if s > 0.5 else y", True),
-        ("return torch.relu(x) * s + (1 - s)", True),
+        ("return torch.relu(x) * s + (1 - s)", False),
+        ("return torch.relu(x) * s + (4 - s)", True),
     ],
 )
 def test_a_number_that_the_pass_looks_at_is_held_to_its_value(forward: str, is_held: bool) -> None:
     plan = plan_of("number", task(forward, "x = torch.randn(20, 10)\ns = 0.75"))
     written = plan.write(plan.tunings[0])
     assert ("if s != 0.75:" in written) is is_held
-    assert ("(x, s)" in written) is not is_held
+    assert ("(x, s" in written) is not is_held
 
 
 SEQUENCE = """

@@ -77,6 +77,8 @@ PRODUCTS = {
         "40",
     ),
     "matrix_vector": task("return torch.mv(a, b)", pair("70, 40", "40")),
+    "vector_long_sum": task("return torch.mv(a, b) + 1", pair("70, 5000", "5000")),
+    "vector_first_long_sum": task("return torch.relu(x @ b)", "x = torch.randn(1500)\nb = torch.randn(1500, 70)"),
     "few_rows_long_sum": task("return F.silu(self.up(x))", "x = torch.randn(5, 1500)", LINEAR, "1500"),
     "few_half_rows_long_sum": task(
         "return F.silu(self.up(x))",
@@ -213,7 +215,18 @@ def test_values_are_right(name: str) -> None:
     assert interpreting(find_problems, PRODUCTS[name], source) == []
 
 
-@pytest.mark.parametrize("name", ["rows", "long_sum", "few_rows_long_sum", "few_half_rows_long_sum", "half"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "rows",
+        "long_sum",
+        "few_rows_long_sum",
+        "few_half_rows_long_sum",
+        "half",
+        "vector_long_sum",
+        "vector_first_long_sum",
+    ],
+)
 def test_every_tuning_is_right(name: str) -> None:
     plan = plan_of(name, PRODUCTS[name])
     near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
@@ -305,6 +318,18 @@ def unusual(task_text: str, kernel: str) -> list[str]:
     return problems + ([] if near[expected.isfinite()].all() else ["other values"])
 
 
+def test_one_row_needs_no_tensor_core() -> None:
+    for name in ("matrix_vector", "vector_first"):
+        plan = plan_of(name, PRODUCTS[name])
+        assert not any("tl.dot" in plan.write(tuning) for tuning in plan.tunings)
+
+
+@pytest.mark.parametrize(("rows", "precision"), [(5, "tf32x3"), (16, "tf32x3"), (17, "bf16x6")])
+def test_numbers_are_taken_apart_by_their_rows(rows: int, precision: str) -> None:
+    plan = plan_of("rows", task("return self.up(x)", f"x = torch.randn({rows}, 40)", LINEAR, "40"))
+    assert f'input_precision="{precision}"' in plan.write(plan.tunings[0])
+
+
 def test_inf_and_nan_stay_where_they_are() -> None:
     plan = plan_of("long_sum", PRODUCTS["long_sum"])
     assert "SPLITS" in plan.tunings[0]
@@ -331,6 +356,7 @@ LARGE = {
     ),
     "triangle": task("return torch.triu(a) @ b", pair("4096, 4096", "4096, 4096")),
     "matrix_vector": task("return torch.mv(a, b)", pair("16384, 12288", "12288")),
+    "vector_matrix": task("return torch.relu(x @ b)", "x = torch.randn(8192)\nb = torch.randn(8192, 8192)"),
     "int4": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/int4_linear.py").read_text(),
     "energy": (Path(__file__).parents[3] / "benchmarks/playbook_tasks/chains/linear_logsumexp.py").read_text(),
     "half_linear": task(
@@ -367,6 +393,12 @@ def test_only_gpus_that_copy_tiles_get_descriptors(tmp_path: Path, monkeypatch: 
         assert kernel.spills == 0
 
 
+def test_short_sums_have_small_tiles_of_one_stage() -> None:
+    short, long = plan_for("sm_90", "heads").tunings[0], plan_for("sm_90", "square").tunings[0]
+    assert (short["BLOCK_M"], short["BLOCK_N"], short["NUM_STAGES"]) == (64, 64, 1)
+    assert long["NUM_STAGES"] > 1
+
+
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 @pytest.mark.parametrize("name", LARGE)
 def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -390,6 +422,15 @@ def test_zeros_are_skipped(name: str, line: str) -> None:
     plan = plan_of(name, PRODUCTS[name])
     assert len(plan.forward.steps) == 1
     assert line in plan.write(plan.tunings[0])
+
+
+def test_packed_weights_are_copied_ahead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
+    plan = plan_for("sm_90", "int4")
+    tuning = plan.tunings[0]
+    (kernel,) = compile_exact(LARGE["int4"], plan.write(tuning), "sm_90", str(tmp_path))
+    tile = 2 * tuning["BLOCK_M"] * tuning["BLOCK_K"] + tuning["BLOCK_N"] * tuning["BLOCK_K"] // 2
+    assert kernel.shared_bytes == (tuning["NUM_STAGES"] - 1) * tile
 
 
 @pytest.mark.parametrize("name", COMPUTED)

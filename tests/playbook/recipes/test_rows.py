@@ -220,6 +220,29 @@ def test_a_row_that_every_cache_forgets_is_read_once_by_programs_that_share_it()
         assert ("PART_N" in match_task(f"entropy_of_{length}", text).tunings[0]) == shared
 
 
+@pytest.mark.parametrize(
+    ("forward", "inputs", "way"),
+    [
+        ("return F.instance_norm(x)", "x = torch.randn(8, 64, 250, 250)", "HELD_N"),
+        ("return F.group_norm(x, 8, x[0, :, 0, 0])", "x = torch.randn(64, 64, 100, 100)", "QUEUE_N"),
+        ("return F.softmax(x, -1)", "x = torch.randn(600, 24000)", "ROWS"),
+        ("return x.cumsum(-1)", "x = torch.randn(600, 100000)", "BLOCK_N"),
+    ],
+)
+def test_many_long_rows_are_read_once(forward: str, inputs: str, way: str) -> None:
+    match = match_task(f"many_{way}", task(forward, inputs))
+    assert any(name.endswith(way) for name in match.tunings[0].names), match.tunings[0]
+    assert way != "BLOCK_N" or all("QUEUE_N" not in tuning for tuning in match.tunings)
+
+
+def test_a_row_on_chip_has_a_warp_for_every_thousand_elements() -> None:
+    for length, warps in ((700, 1), (1152, 2), (8000, 8), (10_000, 16)):
+        match = match_task(f"row_of_{length}", ROWS["softmax"].replace("30, 517", f"3000, {length}"))
+        assert match.tunings[0] == Tuning((("ROWS", 1), ("NUM_WARPS", warps)))
+    match = match_task("scan", task("return x.cumsum(-1)", "x = torch.randn(3000, 8192)"))
+    assert match.tunings[0] == Tuning((("ROWS", 1), ("NUM_WARPS", 4)))
+
+
 def test_a_sum_of_billions_has_few_partial_sums() -> None:
     """Every program adds up as many tiles as it takes for the sums to be few."""
     match = match_task("all", ROWS["loss_of_all"].replace("13, 210", "13, 2100000"))

@@ -222,6 +222,39 @@ def test_memory_that_is_shared_written_and_replaced_is_recorded(tmp_path: Path) 
     assert [one.decides for one in graph.inputs] == [False, False]
 
 
+def test_what_is_computed_from_numbers_is_recorded(tmp_path: Path) -> None:
+    """From those alone that nothing else goes by: a comparison, a size, another number than 1."""
+    text = """
+    class Model(nn.Module):
+        def forward(self, x, limits, rate, seen):
+            low = -limits["low"]
+            mixed = (1 - rate) * low / (rate + limits["low"])
+            if -seen > 0 or 2 * rate * seen < 0:
+                return x
+            return torch.clamp(x, low, 3.0) * mixed
+
+    def get_inputs():
+        return [torch.randn(2, 3), {"low": 0.5}, 0.25, 0.125]
+    """
+    graph = written(tmp_path, text).graph
+    assert graph is not None
+    assert {one.expression: one.decides for one in graph.inputs if one.shape is None} == {
+        "limits['low']": False,
+        "rate": True,
+        "seen": True,
+    }
+    assert graph.computed == {"-limits['low']": -0.5}
+    graph = written(tmp_path, text.replace(" or 2 * rate * seen < 0", "")).graph
+    assert graph is not None
+    assert graph.computed == {
+        "-limits['low']": -0.5,
+        "1 - rate": 0.75,
+        "(1 - rate) * -limits['low']": -0.375,
+        "rate + limits['low']": 0.75,
+        "((1 - rate) * -limits['low']) / (rate + limits['low'])": -0.5,
+    }
+
+
 def test_what_python_counts_is_a_reason(tmp_path: Path) -> None:
     text = """
     class Model(nn.Module):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from tilesmith.judge.trials import CompiledTrial
-from tilesmith.playbook.recipe import Match, TunedPart, Tuning, join_tunings
+from tilesmith.playbook.recipe import TunableFile, TunedPart, Tuning, join_tunings
 
 CALLS = (3, 8, 20)
 """Timed in each round of halving."""
@@ -79,7 +79,7 @@ class _PartTime(NamedTuple):
 class TuningSearch:
     """One search; `run` it once."""
 
-    match: Match
+    match: TunableFile
     trials: Trials
     limits: SearchLimits
     tell: Callable[[str], None] = lambda _: None
@@ -241,7 +241,7 @@ class TuningSearch:
         return self._whole({part.key: choice})
 
 
-def list_tunings(match: Match, ranked: Choices, timed: Sequence[Tuning] = ()) -> tuple[Tuning, ...]:
+def list_tunings(match: TunableFile, ranked: Choices, timed: Sequence[Tuning] = ()) -> tuple[Tuning, ...]:
     """Of whole files: the best choice of every part, those that were timed, the next choice of every part, and so
     on; at last what else the recipe knows."""
     rows = range(max(map(len, ranked.values())))

@@ -40,15 +40,17 @@ __all__ = [
     "parameter_table",
     "remember_tensors",
     "renew_flat_weights",
-    "shadow_of",
+    "set_grad_enabled",
     "share_tables",
     "tensor_tables",
     "trace_with_fakes",
     "unlogged_failures",
     "version_of",
+    "with_own_tables",
 ]
 
 count_modes = torch._C._len_torch_dispatch_stack
+set_grad_enabled = torch._C._set_grad_enabled
 trace_with_fakes = functools.partial(make_fx, tracing_mode="fake", pre_dispatch=True, _allow_non_fake_inputs=True)
 
 
@@ -82,16 +84,16 @@ def share_tables(kernel: nn.Module, module: nn.Module) -> None:
     vars(kernel)["_parameters"], vars(kernel)["_buffers"] = module._parameters, module._buffers
 
 
-def shadow_of(module: nn.Module) -> nn.Module:
+def with_own_tables(module: nn.Module) -> nn.Module:
     """Another module with the code, settings and tensors that this one has now, in tables of its own."""
-    shadows: dict[int, nn.Module] = {}
+    copies: dict[int, nn.Module] = {}
     for one in module.modules():
-        shadow = shadows[id(one)] = object.__new__(type(one))
+        copied = copies[id(one)] = object.__new__(type(one))
         tables = {name: dict(vars(one)[name]) for name in ("_parameters", "_buffers", "_modules")}
-        vars(shadow).update({key: value for key, value in vars(one).items() if key != "forward"} | tables)
-    for shadow in shadows.values():
-        shadow._modules = {key: one and shadows[id(one)] for key, one in shadow._modules.items()}
-    return shadows[id(module)]
+        vars(copied).update({key: value for key, value in vars(one).items() if key != "forward"} | tables)
+    for copied in copies.values():
+        copied._modules = {key: one and copies[id(one)] for key, one in copied._modules.items()}
+    return copies[id(module)]
 
 
 def tensor_tables(module: nn.Module) -> list[dict[str, Any]]:

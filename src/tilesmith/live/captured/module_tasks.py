@@ -22,6 +22,7 @@ from torch import nn
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.live.calls.call_description import bind_arguments, describe_call, signature_of, tensors_at
 from tilesmith.live.calls.call_records import CallSpec
+from tilesmith.live.calls.kept_state import putting_back
 from tilesmith.live.calls.nests import BareText, map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode
 from tilesmith.live.captured.skeletons import LOADER, import_path, skeleton_text, source_comment
@@ -41,6 +42,7 @@ _LARGE_SIZE, _LARGE_SIZE_IN_STEPS = 2**15 + 1, 2**5 + 1
 """On the other side of what a module may compare a size with; recurrent layers are traced step by step."""
 ROUNDING = 100.0
 """How many times the usual tolerance a judged kernel may differ on the live weights; the judge is stricter."""
+_SKELETON = "SKELETON = "
 _TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
 _MOST_TOLERANCE = 5e-2
 
@@ -105,7 +107,7 @@ def _skeleton_lines(module: nn.Module, spec: CallSpec, why: Exception) -> list[s
         *(["# Its tensors:", *shapes] if shapes else []),
         *source_comment(module),
         f"IMPORT_PATH = {import_path()!r}",
-        f"SKELETON = {skeleton_text(module, why)!r}",
+        f"{_SKELETON}{skeleton_text(module, why)!r}",
         *LOADER.rstrip().splitlines(),
         "",
         "",
@@ -199,8 +201,12 @@ def _without_needless_tests(module: nn.Module, spec: CallSpec, bound: inspect.Bo
     """What the forward pass does not depend on, found by tracing it again: its mode, and sizes of its inputs."""
     plain = _body(module, spec, bound)
     modes = {inner: inner.training for inner in module.modules()}
+    same = True
     try:
-        same = all(_body(module.train(mode), spec, bound) == plain for mode in (True, False))
+        for mode in (True, False):
+            for inner in modes:  # train() of a user's class may do more than that
+                inner.training = mode
+            same &= _body(module, spec, bound) == plain
     finally:
         for inner, mode in modes.items():
             inner.training = mode
@@ -234,9 +240,14 @@ def _resized(bound: inspect.BoundArguments, size: int, other: int) -> inspect.Bo
     return inspect.BoundArguments(bound.signature, map_tensors(dict(bound.arguments), resized))
 
 
-def refuse_other_code(module: nn.Module, spec: CallSpec, task: str) -> None:
+def refuse_other_code(module: nn.Module, spec: CallSpec, task: str, prefix: str = "") -> None:
     """Raises UsageError where the module does not do what its task says, word for word: settings that no guard can
-    see, a function that was replaced, another version of the user's package."""
+    see, a function that was replaced, another version of the user's package. Of a skeleton's code only that of the
+    class itself is compared."""
+    if prefix:
+        if _SKELETON in task and "\n".join(source_comment(module)) not in task:
+            raise UsageError("its class has other code than that which the kernel was judged on")
+        return
     names = [argument_name(one) for one in spec.inputs]
     call = _example_call(module, spec)
     model = _make_model(task)
@@ -334,7 +345,7 @@ def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundA
         bind_tensors(model, prefix, module)
     except UsageError as error:
         raise TaskError(f"its task has other tensors: {error}") from None
-    with torch.no_grad():
+    with torch.no_grad(), putting_back(module):
         expected = module.forward(*bound.args, **bound.kwargs)
         refuse_output(expected)
         found = model(*tensors_at(bound.arguments, spec.arguments))

@@ -16,8 +16,15 @@ import torch
 from torch import fx, nn
 
 from tilesmith.errors import TaskError
+from tilesmith.live.calls.kept_state import keeping_attributes
 from tilesmith.live.calls.nests import BareText, refilled, tensors_in
-from tilesmith.live.calls.torch_names import OpOverload, argument_names, trace_with_fakes, unlogged_failures
+from tilesmith.live.calls.torch_names import (
+    OpOverload,
+    argument_names,
+    set_grad_enabled,
+    trace_with_fakes,
+    unlogged_failures,
+)
 from tilesmith.records import ArgumentSpec
 
 _MOST_LINES = 400
@@ -65,7 +72,8 @@ def trace_forward(
         return tensors_in(found[-1])
 
     leaves = [*names, *map(attribute_text, owned)]
-    steps = trace_steps(forward, [*given, *owned.values()], leaves, sizes)
+    with keeping_attributes(module):
+        steps = trace_steps(forward, [*given, *owned.values()], leaves, sizes)
     refuse_output(found[-1])
     outputs = refilled(found[-1], map(BareText, steps.outputs))
     return "\n".join([*steps.lines, f"return {outputs!r}"])
@@ -149,6 +157,8 @@ class _ForwardText:
 
     def _call(self, node: fx.Node) -> None:
         target = node.target
+        if target is set_grad_enabled:  # a kernel is called where no gradients are needed
+            return
         if target is operator.getitem:
             self._name(node, f"{self._text(node.args[0])}[{node.args[1]!r}]")
             return

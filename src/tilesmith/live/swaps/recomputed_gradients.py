@@ -1,6 +1,6 @@
 """Gradients for a kernel that has none: its forward pass, and a backward pass that runs the original again.
 
-The original runs on a shadow of the module: the same code, settings and modes as at the kernel's call, whatever has
+The original runs on a copy of the module: the same code, settings and modes as at the kernel's call, whatever has
 become of the module since, with copies of its tensors, so that hooks on parameters run once.
 """
 
@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from tilesmith.live.calls.nests import refilled, tensors_in
-from tilesmith.live.calls.torch_names import renew_flat_weights, shadow_of, tensor_tables
+from tilesmith.live.calls.torch_names import renew_flat_weights, tensor_tables, with_own_tables
 
 
 class RecomputedGradients(torch.autograd.Function):
@@ -23,7 +23,7 @@ class RecomputedGradients(torch.autograd.Function):
     def run(
         cls, module: nn.Module, run_kernel: Callable[[], Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        call = _Call(shadow_of(module), run_kernel, args, kwargs)
+        call = _Call(with_own_tables(module), run_kernel, args, kwargs)
         outputs = iter(cls.apply(call, *tensors_in([args, kwargs]), *call.owned()))
         return refilled(call.nest, outputs)
 
@@ -72,19 +72,19 @@ class _Call:
     """One call: how to run it either way, and the nest of its outputs once it has run."""
 
     def __init__(
-        self, shadow: nn.Module, run_kernel: Callable[[], Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+        self, copied: nn.Module, run_kernel: Callable[[], Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> None:
-        self.shadow, self.run_kernel, self.args, self.kwargs = shadow, run_kernel, args, kwargs
+        self.copied, self.run_kernel, self.args, self.kwargs = copied, run_kernel, args, kwargs
         self.nest: Any = None
 
     def owned(self) -> list[torch.Tensor]:
-        return [tensor for table in tensor_tables(self.shadow) for tensor in table.values() if tensor is not None]
+        return [tensor for table in tensor_tables(self.copied) for tensor in table.values() if tensor is not None]
 
     def run_original(self, tensors: Iterator[torch.Tensor]) -> list[torch.Tensor]:
         args, kwargs = refilled([self.args, dict(self.kwargs)], tensors)
-        for table in tensor_tables(self.shadow):
+        for table in tensor_tables(self.copied):
             table |= {key: next(tensors) for key, tensor in table.items() if tensor is not None}
-        for one in self.shadow.modules():
+        for one in self.copied.modules():
             if isinstance(one, nn.RNNBase):
                 renew_flat_weights(one)
-        return tensors_in(self.shadow.forward(*args, **kwargs))
+        return tensors_in(self.copied.forward(*args, **kwargs))

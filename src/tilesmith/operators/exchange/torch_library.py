@@ -46,7 +46,7 @@ def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]
     package, kernels = f"{operator.name}_library", with_wrapped_launches(texts["triton"], "wrap_triton")
     wrapped = kernels != texts["triton"]
     if wrapped:
-        kernels = with_imports(kernels, "import os\n\n", WRAP_TRITON)
+        kernels = with_imports(kernels, "" if "import os\n" in kernels else "import os\n\n", WRAP_TRITON)
     values = {
         "operator": operator,
         "header": header,

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 from tilesmith.operators.exchange.source_edits import TextReplacement, replaced
 from tilesmith.playbook.recipe import TunedPart, Tuning
-from tilesmith.records import Analysis
 
 _KEEP = "KEEP_"
 _HINT = ', eviction_policy="evict_last"'
@@ -121,17 +120,8 @@ class TunedFile:
     def tunings(self) -> tuple[Tuning, ...]:
         return self.parts[0].choices
 
-    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
-        return neighbors(tuning, stage)
-
     def write(self, tuning: Tuning) -> str:
         return self.finish(with_tuning(self.text, tuning))
-
-    def strategy(self, tuning: Tuning) -> str:
-        return describe(tuning)
-
-    def analysis(self) -> Analysis:
-        raise NotImplementedError("nobody asks a file that is being tuned what limits it")
 
 
 def _limits(name: str) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
 from tilesmith.playbook.graph.sums import convolutions, factors
 from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
+from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 from tilesmith.tasks.numbers.varying import is_varying, same
 
 ROW_SIZE = "N"
@@ -116,17 +117,11 @@ class Lowering:
         return self._scalar_names[known.host]
 
     def _given(self, value: float) -> NamedNumber | None:
-        """The argument of `forward` that is this number."""
-        found = [
-            one
-            for one in self._plain_inputs()
-            if type(one.value) is float and same(one.value, value) and not one.decides
-        ]
-        sole = len(found) == 1 and value not in PLAIN
-        return NamedNumber(value, found[0].name, found[0].expression) if sole else None
-
-    def _plain_inputs(self) -> list[Input]:
-        return [one for one in self.graph.inputs if one.shape is None]
+        """The argument of `forward` that is this number, or what `forward` computes from some."""
+        inputs = [one for one in self.graph.inputs if type(one.value) is float and not one.decides]
+        found = [(one.name, one.expression) for one in inputs if same(one.value, value)]
+        found += [(_spoken(one), one) for one, known in self.graph.computed.items() if same(known, value)]
+        return NamedNumber(value, *found[0]) if len(found) == 1 and value not in PLAIN else None
 
     def view(self, step: KernelStep, node: Node) -> KernelStep:
         shape = node.shape or ()
@@ -191,6 +186,13 @@ class Lowering:
             if any(same(operand + less, length) for length in lengths):
                 return NamedNumber(float(operand), name, None)
         return self.number(operand) if is_varying(operand) else operand
+
+
+def _spoken(expression: str) -> str:
+    """`minus_limit` for `-limit`, `one_minus_rate` for `1 - rate`."""
+    for symbol, word in (("1 ", "one "), ("+", "plus"), ("-", "minus "), ("*", "times"), ("/", "over")):
+        expression = expression.replace(symbol, word)
+    return re.sub(r"\W+", "_", expression).strip("_")
 
 
 def list_outputs(graph: Graph) -> tuple[str, ...]:

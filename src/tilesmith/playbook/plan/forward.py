@@ -7,7 +7,7 @@ import json
 import re
 import textwrap
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -84,12 +84,21 @@ class PlannedForward:
         fixed = {one.expression: one.value for one in self.graph.inputs if one.shape is None}
         fixed = self._left_out() | fixed
         found: dict[str, str] = self._counts()
+        lost = self._lost(used)
         for name, value in fixed.items():
-            if name not in used:
+            if any(_mentions(one, name) for one in lost) or not any(_mentions(one, name) for one in used):
                 is_single = value is None or isinstance(value, bool)
                 differs = f"{name} is not {value}" if is_single else f"{name} != {value!r}"
                 found[differs] = f"{name} = {value!r}"
         return found | self._sizes(lines)
+
+    def _lost(self, used: Collection[str]) -> list[str]:
+        """Numbers of the pass that come from its arguments, and that no kernel takes from there."""
+        inputs = {one.expression: one.value for one in self.graph.inputs if type(one.value) is float}
+        numbers = {one for node in self.graph.nodes for one in numbers_in([node.args, node.kwargs])}
+        return [
+            one for one, value in (inputs | self.graph.computed).items() if one not in used and value in numbers
+        ]
 
     def _sizes(self, lines: Sequence[str]) -> dict[str, str]:
         """Sizes of inputs that lines go by and that others were equal to wherever the pass was traced; all of them
@@ -314,3 +323,8 @@ def _broken(line: str) -> list[str]:
     inside = textwrap.wrap(rest[:-1], _LONGEST - 4, break_long_words=False, break_on_hyphens=False)
     indent = head[: len(head) - len(head.lstrip())]
     return [f"{head}(", *(f"{indent}    {part}" for part in inside), f"{indent})"]
+
+
+def _mentions(expression: str, name: str) -> bool:
+    """Whether an expression is computed from an argument."""
+    return re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", expression) is not None

@@ -14,13 +14,13 @@ from typing import NamedTuple
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.row_tunings import may_block
 from tilesmith.playbook.recipes.rows import (
     count_outer,
     count_rows,
     find_reduction,
     flat,
     fuse_reductions,
-    may_block,
     reduces_columns,
 )
 from tilesmith.playbook.recipes.shared_columns import PER_MULTIPROCESSOR, SharedColumns, may_share, write_columns

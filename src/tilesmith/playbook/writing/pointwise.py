@@ -1,8 +1,8 @@
 """PyTorch's pointwise operators as Triton expressions.
 
-Operands are names of variables or numbers, so an expression may use one as often as it likes. `tl.exp` and
-`tl.log` are fast approximations: good where large arguments do not matter (softmax), else libdevice's are used,
-which are what PyTorch itself computes with.
+Operands are names of variables or numbers, so an expression may use one as often as it likes. `tl.exp` is a fast
+approximation: good where large arguments do not matter (softmax), else libdevice's is used, which is what PyTorch
+itself computes with; as is whatever Triton's language does not have. Its other functions are libdevice's.
 """
 
 from __future__ import annotations
@@ -184,18 +184,18 @@ _ARITHMETIC: dict[str, Emit] = {
     "sqrt": _call("tl.sqrt_rn"),
     "rsqrt": _call("tl.rsqrt"),
     "exp": _call("libdevice.exp"),
-    "exp2": _call("libdevice.exp2"),
+    "exp2": _call("tl.exp2"),
     "expm1": _call("libdevice.expm1"),
-    "log": _call("libdevice.log"),
-    "log2": _call("libdevice.log2"),
+    "log": _call("tl.log"),
+    "log2": _call("tl.log2"),
     "log10": _call("libdevice.log10"),
     "log1p": _call("libdevice.log1p"),
     "fast_exp": _call("tl.exp"),
     "fast_log": _call("tl.log"),
     "erf": _call("tl.erf"),
     "erfc": _call("libdevice.erfc"),
-    "sin": _call("libdevice.sin"),
-    "cos": _call("libdevice.cos"),
+    "sin": _call("tl.sin"),
+    "cos": _call("tl.cos"),
     "tan": _call("libdevice.tan"),
     "asin": _call("libdevice.asin"),
     "acos": _call("libdevice.acos"),

@@ -38,7 +38,7 @@ from tilesmith.worker.task.traced.graph_records import (
     tensors_of,
     written_by,
 )
-from tilesmith.worker.task.traced.watched_numbers import WatchedNumber, watch_numbers
+from tilesmith.worker.task.traced.watched_numbers import WatchedNumber, computed_from, watch_numbers
 from tilesmith.worker.tensors.exchange import map_tensors
 
 _CALLS_PER_NODE = 10
@@ -196,8 +196,9 @@ class TracedRun:
         ends = [self._names[end.name] for end in nodes[-1].args[0]]
         assigned = dict(zip(reversed(self._assigned), reversed(ends), strict=False))
         random = tuple(self._names[node.name] for node in nodes if node.op == "call_function" and is_random(node))
+        inputs = self._input_records()
         return Graph(
-            inputs=self._input_records(),
+            inputs=inputs,
             parameters=tuple(parameters),
             nodes=tuple(found),
             outputs=filled(self._outputs, ends),
@@ -208,6 +209,7 @@ class TracedRun:
             random=random,
             assigned=assigned,
             signature=signature_of(self._model),
+            computed=computed_from(self._numbers, [one.expression for one in inputs if type(one.value) is float]),
         )
 
     def _input_records(self) -> tuple[Input, ...]:

@@ -29,7 +29,7 @@ def {name}(
     return {value}'''
 _PAIRS = (
     "pairs = start // 2 + tl.arange(0, BLOCK_K // 2)[None, :]",
-    "pair_mask = mask_m & (2 * pairs < N)",
+    "pair_mask = mask_m & (pairs < N // 2)",  # a bound in pairs: bytes are then copied many at once
 )
 _LEAST_GROUP = 64
 """Of columns that share a number which is then loaded once for a tile: as deep as a tile may have to be."""

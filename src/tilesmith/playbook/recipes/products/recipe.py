@@ -159,6 +159,8 @@ class ProductsMatch:
             self.dtype in HALF_TYPES,
             self._batches == 1 and not self.computed and not self._has_triangle and not self.reduces,
             gpu.shared_bytes_per_block if gpu else inf,
+            self.rows == 1 and self.dtype == "float32" and not self.computed,
+            self._product.right.view.count(".mT") % 2 == 1,
             gpu.multiprocessors if gpu and self._may_be_described else 0,
         )
 
@@ -199,6 +201,8 @@ class ProductsMatch:
                 "products of halves on the tensor cores, each block added up in float32, are more accurate than "
                 "one product in float32."
             )
+        if tuning["BLOCK_M"] == 1:
+            return f"{told} There is one row: the other factor is read once, and sums need no tensor core."
         if self.dtype == "float32":
             return f"{told} There are few rows, so the other factor is read once, at the speed of memory."
         if "PROGRAMS" in tuning:
@@ -222,7 +226,7 @@ class ProductsMatch:
 
     def _written(self, tuning: Tuning, prefix: str, halves: str = "") -> RegionText:
         split, stays = "SPLITS" in tuning, "PROGRAMS" in tuning
-        scheme = self._scheme(prefix, split, stays, halves)
+        scheme = self._scheme(prefix, tuning, halves)
         writer = ProductWriter(self._fused, self._product, self.computed, scheme, halves)
         if self.reduces:
             kernel = ReducingProductWriter(writer).write(prefix)
@@ -232,7 +236,7 @@ class ProductsMatch:
         title = f"{self._fused.title} in {'two kernels' if split or self.reduces else 'one kernel'}{way}."
         return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
 
-    def _scheme(self, prefix: str, split: bool, stays: bool, halves: str) -> Scheme:
+    def _scheme(self, prefix: str, tuning: Tuning, halves: str) -> Scheme:
         left, right = self._product.left, self._product.right
         owned = {parameter.name for parameter in self.region.graph.parameters}
         keeps = any(self._fused.low.values.get(name) is right.step for name in owned)
@@ -243,14 +247,15 @@ class ProductsMatch:
             batched,
             keeps,
             prefix,
-            split,
+            "SPLITS" in tuning,
+            tuning["BLOCK_M"],
             self._kept_triangle,
             self.computed,
             halves,
         )
         if self.computed:
             return multiply_on_the_way(self._product, situation)
-        if stays:
+        if "PROGRAMS" in tuning:
             return multiply_described(self._product, situation)
         return (multiply_as_they_are if self.is_direct else multiply_as_halves)(self._product, situation)
 

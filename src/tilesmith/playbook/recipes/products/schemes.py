@@ -13,6 +13,8 @@ from tilesmith.playbook.graph.sums.factors import Factor, Product, Triangle
 from tilesmith.playbook.recipes.products import sources
 from tilesmith.playbook.recipes.products.operands import ComputedOperand
 
+_FEW_ROWS = 16
+"""Of a tile: the time then goes into taking numbers apart, which is less work for TF32 than for bfloat16."""
 _POSITIONS = {"b": 0, "m": -2, "n": -2, "k": -1}
 
 
@@ -29,6 +31,8 @@ class Situation:
     prefix: str
     is_split: bool
     """Whether the summed dimension is cut into `SPLITS` chunks."""
+    height: int
+    """Rows of a tile."""
     result: Triangle | None
     """The part of the result that is used."""
     computed: dict[str, ComputedOperand]
@@ -112,7 +116,7 @@ def multiply_on_the_way(product: Product, where: Situation) -> Scheme:
             "    k = start + depth",
             f"    {loads['left']}",
             f"    {loads['right']}",
-            f"    {_dot(product).replace('total', 'RESULT')}",
+            f"    {sources.DOTS[_way(product, where)].replace('total', 'RESULT')}",
         ),
         helpers=(sources.FIND_TILE, *(one.helper for one in where.computed.values())),
         host=tuple(line for line in plain.host if line.startswith(tuple(kept) or "-")),
@@ -122,16 +126,19 @@ def multiply_on_the_way(product: Product, where: Situation) -> Scheme:
     )
 
 
-def _dot(product: Product) -> str:
-    return sources.DOT_FLOAT32 if product.left.dtype == "float32" else sources.DOT_HALF
+def _way(product: Product, where: Situation) -> str:
+    if product.left.dtype != "float32":
+        return "tiles"
+    return "row" if where.height == 1 else "few_floats" if where.height <= _FEW_ROWS else "floats"
 
 
 def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
-    dot = _dot(product)
+    way = _way(product, where)
     shapes = {"left": "-1, M, K", "right": "-1, N, K"} if where.is_batched else {"left": "M, K"}
     factors = {"left": product.left, "right": product.right}
     flat = {side: shape for side, shape in shapes.items() if factors[side].form.rank > 2 + where.is_batched}
     strides = tuple(f"{side}_stride_{axis}" for side, axis in _axes(where))
+    splits, block = f"{where.prefix}SPLITS", f"{where.prefix}BLOCK_K"
     return Scheme(
         pointers=("left_ptr", "right_ptr"),
         sizes=("K", *(("CHUNK",) if where.is_split else ()), *strides),
@@ -139,18 +146,18 @@ def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
             f"left_ptrs = left_ptr + {_place(where.left_batch, 'left', 'rows % M', 'm')}"
             "  # beyond the last row, any row will do",
             f"right_ptrs = right_ptr + {_place(where.right_batch, 'right', 'cols % N', 'n')}",
-            "RESULT = multiply_tiles(",
+            f"RESULT = multiply_{way}(",
             "    left_ptrs, right_ptrs, 0, K, K, left_stride_k, right_stride_k, BLOCK_M, BLOCK_N, BLOCK_K",
             ")",
         ),
         helpers=(
             sources.FIND_TILE,
-            sources.MULTIPLY_TILES.replace("DOT", dot),
-            *((sources.TILES_PARTS,) if where.is_split else ()),
+            sources.MULTIPLY[way],
+            *((sources.TILES_PARTS.format(way=way),) if where.is_split else ()),
         ),
         host=(
             *(f"{side} = {side}.reshape({shape})" for side, shape in flat.items()),
-            *((f"CHUNK = triton.cdiv(triton.cdiv(K, {where.prefix}SPLITS), 256) * 256",) if where.is_split else ()),
+            *((f"CHUNK = triton.cdiv(triton.cdiv(K, {splits}), {block}) * {block}",) if where.is_split else ()),
         ),
         factors=("left", "right"),
         given_sizes=(
@@ -158,7 +165,7 @@ def multiply_as_they_are(product: Product, where: Situation) -> Scheme:
             *(("CHUNK",) if where.is_split else ()),
             *(f"{side}.stride({_POSITIONS[axis]})" for side, axis in _axes(where)),
         ),
-        parts_kernel="tiles_parts_kernel",
+        parts_kernel=f"{way}_parts_kernel",
     )
 
 

@@ -220,8 +220,13 @@ LOADS = {
     "left": "left = tl.load(left_ptrs[:, None] + k[None, :] * left_stride_k, mask=k[None, :] < K, other=0.0)",
     "right": "right = tl.load(right_ptrs[None, :] + k[:, None] * right_stride_k, mask=k[:, None] < K, other=0.0)",
 }
-MULTIPLY_TILES = '''@triton.jit
-def multiply_tiles(
+DOTS = {
+    "few_floats": 'total += tl.dot(left, right, input_precision="tf32x3")  # nearly exact, and short sums',
+    "floats": 'total += tl.dot(left, right, input_precision="bf16x6")  # exact to float32, and short sums',
+    "tiles": 'total = tl.dot(left, right, total, input_precision="ieee")  # of halves: nothing is rounded',
+}
+_MULTIPLY_TILES = """@triton.jit
+def multiply_WAY(
     # pointers of the rows of both
     left_ptrs,
     right_ptrs,
@@ -236,7 +241,8 @@ def multiply_tiles(
     BLOCK_N: tl.constexpr,
     BLOCK_K: tl.constexpr,
 ):
-    """A tile of left @ right.T over a chunk of the summed dimension, summed in float32."""
+BODY"""
+_IN_TILES = '''    """A tile of left @ right.T over a chunk of the summed dimension, summed in float32."""
     depth = tl.arange(0, BLOCK_K)
     k = first + depth.to(tl.int64)
     left_tile = left_ptrs[:, None] + k[None, :] * left_stride_k
@@ -249,11 +255,25 @@ def multiply_tiles(
         left_tile += BLOCK_K * left_stride_k
         right_tile += BLOCK_K * right_stride_k
     return total'''
-DOT_FLOAT32 = 'total += tl.dot(left, right, input_precision="bf16x6")  # exact to float32, and short sums'
-DOT_HALF = 'total = tl.dot(left, right, total, input_precision="ieee")  # of halves: nothing is rounded'
+_IN_ONE_ROW = '''    """One row of left @ right.T over a chunk of the summed dimension, added up at the end."""
+    depth = tl.arange(0, BLOCK_K)[None, :]
+    k = first + depth.to(tl.int64)
+    left_tile = left_ptrs[:, None] + k * left_stride_k
+    right_tile = right_ptrs[:, None] + k * right_stride_k
+    total = tl.zeros((BLOCK_N, BLOCK_K), tl.float32)
+    for start in range(first, first + CHUNK, BLOCK_K):
+        left = tl.load(left_tile, mask=depth < K - start, other=0.0)
+        right = tl.load(right_tile, mask=depth < K - start, other=0.0)
+        total += left * right
+        left_tile += BLOCK_K * left_stride_k
+        right_tile += BLOCK_K * right_stride_k
+    return tl.sum(total, axis=1)[None, :]'''
+_BODIES = {way: _IN_TILES.replace("DOT", dot) for way, dot in DOTS.items()} | {"row": _IN_ONE_ROW}
+MULTIPLY = {way: _MULTIPLY_TILES.replace("WAY", way).replace("BODY", body) for way, body in _BODIES.items()}
+"""Functions that multiply numbers as they are: float32 ones, few or a single row of those, and halves."""
 
 TILES_PARTS = '''@triton.jit
-def tiles_parts_kernel(
+def {way}_parts_kernel(
     # pointers
     left_ptr,
     right_ptr,
@@ -279,7 +299,7 @@ def tiles_parts_kernel(
     rows, cols = find_tile(tl.program_id(0) % tiles, M, N, BLOCK_M, BLOCK_N, GROUP)
     left_ptrs = left_ptr + rows % M * left_stride_m  # beyond the last row, any row will do
     right_ptrs = right_ptr + cols % N * right_stride_n
-    part = multiply_tiles(
+    part = multiply_{way}(
         left_ptrs, right_ptrs, chunk * CHUNK, K, CHUNK, left_stride_k, right_stride_k, BLOCK_M, BLOCK_N, BLOCK_K
     )
     mask = (rows < M)[:, None] & (cols < N)[None, :]
@@ -332,11 +352,13 @@ def multiply_described(
         else:
             right = right_tiles.load([first_col, start]).T
         DOT
-    return total'''.replace("DOT", DOT_HALF)
+    return total'''.replace("DOT", DOTS["tiles"])
 
 NAMES = {
     "find_tile", "load_rows", "split_rows", "split_rows_kernel", "kept_halves", "_halves", "weakref",
     "multiply_halves", "halves_parts_kernel", "multiply_tiles", "tiles_parts_kernel",
+    "multiply_floats", "floats_parts_kernel", "multiply_few_floats", "few_floats_parts_kernel",
+    "multiply_row", "row_parts_kernel",
     "find_corner", "describe_tiles", "split_columns", "multiply_described", "TensorDescriptor",
 }  # fmt: skip
 """What these define at module level."""

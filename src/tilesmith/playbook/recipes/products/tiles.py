@@ -27,14 +27,25 @@ _SMALL: tuple[Size, ...] = (
     (32, 64, 64, 8, 4, 4),
     (64, 32, 64, 8, 4, 4),
 )
+_SHORT: tuple[Size, ...] = ((64, 64, 64, 8, 4, 1), (64, 128, 64, 8, 4, 1), (128, 64, 64, 8, 8, 1))
+"""Of sums over few steps: programs side by side hide what stages of one program cannot."""
+_SHORT_DEPTH = 128
 _FEW_ROWS: tuple[Size, ...] = (
     (16, 64, 32, 1, 4, 6),
-    (16, 64, 64, 1, 8, 5),
+    (16, 32, 64, 1, 4, 4),
     (16, 128, 32, 1, 8, 5),
     (16, 32, 32, 1, 4, 6),
     (16, 64, 32, 1, 4, 3),
 )
-"""BLOCK_M is as many rows as there are. A float32 number is three bfloat16 ones in registers: tiles are small."""
+"""BLOCK_M is as many rows as there are. A float32 number is two or three others in registers: tiles are small."""
+_ONE_ROW: tuple[Size, ...] = (
+    (1, 4, 1024, 1, 4, 3),
+    (1, 2, 2048, 1, 4, 3),
+    (1, 8, 512, 1, 4, 3),
+    (1, 16, 256, 1, 4, 3),
+)
+_ONE_ROW_ACROSS: tuple[Size, ...] = ((1, 64, 64, 1, 4, 3), (1, 128, 32, 1, 4, 3), (1, 32, 128, 1, 4, 3))
+"""Where columns of the result are neighbors in memory, not numbers of one sum."""
 _FEW_HALF_ROWS: tuple[Size, ...] = (
     (16, 64, 128, 1, 4, 4),
     (16, 32, 128, 1, 4, 5),
@@ -68,6 +79,10 @@ class Extent:
     is_half: bool
     may_split: bool
     shared_limit: float = inf
+    one_row: bool = False
+    """Whether a single row is multiplied as it is read, without a tensor core."""
+    is_across: bool = False
+    """Whether columns of the result are neighbors in memory, not numbers of one sum."""
     staying: int = 0
     """How many programs may stay for many tiles that they read through descriptors; none where that is no use."""
 
@@ -78,12 +93,16 @@ class Extent:
 
     def tunings(self) -> tuple[Tuning, ...]:
         sizes = _LARGE
-        if self.rows < MANY_ROWS:
+        if self.one_row:
+            sizes = _ONE_ROW_ACROSS if self.is_across else _ONE_ROW
+        elif self.rows < MANY_ROWS:
             height = max(16, 1 << (self.rows - 1).bit_length())
             few = _FEW_HALF_ROWS if self.is_half else _FEW_ROWS
             sizes = tuple((height, *size[1:]) for size in few)
         elif self._tiles(128, 128) < MULTIPROCESSORS:
             sizes = (*_SMALL, *_LARGE)
+        if not self.is_direct and self.depth <= _SHORT_DEPTH:
+            sizes = (*_SHORT, *sizes)
         fitting = [size for size in sizes if self._shared_bytes(size) <= self.shared_limit] or [sizes[-1]]
         found = [Tuning(tuple(zip(_NAMES, size, strict=True))) for size in fitting]
         split = [tuning for tuning in map(self._split, found) if tuning is not None]
@@ -102,7 +121,7 @@ class Extent:
     def _split(self, tuning: Tuning) -> Tuning | None:
         """Cut along the sum until every multiprocessor has enough programs, where the result has few tiles."""
         programs, wanted = self._tiles(tuning["BLOCK_M"], tuning["BLOCK_N"]), 4 if self.is_direct else 2
-        most = min(wanted * MULTIPROCESSORS // programs, self.depth // _LEAST_CHUNK)
+        most = min(wanted * MULTIPROCESSORS // programs, self.depth // max(_LEAST_CHUNK, tuning["BLOCK_K"]))
         return Tuning((*tuning.values, ("SPLITS", most))) if most > 1 and self.may_split else None
 
     def _tiles(self, height: int, width: int) -> int:
