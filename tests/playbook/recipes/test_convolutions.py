@@ -105,6 +105,30 @@ CONVOLUTIONS = {
         conv("Conv3d(size, size, (2, 3, 3), stride=(1, 1, 2), padding=(0, 1, 1), groups=size).bfloat16()"),
         "6",
     ),
+    "transposed": task(
+        "return torch.relu(self.norm(self.conv(x)))",
+        IMAGE,
+        conv("ConvTranspose2d(5, size, 3, stride=2, padding=1, output_padding=1)", "BatchNorm2d(size)"),
+        "24",
+    ),
+    "transposed_in_steps": task(
+        "return self.conv(x).sigmoid()",
+        IMAGE,
+        conv("ConvTranspose2d(5, size, (5, 4), stride=(3, 2), padding=(4, 0))"),
+        "24",
+    ),
+    "transposed_dilated": task(
+        "return torch.tanh(self.conv(x)) + 1",
+        "x = torch.randn(3, 40, 21)",
+        conv("ConvTranspose1d(40, size, 5, dilation=2, padding=3)"),
+        "33",
+    ),
+    "transposed_deep": task(
+        "return F.gelu(self.conv(x))",
+        "x = torch.randn(2, 6, 3, 4, 5)",
+        conv("ConvTranspose3d(6, size, (3, 2, 3), stride=(1, 2, 2), padding=(0, 0, 1))"),
+        "20",
+    ),
     "half": task(
         "return torch.relu(self.conv(x))",
         "x = torch.randn(2, 32, 9, 7).half()",
@@ -213,6 +237,12 @@ LARGE = {
         "x = torch.randn(32, 256, 112, 112)",
         conv("Conv2d(size, size, 3, padding=1, groups=size, bias=False)", "BatchNorm2d(size)"),
         "256",
+    ),
+    "transposed": task(
+        "return F.gelu(self.conv(x))",
+        "x = torch.randn(16, 32, 16, 32, 32)",
+        conv("ConvTranspose3d(32, size, 3, stride=2, padding=1)"),
+        "64",
     ),
     "pointwise": task(
         "return torch.relu(self.norm(self.conv(x)) + y)",

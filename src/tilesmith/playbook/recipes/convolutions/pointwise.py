@@ -25,7 +25,8 @@ _STRIDES = ("stride_b", "stride_c", "stride_d", "stride_h", "stride_w")
 
 
 def is_pointwise(convolution: Convolution) -> bool:
-    return all(window.size == 1 and not window.before + window.after for window in convolution.windows)
+    places = (window.size == 1 and not window.before + window.after for window in convolution.windows)
+    return all(places) and not convolution.is_transposed
 
 
 @dataclass(frozen=True)

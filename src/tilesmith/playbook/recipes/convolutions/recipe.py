@@ -107,7 +107,8 @@ class ConvolutionsMatch:
     def why_not(self) -> str:
         """What the library does as well; empty where a kernel gains."""
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
-        flops = 2.0 * prod(one.step.form.shape) * prod(one.filters.form.shape[1:])
+        places = prod((one.images if one.is_transposed else one.step).form.shape)
+        flops = 2.0 * places * prod(one.filters.form.shape[1:])
         if self._is_direct:
             bare = all(operator_name(node) in CONVOLUTIONS for node in works)
             few = flops < _LEAST_FLOPS and prod(one.step.form.shape) < _LEAST_NUMBERS

@@ -125,17 +125,17 @@ def pad_images(
 KEPT_FILTERS = '''_filters = {}
 
 
-def kept_filters(weight: torch.Tensor, CHANNELS: int, BLOCK_K: int, HALVES: int) -> tuple[torch.Tensor | None, ...]:
-    """A row of numbers for every output channel, made again when the weight changes, and let go with it.
+def kept_filters(make, weight: torch.Tensor, *how) -> tuple[torch.Tensor | None, ...]:
+    """What `make` makes of a weight, made again when that changes, and let go with it.
 
     A write through `weight.data` does not count as a change in PyTorch: call `_filters.clear()` after one.
     """
     if weight.is_inference():
-        return make_filters(weight, CHANNELS, BLOCK_K, HALVES)  # such a tensor does not count its changes
-    name, state = (id(weight), CHANNELS, BLOCK_K, HALVES), (weight._version, weight.data_ptr())
+        return make(weight, *how)  # such a tensor does not count its changes
+    name, state = (id(weight), make, how), (weight._version, weight.data_ptr())
     owner, known, filters = _filters.get(name, (lambda: None, None, None))
     if owner() is not weight or known != state:
-        filters = make_filters(weight, CHANNELS, BLOCK_K, HALVES)
+        filters = make(weight, *how)
         _filters[name] = (weakref.ref(weight, lambda _: _filters.pop(name, None)), state, filters)
     return filters'''
 
@@ -180,6 +180,70 @@ def find_windows(
     d, h, w = place // (OUT_H * OUT_W) % OUT_D, place // OUT_W % OUT_H, place % OUT_W
     begin = ((image.to(tl.int64) * IN_D + d * STRIDE_D) * IN_H + h * STRIDE_H) * IN_W + w * STRIDE_W
     return image, begin * CHANNELS'''
+
+MAKE_TRANSPOSED_FILTERS = '''def make_transposed_filters(
+    weight: torch.Tensor,
+    CHANNELS: int,
+    BLOCK_K: int,
+    HALVES: int,
+    strides: tuple[int, ...],
+    paddings: tuple[int, ...],
+) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
+    """(C, O, *sizes) as the filters of one convolution after the other, for each rest of a place by the strides.
+
+    Places whose rest is r meet every stride-th number of a filter, from (r + padding) % stride on, backwards.
+    """
+    parts, dims = weight.detach(), len(strides)
+    for dim, (stride, padding) in enumerate(zip(strides, paddings)):
+        axis = 2 + dim
+        filled = nn.functional.pad(parts.movedim(axis, -1), (0, -parts.shape[axis] % stride))
+        parts = filled.unflatten(-1, (-1, stride)).flip(-2).roll(-padding, -1).movedim(-2, axis)  # rests come last
+    parts = parts.movedim(tuple(range(-dims, 0)), tuple(range(dims))).movedim(dims + 1, dims)
+    return make_filters(parts.flatten(0, dims), CHANNELS, BLOCK_K, HALVES)'''
+
+FIND_TRANSPOSED = '''@triton.jit
+def find_transposed(
+    cols,
+    phase,
+    # sizes
+    N,
+    PLACES,
+    IN_D,
+    IN_H,
+    IN_W,
+    OUT_D: tl.constexpr,
+    OUT_H: tl.constexpr,
+    OUT_W: tl.constexpr,
+    CHANNELS: tl.constexpr,
+    # windows
+    STRIDE_D: tl.constexpr,
+    STRIDE_H: tl.constexpr,
+    STRIDE_W: tl.constexpr,
+    PADDING_D: tl.constexpr,
+    PADDING_H: tl.constexpr,
+    PADDING_W: tl.constexpr,
+    SHIFT_D: tl.constexpr,
+    SHIFT_H: tl.constexpr,
+    SHIFT_W: tl.constexpr,
+):
+    """For every column of a tile: its image, where its window begins, and its place in the result, or N for none.
+
+    All places of a tile leave the same rest when divided by the strides, which is its phase.
+    """
+    COUNT_D: tl.constexpr = (OUT_D + STRIDE_D - 1) // STRIDE_D
+    COUNT_H: tl.constexpr = (OUT_H + STRIDE_H - 1) // STRIDE_H
+    COUNT_W: tl.constexpr = (OUT_W + STRIDE_W - 1) // STRIDE_W
+    place = tl.minimum(cols, PLACES - 1).to(tl.int32)
+    image = (place // (COUNT_D * COUNT_H * COUNT_W)).to(tl.int64)
+    d, h, w = place // (COUNT_H * COUNT_W) % COUNT_D, place // COUNT_W % COUNT_H, place % COUNT_W
+    rest_d, rest_h, rest_w = phase // (STRIDE_H * STRIDE_W), phase // STRIDE_W % STRIDE_H, phase % STRIDE_W
+    begin = image * IN_D + d + (rest_d + PADDING_D) // STRIDE_D + SHIFT_D
+    begin = begin * IN_H + h + (rest_h + PADDING_H) // STRIDE_H + SHIFT_H
+    begin = begin * IN_W + w + (rest_w + PADDING_W) // STRIDE_W + SHIFT_W
+    d, h, w = d * STRIDE_D + rest_d, h * STRIDE_H + rest_h, w * STRIDE_W + rest_w
+    inside = (cols < PLACES) & (d < OUT_D) & (h < OUT_H) & (w < OUT_W)
+    target = ((image * OUT_D + d) * OUT_H + h) * OUT_W + w
+    return image, begin * CHANNELS, tl.where(inside, target, N)'''
 
 LOAD_WINDOWS = '''@triton.jit
 def load_windows(
@@ -323,5 +387,6 @@ def multiply_places(
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
+    "make_transposed_filters", "find_transposed",
 }  # fmt: skip
 """What these define at module level."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import CONVOLUTIONS
@@ -65,7 +66,15 @@ class ConvolutionWriter:
         return KernelParts(
             name=fused.name,
             pointers=(*(f"{name}_ptr" for name in _POINTERS[self.halves]), *fused.pointers),
-            sizes=("M", "N", "PADDED", *_IN, *self._constants, *fused.index_sizes),
+            sizes=(
+                "M",
+                "N",
+                *(("PLACES",) if self.convolution.is_transposed else ()),
+                "PADDED",
+                *_IN,
+                *self._constants,
+                *fused.index_sizes,
+            ),
             scalars=tuple(number.name for number in fused.scalars),
             meta=tuple(f"{name}: tl.constexpr" for name in BLOCKS),
             body=tuple(self._body()),
@@ -73,8 +82,9 @@ class ConvolutionWriter:
                 FIND_TILE,
                 sources.PAD_IMAGES,
                 sources.MAKE_FILTERS,
+                *((sources.MAKE_TRANSPOSED_FILTERS,) if self.convolution.is_transposed else ()),
                 *((sources.KEPT_FILTERS,) if self.keeps_filters else ()),
-                sources.FIND_WINDOWS,
+                sources.FIND_TRANSPOSED if self.convolution.is_transposed else sources.FIND_WINDOWS,
                 sources.LOAD_WINDOWS,
                 *((sources.UNDO_SCALES,) if self.halves else ()),
             ),
@@ -91,11 +101,7 @@ class ConvolutionWriter:
     def _body(self) -> list[str]:
         name = next(one.name for one in self.fused.placer.values if one.step is self.convolution.step)
         lines = [
-            "rows, cols = find_tile(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP)",
-            "number, begin = find_windows(",
-            f"    cols, N, {', '.join((*_IN, *_OUT))}, CHANNELS, {self._listed('stride')}",
-            ")",
-            "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do",
+            *self._places(),
             "filters_offs = row[:, None] * PADDED + tl.arange(0, BLOCK_K)[None, :]",
             f"{name} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
             "tl.assume(PADDED % BLOCK_K == 0)  # rows of filters end in zeros",
@@ -107,6 +113,28 @@ class ConvolutionWriter:
             lines.append(f"{name} = undo_scales({name}, pixels_scale_ptr, filters_scale_ptr, number, row)")
         epilogue = write_on_one_tile(self.fused.placer, TILE, self.fused.outputs)
         return [*lines, *MASKS, "rows, cols = rows[:, None], cols[None, :]", *epilogue]
+
+    def _places(self) -> list[str]:
+        """Where the tile is, and what it reads."""
+        row = "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do"
+        if not self.convolution.is_transposed:
+            return [
+                "rows, cols = find_tile(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP)",
+                "number, begin = find_windows(",
+                f"    cols, N, {', '.join((*_IN, *_OUT))}, CHANNELS, {self._listed('stride')}",
+                ")",
+                row,
+            ]
+        return [
+            "tiles = tl.cdiv(M, BLOCK_M) * tl.cdiv(PLACES, BLOCK_N)",
+            "phase = tl.program_id(0) // tiles",
+            "rows, cols = find_tile(tl.program_id(0) % tiles, M, PLACES, BLOCK_M, BLOCK_N, GROUP)",
+            "number, begin, cols = find_transposed(",
+            f"    cols, phase, N, PLACES, {', '.join((*_IN, *_OUT))}, CHANNELS,",
+            f"    {self._listed('stride', 'padding', 'shift')},",
+            ")",
+            row.replace("tl.minimum", "phase * M + tl.minimum"),
+        ]
 
     def _load(self, name: str) -> tuple[str, ...]:
         return (
@@ -144,13 +172,25 @@ class ConvolutionWriter:
 
     def _launcher(self, prefix: str) -> list[str]:
         fused, images, filters = self.fused, self.convolution.images.name, self.convolution.filters.name
-        kernel = tuple(window.size for window in self.convolution.windows)
+        windows, is_transposed = self.convolution.windows, self.convolution.is_transposed
+        kernel = tuple(int(size) for size in self.convolution.filters.form.shape[2:])
         written = f"{filters}.shape[2:] == {kernel}"
-        made = "kept_filters" if self.keeps_filters else "make_filters"
+        make, how = "make_filters", f"{filters}, CHANNELS, {prefix}BLOCK_K, {self.halves}"
+        if is_transposed:
+            make = "make_transposed_filters"
+            how += f", {tuple(one.stride for one in windows)}, {tuple(one.padding for one in windows)}"
+        made = f"kept_filters({make}, {how})" if self.keeps_filters else f"{make}({how})"
         lows = ("pixels_low", "filters_low") if self.halves == 2 else ("_", "_")
         scales = ("pixels_scale", "filters_scale") if self.halves else ("_", "_")
         sizes = [fused.product(dim) for dim in self.convolution.step.form.dims]
         places = ["1"] * (5 - len(sizes)) + sizes[2:]
+        counts = [
+            f"triton.cdiv({name}, {stride})"
+            for name, stride in zip(_OUT, self._listed("stride").split(", "), strict=True)
+        ]
+        tiles = f"triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N)"
+        if is_transposed:
+            tiles = f"{prod(one.stride for one in windows)} * {tiles.replace('N,', 'PLACES,')}"
         blocks = [f"{name}={prefix}{name}" for name in BLOCKS]
         options = [f"num_warps={prefix}NUM_WARPS", f"num_stages={prefix}NUM_STAGES"]
         return [
@@ -161,15 +201,18 @@ class ConvolutionWriter:
             f"    pixels, {lows[0]}, {scales[0]} = pad_images(",
             f"        {images}, ({self._listed('before')}), ({self._listed('after')}), CHANNELS, {self.halves}",
             "    )",
-            f"    filters, {lows[1]}, {scales[1]} = {made}({filters}, CHANNELS, {prefix}BLOCK_K, {self.halves})",
+            f"    filters, {lows[1]}, {scales[1]} = {made}",
             f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
             f"    M, N = {sizes[0]}, {sizes[1]} * OUT_D * OUT_H * OUT_W",
+            '    assert N < 2**31, "written for fewer than 2**31 places"',
+            *([f"    PLACES = {sizes[1]} * {' * '.join(counts)}"] if is_transposed else []),
             *fused.allocations(),
             *fused.launch(
-                f"(triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N),)",
+                f"({tiles},)",
                 [
                     "M",
                     "N",
+                    *(["PLACES"] if is_transposed else []),
                     "filters.shape[1]",
                     "*pixels.shape[1:4]",
                     *(f"{name}={name}" for name in (*_OUT, "CHANNELS")),
