@@ -76,7 +76,7 @@ def lower_convolution(low: Lowering, node: Node) -> KernelStep:
         rule = _count_transposed(node, window, size, i - 2) if is_transposed else _count_places(window)
         source = images.form.dims[i]
         made_rule = SizeRule(rule, source, may_round=True)
-        places.append(source if rule == "{0}" else low.symbols.make((node.name, i), shape[i], made_rule))
+        places.append(source if rule == "{0}" else low.symbols.make(("out", i), shape[i], made_rule))
     dims = (images.form.dims[0], filters.form.dims[made], *places)
     order = [*range(len(shape))] if is_depthwise else [1, 0, *range(2, len(shape))]
     form = SymbolicShape(tuple(shape[i] for i in order), tuple(dims[i] for i in order))

@@ -117,12 +117,11 @@ class ConvolutionWriter:
     def _places(self) -> list[str]:
         """Where the tile is, and what it reads."""
         row = "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do"
+        sizes = f"{', '.join((*_IN, *_OUT))}, CHANNELS"
         if not self.convolution.is_transposed:
             return [
                 "rows, cols = find_tile(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP)",
-                "number, begin = find_windows(",
-                f"    cols, N, {', '.join((*_IN, *_OUT))}, CHANNELS, {self._listed('stride')}",
-                ")",
+                f"number, begin = find_windows(cols, N, {sizes}, {self._listed('stride')})",
                 row,
             ]
         return [
@@ -130,7 +129,7 @@ class ConvolutionWriter:
             "phase = tl.program_id(0) // tiles",
             "rows, cols = find_tile(tl.program_id(0) % tiles, M, PLACES, BLOCK_M, BLOCK_N, GROUP)",
             "number, begin, cols = find_transposed(",
-            f"    cols, phase, N, PLACES, {', '.join((*_IN, *_OUT))}, CHANNELS,",
+            f"    cols, phase, N, PLACES, {sizes},",
             f"    {self._listed('stride', 'padding', 'shift')},",
             ")",
             row.replace("tl.minimum", "phase * M + tl.minimum"),
@@ -147,7 +146,7 @@ class ConvolutionWriter:
         loads = [*self._load("pixels"), "filters = tl.load(filters_ptr + filters_offs + start)"]
         if self.halves < 2:
             dot = f'{name} = tl.dot(filters, pixels, {name}, input_precision="ieee")'
-            return [*loads, f"{dot}  # of halves: nothing is rounded"]
+            return [*loads, f"{dot}  # exact: of halves"]
         return [
             *loads,
             *self._load("pixels_low"),
@@ -198,9 +197,8 @@ class ConvolutionWriter:
             f'    assert {written}, "written for {written}"',
             *fused.preparation(),
             f"    CHANNELS = triton.cdiv({images}.shape[1], {self.unit}) * {self.unit}",
-            f"    pixels, {lows[0]}, {scales[0]} = pad_images(",
-            f"        {images}, ({self._listed('before')}), ({self._listed('after')}), CHANNELS, {self.halves}",
-            "    )",
+            f"    before, after = ({self._listed('before')}), ({self._listed('after')})",
+            f"    pixels, {lows[0]}, {scales[0]} = pad_images({images}, before, after, CHANNELS, {self.halves})",
             f"    filters, {lows[1]}, {scales[1]} = {made}",
             f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
             f"    M, N = {sizes[0]}, {sizes[1]} * OUT_D * OUT_H * OUT_W",
