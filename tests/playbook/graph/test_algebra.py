@@ -66,6 +66,10 @@ REWRITTEN = {
         task("y = x.amax(1, keepdim=True)\nreturn x * y.mean(1, keepdim=True) + torch.softmax(y, 1)", X),
         "size one",
     ),
+    "log_of_a_softmax": (
+        task("p = torch.softmax(x * 40, 1)\nreturn (p * p.log()).sum(1), p.log().amax(1)", X),
+        "log softmax",
+    ),
     "value_of_one": (
         task("y = x * 2\nreturn torch.relu(y.max(dim=1).values) + 1", "x = torch.randn(300, 1)"),
         "size one",

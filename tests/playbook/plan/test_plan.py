@@ -77,7 +77,7 @@ def plan_of(name: str, text: str) -> Plan:
         ("mlp", MLP, ["linear_gelu", "linear_mul_add"], ""),
         ("product", PRODUCT, ["matmul_relu"], ""),
         ("loss", LOSS, ["fused_clamp", "mean_mul"], ""),
-        ("total", TOTAL, ["sub_pow_sum"], "sub_pow_sum_parts_kernel[(PARTS,)]"),
+        ("total", TOTAL, ["sub_pow_sum"], "sub_pow_sum_kernel[(1,)]"),
     ],
 )
 def test_the_judge_passes_what_a_plan_writes(

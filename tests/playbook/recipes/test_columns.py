@@ -41,6 +41,9 @@ COLUMNS = {
         "x = torch.randn(3, 700, 128)\nm = torch.rand(3, 700)",
     ),
     "places_in_few": task("return x.argmax(1), x.argmin(1), torch.max(x, 1)", "x = torch.randn(3, 700, 40)"),
+    "places_of_nan": task(
+        "return x.argmax(1), (x != x).int().argmax(1), (x != x).int().sum(1)", "x = torch.randn(3, 700, 40)"
+    ),
     "places_of_equals": task("return x.argmax(1), x.argmin(1)", "x = torch.randint(0, 4, (3, 300, 70))"),
     "named_like_ours": task(
         "return (outer * is_better.unsqueeze(-1)).amax(1) + block",
@@ -50,6 +53,8 @@ COLUMNS = {
         "return (F.softmax(x, 1) + x).transpose(1, 2) * y",
         "x = torch.randn(3, 70, 128)\ny = torch.randn(3, 128, 70)",
     ),
+    "of_a_transposed": task("return torch.logsumexp(x.T, 1) * 2, x.T.argmax(1)", "x = torch.randn(1100, 1003)"),
+    "of_transposed_matrices": task("return (x.transpose(1, 2) ** 2).sum(-1)", "x = torch.randn(3, 601, 650)"),
     "half": task("return F.softmax(x, 0)", "x = torch.randn(60, 90).half()"),
 }
 AROUND = {
@@ -111,6 +116,15 @@ def test_places_of_nan_and_of_nothing_but_infinities(way: str) -> None:
     assert interpreting(find_wrong_places, text, source) == []
 
 
+@pytest.mark.parametrize("way", ["PART_N", "BLOCK_N"])
+def test_a_place_keeps_nan_and_nothing_else_is_kept_for_it(way: str) -> None:
+    text = COLUMNS["places_of_nan"]
+    match = match_task("places_of_nan", text)
+    source = match.write(next(tuning for tuning in match.tunings if way in tuning))
+    assert "first_nan_acc" not in source
+    assert interpreting(find_wrong_places, text, source) == []
+
+
 def find_wrong_places(text: str, kernel: str) -> list[int]:
     """Outputs that differ where columns have NaN, or one infinity everywhere."""
     import torch
@@ -124,6 +138,24 @@ def find_wrong_places(text: str, kernel: str) -> list[int]:
         for place, (got, expected) in enumerate(pairs)
         if not torch.equal(got.nan_to_num(7), expected.nan_to_num(7))
     ]
+
+
+def test_rows_and_columns_of_a_matrix_are_two_kernels() -> None:
+    """Of a small one they are one, because a launch costs more."""
+    for size, recipes in ((1030, ["columns", "rows"]), (300, ["rows"])):
+        inputs = f"x = torch.randn({size}, {size})"
+        text = task("y = x * 2\nreturn torch.logsumexp(y, 1) + torch.logsumexp(y.T, 1)", inputs)
+        match = match_task(f"both_ways_of_{size}", text)
+        assert isinstance(match, Plan)
+        assert sorted(region.recipe for region in match.regions) == recipes
+        assert interpreting(find_problems, text, match.write(match.tunings[0]), launches=len(recipes)) == []
+
+
+def test_programs_are_narrower_where_they_take_turns() -> None:
+    text = COLUMNS["mean_of_middle"]
+    first, many = (text.replace("5, 70, 33", f"{count}, 512, 768") for count in (128, 256))
+    assert match_task("one_wave", first).tunings[0]["BLOCK_M"] == 128
+    assert match_task("some_waves", many).tunings[0]["BLOCK_M"] == 64
 
 
 def test_a_program_keeps_to_one_place_where_its_lanes_are_filled() -> None:

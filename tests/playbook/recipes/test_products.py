@@ -87,6 +87,7 @@ PRODUCTS = {
         "1500",
     ),
     "long_sum": task("return torch.relu(a @ b) + 1", pair("65, 1100", "1100, 70")),
+    "cut_halves": task("return torch.relu(a @ b) + 1", pair("65, 1100", "1100, 400")),
     "half": task("return F.gelu(a @ b) + c", pair("70, 33", "33, 20", ".half()") + "\nc = torch.randn(20).half()"),
     "bfloat": task(
         "return F.relu(self.up(x)) + x[:, :1]",
@@ -270,7 +271,7 @@ def test_a_product_that_is_wanted_as_well_is_reduced_afterwards() -> None:
     assert "_parts_kernel" not in plan.write(plan.tunings[-1])
 
 
-GATED = owner("self.up = nn.Linear(size, 90)", "self.gate = nn.Linear(size, 90)")
+GATED = owner("self.up = nn.Linear(size, 400)", "self.gate = nn.Linear(size, 400)")
 
 
 @pytest.mark.parametrize(
@@ -301,7 +302,7 @@ def unusual(task_text: str, kernel: str) -> list[str]:
 
     twins = Twins(task_text, kernel)
     torch.manual_seed(0)
-    a, b = torch.randn(65, 1100), torch.randn(1100, 70)
+    a, b = torch.randn(65, 1100), torch.randn(1100, 400)
     b[5] = 0
     a[3, 4], a[4, 5], a[5, 6] = float("inf"), float("inf"), float("nan")
     a[6, 7:9], a[7, 10] = float("-inf"), float("inf")
@@ -331,11 +332,19 @@ def test_numbers_are_taken_apart_by_their_rows(rows: int, precision: str) -> Non
 
 
 def test_inf_and_nan_stay_where_they_are() -> None:
-    plan = plan_of("long_sum", PRODUCTS["long_sum"])
+    plan = plan_of("cut_halves", PRODUCTS["cut_halves"])
     assert "SPLITS" in plan.tunings[0]
     assert "SPLITS" not in plan.tunings[-1]
     for tuning in (plan.tunings[0], plan.tunings[-1]):
-        assert interpreting(unusual, PRODUCTS["long_sum"], plan.write(tuning)) == []
+        source = plan.write(tuning)
+        assert "split_rows(" in source
+        assert interpreting(unusual, PRODUCTS["cut_halves"], source) == []
+
+
+def test_a_small_result_of_a_long_sum_needs_no_halves() -> None:
+    plan = plan_of("long_sum", PRODUCTS["long_sum"])
+    assert "SPLITS" in plan.tunings[0]
+    assert not any("split_rows(" in plan.write(tuning) for tuning in plan.tunings)
 
 
 LARGE = {
@@ -344,6 +353,7 @@ LARGE = {
         "return F.gelu(self.up(x))", "x = torch.randn(8, 8192)", owner("self.up = nn.Linear(size, 8192)"), "8192"
     ),
     "long_sum": task("return a @ b", pair("256, 131072", "131072, 256")),
+    "longer_sum": task("return a @ b", pair("192, 400000", "400000, 160")),
     "heads": task("return a @ b.transpose(-1, -2) * 0.125", pair("8, 16, 1024, 64", "8, 16, 1024, 64")),
     "int8": task(
         "return F.linear(x, self.weight.to(x.dtype)) * self.scale",

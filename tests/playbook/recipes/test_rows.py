@@ -243,6 +243,13 @@ def test_a_row_on_chip_has_a_warp_for_every_thousand_elements() -> None:
     assert match.tunings[0] == Tuning((("ROWS", 1), ("NUM_WARPS", 4)))
 
 
+def test_what_is_the_same_for_all_of_a_row_is_counted_and_not_added_up() -> None:
+    text = task("return (x * x).sum(-1) / (torch.ones_like(x).sum(-1) - 1)", "x = torch.randn(30, 517)")
+    source = match_task("counted", text).write(match_task("counted", text).tunings[0])
+    assert source.count("tl.sum(") == 1
+    assert interpreting(find_problems, text, source, launches=1) == []
+
+
 def test_a_sum_of_billions_has_few_partial_sums() -> None:
     """Every program adds up as many tiles as it takes for the sums to be few."""
     match = match_task("all", ROWS["loss_of_all"].replace("13, 210", "13, 2100000"))

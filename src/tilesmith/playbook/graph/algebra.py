@@ -50,6 +50,7 @@ class _Rewriter:
             self._diagonal,
             self._outer,
             self._size_one,
+            self._log_of_softmax,
             self._summed_product,
         )
         if node.shape is not None and (node.dtype or "").startswith(("float", "bfloat")):
@@ -122,6 +123,20 @@ class _Rewriter:
             return [self._as(node, "aten.sub.Tensor", source, source)]  # not a number where PyTorch has none
         zero = self._new(node, "zero", "aten.sub.Tensor", (source, source), node.shape or ())
         return [zero, self._as(node, "aten.add.Tensor", zero, 1)]
+
+    def _log_of_softmax(self, node: Node) -> list[Node] | None:
+        """The logarithm of a softmax is a log softmax, but -inf where the softmax has come to zero."""
+        softmax = self._source(node)
+        if operator_name(node) != "log" or not isinstance(softmax, Node) or operator_name(softmax) != "softmax":
+            return None
+        source = self._source(softmax)
+        if softmax.dtype != node.dtype or source.dtype != node.dtype or type(softmax.args[1]) is not int:
+            return None
+        self.notes.append("The logarithm of a softmax is a log softmax.")
+        shape = node.shape or ()
+        zero = replace(self._new(node, "zero", "aten.eq.Scalar", (softmax, 0), shape), dtype="bool")
+        logarithm = self._new(node, "log_softmax", "aten.log_softmax.int", (source, softmax.args[1]), shape)
+        return [zero, logarithm, self._as(node, "aten.masked_fill.Scalar", logarithm, zero, {"float": "-inf"})]
 
     def _is_one(self, node: Node) -> bool:
         shape, dims = self._source(node).shape, find_argument(node, 1, "dim")

@@ -12,7 +12,19 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from tilesmith.playbook.graph.indices import Computed, Index, IndexArithmetic, Part, Variable
-from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, REDUCTIONS, SCANS, VIEW, DimMap, KernelStep
+from tilesmith.playbook.graph.scalars import NamedNumber
+from tilesmith.playbook.graph.steps import (
+    CONSTANT,
+    INDEX,
+    LEAF,
+    MOVE,
+    PRODUCT,
+    REDUCTIONS,
+    SCANS,
+    VIEW,
+    DimMap,
+    KernelStep,
+)
 from tilesmith.playbook.graph.symbols import Dim, Symbols
 from tilesmith.playbook.unmatched import Unmatched
 
@@ -120,6 +132,8 @@ class Placer:
             return self.place(operand, replace(place, indices=tuple(indices)))
         if step.op == MOVE:
             return self._before_move(step, place)
+        if step.op == "sum" and step.operands[0].op == CONSTANT and step.operands[0].dtype == step.dtype:
+            return self._sum_of_equals(step, place)
         if step.op == PRODUCT and (place.guards or self._flat(place.indices) != self._whole_text):
             raise Unmatched("moves elements of a product")
         operands, text = tuple(self._operand(step, one, place) for one in step.operands), ""
@@ -223,12 +237,22 @@ class Placer:
         return self.place(operand, self._broadcast(operand, place))
 
     def _reduced(self, step: KernelStep, operand: KernelStep, place: Place) -> PlacedValue:
-        axes = step.options["axes"]
-        self._refuse_other_rows(operand, axes)
+        self._refuse_other_results(step, operand, place)
+        return self.place(operand, self._whole_place(operand.form.dims, step.options["axes"]))
+
+    def _sum_of_equals(self, step: KernelStep, place: Place) -> PlacedValue:
+        """One of them, times the length of a row."""
+        (operand,) = step.operands
+        self._refuse_other_results(step, operand, place)
+        length = NamedNumber(float(step.options["length"]), "N", None)
+        factors = (replace(operand, form=step.form), length)
+        return self.place(KernelStep(step.name, "mul", factors, step.form, step.dtype), place)
+
+    def _refuse_other_results(self, step: KernelStep, operand: KernelStep, place: Place) -> None:
+        self._refuse_other_rows(operand, step.options["axes"])
         whole = self._flat(self.indices.digits(self._leads, self.rows)) if self._whole.outer else self._whole.lead
         if self._flat(place.indices) != (whole or "0"):
             raise Unmatched("needs the result of one row in others")
-        return self.place(operand, self._whole_place(operand.form.dims, axes))
 
     def _refuse_other_rows(self, operand: KernelStep, axes: Collection[int]) -> None:
         kept, reduced = _parted(operand.form.dims, axes)

@@ -7,250 +7,19 @@ the regions around them. What is written out here is what PyTorch computes, in t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
-from itertools import chain, count
+from dataclasses import replace
 from math import prod
-from typing import Any
 
 from tilesmith.playbook.graph.operators import POINTWISE, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.plan.effects import substitute
+from tilesmith.playbook.plan.losses import LOSSES
 from tilesmith.playbook.plan.pools import POOLS
+from tilesmith.playbook.plan.writer import MEAN, Value, Writer
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, Parameter, reference, references
 
-_MEAN, _SUM = 1, 2
-"""How PyTorch counts the reductions of losses; 0 is none."""
-_SPREAD_EPSILON = 1e-12
 _LARGE = 1 << 20
 """Elements from which on a batch norm in training mode is worth more than the launches that keep its statistics."""
-
-
-@dataclass(frozen=True)
-class Value:
-    """A value of the graph that more can be computed from."""
-
-    writer: Writer
-    name: str
-    shape: tuple[int, ...]
-    dtype: str
-
-    def __add__(self, other: Any) -> Value:
-        return self.apply("add.Tensor", other)
-
-    def __sub__(self, other: Any) -> Value:
-        return self.apply("sub.Tensor", other)
-
-    def __rsub__(self, other: Any) -> Value:
-        return self.apply("rsub.Scalar", other)
-
-    def __mul__(self, other: Any) -> Value:
-        return self.apply("mul.Tensor", other)
-
-    def __truediv__(self, other: Any) -> Value:
-        return self.apply("div.Tensor", other)
-
-    def compared(self, how: str, other: float) -> Value:
-        """`lt`, `eq` and the like with a number."""
-        return self.apply(f"{how}.Scalar", other, dtype="bool")
-
-    def where(self, one: Value, other: Any) -> Value:
-        return one.apply("where.self", other, first=self)
-
-    def mean(self, dims: list[int]) -> Value:
-        """Over some dimensions, which stay."""
-        shape = tuple(1 if i in dims else size for i, size in enumerate(self.shape))
-        return self.writer.add("mean.dim", (self, dims, True), shape, self.dtype)
-
-    def over(self, op: str, dim: int, *before: Any) -> Value:
-        """A reduction over one dimension."""
-        dim %= len(self.shape)
-        shape = self.shape[:dim] + self.shape[dim + 1 :]
-        return self.writer.add(op, (self, *before, [dim]), shape, self.dtype)
-
-    def viewed(self, shape: tuple[int, ...]) -> Value:
-        return self.writer.add("view.default", (self, list(shape)), shape, self.dtype)
-
-    def apply(self, op: str, *others: Any, dtype: str = "", first: Value | None = None) -> Value:
-        """A pointwise operator."""
-        operands = (*((first,) if first else ()), self, *others)
-        shapes = [one.shape for one in operands if isinstance(one, Value)]
-        return self.writer.add(op, operands, _broadcast(shapes), dtype or self.dtype)
-
-
-def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
-    rank = max(map(len, shapes))
-    padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
-    return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
-
-
-class Writer:
-    """Writes nodes in place of one; the last of them has its name."""
-
-    def __init__(self, node: Node, known: Mapping[str, Input | Parameter | Node]) -> None:
-        self.node, self._known = node, known
-        self.nodes: list[Node] = []
-        self.writes: dict[str, tuple[str, ...]] = {}
-        """Nodes that write into tensors, and into which."""
-
-    def operand(self, position: int, name: str = "", default: Any = None) -> Any:
-        value = find_argument(self.node, position, name, default)
-        found = self._known.get(reference(value) or "")
-        if found is None or found.shape is None or found.dtype is None:
-            return float(value["float"]) if isinstance(value, Mapping) and "float" in value else value
-        return Value(self, found.name, found.shape, found.dtype)
-
-    def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> Value:
-        name = f"{self.node.name}_{op.partition('.')[0]}"
-        taken = {node.name for node in self.nodes} | self._known.keys()
-        name = next(one for one in chain([name], (f"{name}_{i}" for i in count(1))) if one not in taken)
-        args = tuple({"node": one.name} if isinstance(one, Value) else one for one in operands)
-        self.nodes.append(Node(name, f"aten.{op}", args, {}, shape, dtype))
-        return Value(self, name, shape, dtype)
-
-    def move_towards(self, target: Value, value: Value, share: float) -> None:
-        """Writes into the target."""
-        written = self.add("lerp_.Scalar", (target, value, share), target.shape, target.dtype)
-        self.writes[written.name] = (target.name,)
-
-    def reduced(self, value: Value, reduction: Any) -> None:
-        if reduction in (_MEAN, _SUM):
-            self.add("mean.default" if reduction == _MEAN else "sum.default", (value,), (), value.dtype)
-
-    def gives_the_same(self) -> bool:
-        """Whether the last node has the form of the one it stands for: operands of several types may not."""
-        return (self.nodes[-1].shape, self.nodes[-1].dtype) == (self.node.shape, self.node.dtype)
-
-    def finished(self) -> list[Node]:
-        return [*self.nodes[:-1], replace(self.nodes[-1], name=self.node.name)]
-
-
-def _mse(x: Value, t: Value) -> Value:
-    return (x - t).apply("square.default")
-
-
-def _l1(x: Value, t: Value) -> Value:
-    return (x - t).apply("abs.default")
-
-
-def _smooth_l1(x: Value, t: Value, beta: float = 1.0) -> Value:
-    size = _l1(x, t)
-    if beta == 0:
-        return size
-    return size.compared("lt", beta).where(size * size * 0.5 / beta, size - 0.5 * beta)
-
-
-def _huber(x: Value, t: Value, delta: float = 1.0) -> Value:
-    size = _l1(x, t)
-    return size.compared("le", delta).where(size * size * 0.5, (size - 0.5 * delta) * delta)
-
-
-def _kl_div(x: Value, t: Value, log_target: bool = False) -> Value:
-    if log_target:
-        return t.apply("exp.default") * (t - x)
-    entropy = t.compared("eq", 0).where(t * 0.0, t * t.apply("log.default"))
-    return entropy - t * x
-
-
-def _binary_cross_entropy(x: Value, t: Value, weight: Value | None = None) -> Value:
-    missed = x.apply("neg.default").apply("log1p.default").apply("clamp_min.default", -100.0)
-    loss = (t - 1) * missed - t * x.apply("log.default").apply("clamp_min.default", -100.0)
-    return loss if weight is None else loss * weight
-
-
-def _with_logits(x: Value, t: Value, weight: Value | None = None, positive: Value | None = None) -> Value:
-    logarithm = x.apply("log_sigmoid.default")
-    if positive is not None:
-        logarithm = logarithm * ((positive - 1) * t + 1)
-    loss = (1 - t) * x - logarithm
-    return loss if weight is None else loss * weight
-
-
-def _soft_margin(x: Value, t: Value) -> Value:
-    return (x * t).apply("neg.default").apply("exp.default").apply("log1p.default")
-
-
-def _hinge_embedding(x: Value, t: Value, margin: float = 1.0) -> Value:
-    apart = t.compared("ne", 1).where((margin - x).apply("clamp_min.default", 0), 0.0)
-    return apart + t.compared("ne", -1).where(x, 0.0)
-
-
-def _margin_ranking(a: Value, b: Value, t: Value, margin: float = 0.0) -> Value:
-    return ((b - a) * t + margin).apply("clamp_min.default", 0)
-
-
-def _poisson(x: Value, t: Value, log_input: bool, full: bool, epsilon: float) -> Value | None:
-    if full:
-        return None
-    if log_input:
-        return x.apply("exp.default") - t * x
-    return x - t * (x + epsilon).apply("log.default")
-
-
-def _pairwise_distance(a: Value, b: Value, order: float = 2.0, epsilon: float = 1e-6) -> Value:
-    return (a - b + epsilon).over("linalg_vector_norm.default", -1, order)
-
-
-def _triplet(
-    a: Value,
-    p: Value,
-    n: Value,
-    margin: float = 1.0,
-    order: float = 2.0,
-    epsilon: float = 1e-6,
-    swap: bool = False,
-) -> Value:
-    near, far = _pairwise_distance(a, p, order, epsilon), _pairwise_distance(a, n, order, epsilon)
-    if swap:
-        far = far.apply("minimum.default", _pairwise_distance(p, n, order, epsilon))
-    return (near - far + margin).apply("clamp_min.default", 0)
-
-
-def _cosine_similarity(a: Value, b: Value, dim: int = 1, epsilon: float = 1e-8) -> Value:
-    both = (a * b).over("sum.dim_IntList", dim)
-    sizes = [one.over("linalg_vector_norm.default", dim, 2).apply("clamp_min.default", epsilon) for one in (a, b)]
-    return both / (sizes[0] * sizes[1])
-
-
-def _cosine_embedding(a: Value, b: Value, t: Value, margin: float = 0.0) -> Value:
-    both = (a * b).over("sum.dim_IntList", -1)
-    sizes = [(one * one).over("sum.dim_IntList", -1) + _SPREAD_EPSILON for one in (a, b)]
-    cosine = both / (sizes[0] * sizes[1]).apply("sqrt.default")
-    apart = t.compared("eq", -1).where((cosine - margin).apply("clamp_min.default", 0), 0.0)
-    return t.compared("eq", 1).where(1 - cosine, apart)
-
-
-@dataclass(frozen=True)
-class _Loss:
-    """What a loss is before it is reduced, and which of its arguments that takes."""
-
-    write: Callable[..., Value | None]
-    arguments: tuple[tuple[int, str], ...]
-    """Where they stand, and their names."""
-    reduction: int | None
-    """Where the reduction stands; None for an operator without."""
-
-
-_TWO = ((0, "self"), (1, "target"))
-_PAIR = ((0, "x1"), (1, "x2"))
-_LOSSES = {
-    "mse_loss": _Loss(_mse, _TWO, 2),
-    "l1_loss": _Loss(_l1, _TWO, 2),
-    "smooth_l1_loss": _Loss(_smooth_l1, (*_TWO, (3, "beta")), 2),
-    "huber_loss": _Loss(_huber, (*_TWO, (3, "delta")), 2),
-    "kl_div": _Loss(_kl_div, (*_TWO, (3, "log_target")), 2),
-    "binary_cross_entropy": _Loss(_binary_cross_entropy, (*_TWO, (2, "weight")), 3),
-    "binary_cross_entropy_with_logits": _Loss(_with_logits, (*_TWO, (2, "weight"), (3, "pos_weight")), 4),
-    "soft_margin_loss": _Loss(_soft_margin, _TWO, 2),
-    "hinge_embedding_loss": _Loss(_hinge_embedding, (*_TWO, (2, "margin")), 3),
-    "margin_ranking_loss": _Loss(_margin_ranking, (*_PAIR, (2, "target"), (3, "margin")), 4),
-    "poisson_nll_loss": _Loss(_poisson, (*_TWO, (2, "log_input"), (3, "full"), (4, "eps")), 5),
-    "pairwise_distance": _Loss(_pairwise_distance, (*_PAIR, (2, "p"), (3, "eps")), None),
-    "triplet_margin_loss": _Loss(
-        _triplet, (*_TWO, (2, "negative"), (3, "margin"), (4, "p"), (5, "eps"), (6, "swap")), 7
-    ),
-    "cosine_similarity": _Loss(_cosine_similarity, (*_PAIR, (2, "dim"), (3, "eps")), None),
-    "cosine_embedding_loss": _Loss(_cosine_embedding, (*_PAIR, (2, "target"), (3, "margin")), 4),
-}
 
 
 def _instance_norm(writer: Writer) -> bool:
@@ -307,7 +76,7 @@ def _batch_norm(writer: Writer) -> bool:
 def _cross_entropy(writer: Writer) -> bool:
     """(x, targets, weight, reduction, ignored, smoothing)"""
     x, target, weight = (writer.operand(position) for position in range(3))
-    reduction, ignored = writer.operand(3, "reduction", _MEAN), writer.operand(4, "ignore_index", -100)
+    reduction, ignored = writer.operand(3, "reduction", MEAN), writer.operand(4, "ignore_index", -100)
     smoothing = writer.operand(5, "label_smoothing", 0.0)
     if weight is not None or len(x.shape) < 2:
         return False
@@ -329,7 +98,7 @@ def _cross_entropy(writer: Writer) -> bool:
 def _nll(writer: Writer) -> bool:
     """(x, targets, weight, reduction, ignored)"""
     x, target, weight = (writer.operand(position) for position in range(3))
-    reduction, ignored = writer.operand(3, "reduction", _MEAN), writer.operand(4, "ignore_index", -100)
+    reduction, ignored = writer.operand(3, "reduction", MEAN), writer.operand(4, "ignore_index", -100)
     if weight is not None or len(x.shape) < 2:
         return False
     return _reduced_over_targets(writer, _picked(x, target).apply("neg.default"), target, (reduction, ignored))
@@ -350,7 +119,7 @@ def _reduced_over_targets(writer: Writer, loss: Value, target: Value, how: tuple
     loss = target.compared("ne", ignored).where(loss, 0.0)
     if reduction != 0:
         total = writer.add("sum.default", (loss,), (), loss.dtype)
-        if reduction == _MEAN:
+        if reduction == MEAN:
             counted = target.compared("ne", ignored)
             total.apply("div.Tensor", writer.add("sum.default", (counted,), (), "int64"))
     return True
@@ -455,7 +224,7 @@ def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> W
     writer = Writer(node, known)
     if other := _OTHERS.get(operator_name(node)):
         return writer if other(writer) and writer.gives_the_same() else None
-    loss = _LOSSES.get(operator_name(node))
+    loss = LOSSES.get(operator_name(node))
     if loss is None or node.kwargs.get("keepdim"):
         return None
     given = {position: writer.operand(position, name, _MISSING) for position, name in loss.arguments}
@@ -468,7 +237,7 @@ def _written_out(node: Node, known: Mapping[str, Input | Parameter | Node]) -> W
     if value is None:
         return None
     if loss.reduction is not None:
-        writer.reduced(value, find_argument(node, loss.reduction, "reduction", _MEAN))
+        writer.reduced(value, find_argument(node, loss.reduction, "reduction", MEAN))
     return writer if writer.gives_the_same() else None
 
 

@@ -16,9 +16,11 @@ from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.row_tunings import may_block
 from tilesmith.playbook.recipes.rows import (
+    ROW_TILE,
     count_outer,
     count_rows,
     find_reduction,
+    find_transposed,
     flat,
     fuse_reductions,
     reduces_columns,
@@ -35,9 +37,12 @@ _FILLED = 0.75
 not differ between its columns it then reads once."""
 _ON_CHIP = 512
 """The longest column (as a power of two) held on chip beside 31 others: 64 KB in float32."""
-_BLOCKS = ((128, 32, 8), (64, 64, 8), (256, 16, 8), (32, 128, 8), (128, 16, 4))
+_BLOCKS = ((128, 32, 8), (64, 16, 4), (128, 32, 4), (64, 64, 8), (256, 16, 8), (32, 128, 8))
 """Columns, elements of a column, and warps per program, for columns that do not fit."""
-_PLACES = ((128, 8, 4), (256, 8, 8), (128, 16, 4))
+_RESIDENT = 6
+"""Programs of the first kind that run on a multiprocessor at once: where there are more, those of the second kind
+leave less of a GPU idle in the end."""
+_PLACES = ((256, 4, 4), (128, 16, 4), (256, 8, 8))
 """The same where places of extremes are wanted: every lane compares on its own, and few compare at the end."""
 _SHARED = ((32, 8), (16, 4), (16, 8))
 """Elements of a column and warps per program, for columns that programs share."""
@@ -53,11 +58,16 @@ class ColumnsRecipe:
     def match(self, region: Region) -> ColumnsMatch | Declined:
         try:
             first = find_reduction(Lowering(region.graph))
-            if first is None or not reduces_columns(first):
-                return Declined("the task reduces no columns")
+            if first is None:
+                return Declined("the task reduces nothing")
             length = first.options["length"]
             shape = first.operands[0].form.shape
             outer = prod(shape[: count_outer(first)])
+            if not reduces_columns(first):
+                transposed = find_transposed(fuse_reductions(region, ROW_TILE))
+                if not transposed or not all(transposed):
+                    return Declined("the task reduces no columns")
+                outer = 1
             match = ColumnsMatch(region, length, outer, prod(shape) // length // outer)
             if not match.tunings:
                 return Declined(f"the task runs both ways over columns of {length}, longer than fit on chip")
@@ -97,7 +107,11 @@ class ColumnsMatch:
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         finds_places = any(value.step.op in PLACES for value in self._fused.placer.values)
-        sizes = _PLACES if finds_places else _BLOCKS
+        gpu, (wide, narrow, *others) = self.region.survey.gpu, _BLOCKS
+        in_waves = gpu is not None and self.outer * self.columns > wide[0] * _RESIDENT * gpu.multiprocessors
+        sizes = _PLACES if finds_places else (narrow, wide, *others) if in_waves else _BLOCKS
+        if gpu is not None and self.outer * self.columns < wide[0] * gpu.multiprocessors:
+            sizes = tuple(sorted(sizes))
         blocked = [_blocked(*size) for size in sizes] if may_block(self._fused) else []
         height = 1 << (self.length - 1).bit_length()
         if height > _ON_CHIP:

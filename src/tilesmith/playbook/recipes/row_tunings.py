@@ -119,7 +119,8 @@ class RowTunings:
             if loops or self.length <= size * MOST_PARTS
         ]
         most = self.gpu.multiprocessors if self.gpu and self.writes_rows else 0
-        held = [(size, warps) for size, warps in _HELD if self.length <= size * most]
+        largest = 16384 if self._divides else 32768  # addresses are on chip, too
+        held = [(size, warps) for size, warps in _HELD if self.length <= size * most and size <= largest]
         kept = [Tuning((("HELD_N", size), ("NUM_WARPS", warps))) for size, warps in held]
         queued, first = self._queued, [*kept[:1], *self._queued[:1], *parts[:1]]
         if self.is_by_parts:

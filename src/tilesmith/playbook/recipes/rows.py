@@ -7,6 +7,7 @@ that together and writes. Where that is not possible, a program reads its row in
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -14,17 +15,20 @@ from math import prod
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.graph.placement import Placer, TilePosition
-from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS, KernelStep
+from tilesmith.playbook.graph.steps import LEAF, REDUCTIONS, SCANS, KernelStep
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.row_tunings import RowTunings
 from tilesmith.playbook.recipes.shared_rows import ROW, WAYS, SharedRows
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
-from tilesmith.playbook.writing.kernel_body import PLACES, Tile, write_in_blocks, write_on_one_tile
+from tilesmith.playbook.writing.kernel_body import PLACES, Tile, find_needed, write_in_blocks, write_on_one_tile
 from tilesmith.tasks.graph import Node
 
 _MOST_ON_CHIP = 65536
+_LARGE = 1 << 20
+"""Elements from which on it costs more to read columns as rows than to launch one more kernel."""
+ROW_TILE = Tile("row", "cols", True)
 
 
 class RowsRecipe:
@@ -42,6 +46,8 @@ class RowsRecipe:
                 return Declined("the task reduces columns")
             length = first.options["length"]
             match = RowsMatch(region, length, prod(first.operands[0].form.shape) // length)
+            if length * match.rows >= _LARGE and any(find_transposed(match.by_row)):
+                return Declined("the task reduces columns of a tensor that lies in rows")
             if not match.tunings:
                 return Declined(f"the task needs rows of {match.length} as a whole, longer than fit on chip")
             match.write(match.tunings[0])
@@ -69,6 +75,19 @@ def reduces_columns(reduction: KernelStep) -> bool:
     form = reduction.operands[0].form
     wide = [i for i, size in enumerate(form.shape) if size != 1]
     return bool(wide) and wide[-1] not in reduction.options["axes"]
+
+
+def find_transposed(fused: FusedKernel) -> list[bool]:
+    """For every reduction, whether it reads nothing but tensors in which neighbors of a row are far apart. One
+    program for each row would take few bytes of many; but whoever writes rows has to go one of both ways."""
+    if any(output.value.is_wide for output in fused.outputs):
+        return []
+    found = []
+    for reduction in (value for value in fused.placer.values if value.step.op in REDUCTIONS):
+        below = find_needed([reduction], lambda _: True)
+        texts = [one.text for one in below if one.step.op == LEAF and one.is_wide and one.place.lead]
+        found.append(bool(texts) and all(re.search(r"cols \* .* \+ (row|\(row % \w+\))$", text) for text in texts))
+    return found
 
 
 def is_trailing(reduction: KernelStep) -> bool:
@@ -103,7 +122,7 @@ class RowsMatch:
 
     @property
     def name(self) -> str:
-        return self._by_row.name
+        return self.by_row.name
 
     @property
     def kernel_type(self) -> str:
@@ -111,7 +130,7 @@ class RowsMatch:
 
     @cached_property
     def _listing(self) -> RowTunings:
-        return RowTunings(self._by_row, self.length, self.rows, self.region.survey.gpu)
+        return RowTunings(self.by_row, self.length, self.rows, self.region.survey.gpu)
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -150,7 +169,7 @@ class RowsMatch:
 
     @property
     def is_worth_it(self) -> bool:
-        return self._by_row.working_operators > 1
+        return self.by_row.working_operators > 1
 
     @property
     def advice(self) -> tuple[str, str]:
@@ -189,14 +208,14 @@ class RowsMatch:
 
     @property
     def _row_tile(self) -> Tile:
-        return Tile("row" if self.rows > 1 else None, "cols", True)
+        return ROW_TILE if self.rows > 1 else replace(ROW_TILE, lead=None)
 
     def _tile(self, tuning: Tuning) -> Tile:
         several = "ROWS" in tuning and tuning["ROWS"] > 1
         return replace(self._row_tile, lead="rows") if several else self._row_tile
 
     @cached_property
-    def _by_row(self) -> FusedKernel:
+    def by_row(self) -> FusedKernel:
         return self._fused(self._row_tile)
 
     def _fused(self, tile: Tile) -> FusedKernel:

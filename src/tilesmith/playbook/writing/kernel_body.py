@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilesmith.playbook.graph.placement import PlacedValue, Placer
-from tilesmith.playbook.graph.steps import INDEX, LEAF, PRODUCT, REDUCTIONS, SCANS, KernelStep
+from tilesmith.playbook.graph.steps import CAST, INDEX, LEAF, PRODUCT, REDUCTIONS, SCANS, KernelStep
 from tilesmith.playbook.writing.expressions import neutral_element, write_expression, write_masked
 from tilesmith.playbook.writing.operands import to_source
 
@@ -203,10 +203,25 @@ def write_accumulation(
     span: tuple[str, str] = ("0", "N"),
 ) -> list[str]:
     """Reductions of a row that is read in blocks: lane by lane, then over the lanes."""
-    lines = [line for value in reductions for line in _accumulators(tile, value)]
-    lines += write_pass(placer, tile, [one.operands[0] for one in reductions], filled, span)
-    lines += [f"    {line}" for value in reductions for line in _accumulated(tile, value, filled)]
-    return lines + [line for value in reductions for line in _over_lanes(tile, value)]
+    places = {value.operands[0]: value for value in reversed(reductions) if value.step.op in PLACES}
+    of_nan = {value: places[x] for value in reductions if (x := _find_examined(value)) in places}
+    carried = [value for value in reductions if value not in of_nan]
+    lines = [line for value in carried for line in _accumulators(tile, value)]
+    lines += write_pass(placer, tile, [one.operands[0] for one in carried], filled, span)
+    for value in carried:
+        lines += [f"    {line}" for line in _accumulated(tile, value, filled, value in of_nan.values())]
+    lines += [line for value, place in of_nan.items() for line in _nan_over_lanes(tile, value, place)]
+    return lines + [line for value in carried for line in _over_lanes(tile, value)]
+
+
+def _find_examined(value: PlacedValue) -> PlacedValue | None:
+    """What a reduction looks for NaN in."""
+    flags = value.operands[0]
+    if value.step.op not in ("max", "argmax") or flags.step.op != CAST:
+        return None
+    compared: PlacedValue = flags.operands[0]
+    is_nan = compared.step.op == "ne" and compared.operands[0] is compared.operands[1]
+    return compared.operands[0] if is_nan else None
 
 
 def write_pass(
@@ -279,18 +294,34 @@ def _accumulators(tile: Tile, value: PlacedValue) -> list[str]:
     return [f"{name}_acc = tl.full({shape}, {lane}, dtype={kind})"]
 
 
-def _accumulated(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> list[str]:
+def _accumulated(tile: Tile, value: PlacedValue, filled: dict[str, float], keeps_nan: bool) -> list[str]:
+    """`keeps_nan`: the first one is better than whatever comes after it."""
     operand = write_masked(value.operands[0], value.step.op, filled, tile.columns_mask)
     name, kind = f"{value.name}_acc", value.step.op
     if kind in PLACES:
+        best = f"{value.name}_best"
+        better = f"{operand} {PLACES[kind][1]} {best}"
+        if keeps_nan:
+            better = f"({better}) | (({operand} != {operand}) & ({best} == {best}))"
         return [
-            f"is_better = {operand} {PLACES[kind][1]} {value.name}_best",
-            f"{value.name}_best = tl.where(is_better, {operand}, {value.name}_best)",
+            f"is_better = {better}",
+            f"{best} = tl.where(is_better, {operand}, {best})",
             f"{name} = tl.where(is_better, {tile.trail}.to(tl.int32), {name})",
         ]
     if kind in COMBINERS and kind != "prod":
         return [f"{name} = {COMBINERS[kind][0]}({name}, {operand})"]
     return [f"{name} = {_UPDATES[kind].format(a=name, b=_widened(operand, value))}"]
+
+
+def _nan_over_lanes(tile: Tile, value: PlacedValue, place: PlacedValue) -> list[str]:
+    """Whether a lane has kept NaN, or where the first is."""
+    is_nan = f"{place.name}_best != {place.name}_best"
+    found = tile.reduced("max", f"({is_nan}).to(tl.int32)")
+    if value.step.op not in PLACES:
+        return [f"{value.name} = {found}"]
+    first = tile.reduced("min", f"tl.where({is_nan}, {place.name}_acc, 2147483647)")
+    peak = f"{value.name}_peak"
+    return [f"{peak} = {found}", f"{value.name} = tl.where({peak} > 0, {first}, 0).to(tl.int64)"]
 
 
 def _over_lanes(tile: Tile, value: PlacedValue) -> list[str]:

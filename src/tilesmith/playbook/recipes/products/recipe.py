@@ -203,6 +203,8 @@ class ProductsMatch:
             )
         if tuning["BLOCK_M"] == 1:
             return f"{told} There is one row: the other factor is read once, and sums need no tensor core."
+        if self.dtype == "float32" and self.rows >= MANY_ROWS:
+            return f"{told} The result is small, so both factors are read as they are, not made into halves before."
         if self.dtype == "float32":
             return f"{told} There are few rows, so the other factor is read once, at the speed of memory."
         if "PROGRAMS" in tuning:

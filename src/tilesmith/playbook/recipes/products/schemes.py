@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from tilesmith.playbook.graph.sums.factors import Factor, Product, Triangle
 from tilesmith.playbook.recipes.products import sources
 from tilesmith.playbook.recipes.products.operands import ComputedOperand
+from tilesmith.playbook.recipes.products.tiles import FEW_ROWS
 
-_FEW_ROWS = 16
-"""Of a tile: the time then goes into taking numbers apart, which is less work for TF32 than for bfloat16."""
 _POSITIONS = {"b": 0, "m": -2, "n": -2, "k": -1}
 
 
@@ -129,7 +128,7 @@ def multiply_on_the_way(product: Product, where: Situation) -> Scheme:
 def _way(product: Product, where: Situation) -> str:
     if product.left.dtype != "float32":
         return "tiles"
-    return "row" if where.height == 1 else "few_floats" if where.height <= _FEW_ROWS else "floats"
+    return "row" if where.height == 1 else "few_floats" if where.height <= FEW_ROWS else "floats"
 
 
 def multiply_as_they_are(product: Product, where: Situation) -> Scheme:

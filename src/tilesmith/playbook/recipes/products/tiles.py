@@ -30,9 +30,23 @@ _SMALL: tuple[Size, ...] = (
 _SHORT: tuple[Size, ...] = ((64, 64, 64, 8, 4, 1), (64, 128, 64, 8, 4, 1), (128, 64, 64, 8, 8, 1))
 """Of sums over few steps: programs side by side hide what stages of one program cannot."""
 _SHORT_DEPTH = 128
+_LONG: tuple[Size, ...] = (
+    (64, 64, 32, 8, 4, 4),
+    (64, 64, 32, 8, 4, 3),
+    (64, 32, 32, 8, 4, 4),
+    (32, 64, 32, 8, 4, 4),
+)
+_LONG_TILES = 12
+"""A result with more tiles than these reads its factors so often that they had better be halves beforehand."""
 _FEW_ROWS: tuple[Size, ...] = (
     (16, 64, 32, 1, 4, 6),
     (16, 32, 64, 1, 4, 4),
+    (16, 128, 32, 1, 4, 4),
+    (16, 32, 32, 1, 4, 6),
+    (16, 64, 32, 1, 4, 3),
+)
+_MORE_ROWS: tuple[Size, ...] = (
+    (16, 64, 32, 1, 4, 6),
     (16, 128, 32, 1, 8, 5),
     (16, 32, 32, 1, 4, 6),
     (16, 64, 32, 1, 4, 3),
@@ -64,6 +78,8 @@ MULTIPROCESSORS = 132
 """With fewer tiles than this a GPU is not full."""
 MANY_ROWS = 64
 """With fewer rows the time goes into reading the weights."""
+FEW_ROWS = 16
+"""With no more, a float32 number is two TF32 ones: less work than three bfloat16 ones, which multiply faster."""
 _LEAST_CHUNK = 512
 
 
@@ -89,7 +105,13 @@ class Extent:
     @property
     def is_direct(self) -> bool:
         """Whether numbers are multiplied as they are, and not as halves made beforehand."""
-        return self.is_half or self.rows < MANY_ROWS
+        return self.is_half or self.rows < MANY_ROWS or self._is_long
+
+    @property
+    def _is_long(self) -> bool:
+        """Whether a small result is a long sum of float32: making halves would take longer than the product."""
+        is_small = self.rows >= MANY_ROWS and self._tiles(64, 64) <= _LONG_TILES
+        return is_small and self.may_split and not self.is_half and self.depth >= 2 * _LEAST_CHUNK
 
     def tunings(self) -> tuple[Tuning, ...]:
         sizes = _LARGE
@@ -97,8 +119,10 @@ class Extent:
             sizes = _ONE_ROW_ACROSS if self.is_across else _ONE_ROW
         elif self.rows < MANY_ROWS:
             height = max(16, 1 << (self.rows - 1).bit_length())
-            few = _FEW_HALF_ROWS if self.is_half else _FEW_ROWS
+            few = _FEW_HALF_ROWS if self.is_half else _FEW_ROWS if height <= FEW_ROWS else _MORE_ROWS
             sizes = tuple((height, *size[1:]) for size in few)
+        elif self._is_long:
+            sizes = _LONG
         elif self._tiles(128, 128) < MULTIPROCESSORS:
             sizes = (*_SMALL, *_LARGE)
         if not self.is_direct and self.depth <= _SHORT_DEPTH:
@@ -120,7 +144,8 @@ class Extent:
 
     def _split(self, tuning: Tuning) -> Tuning | None:
         """Cut along the sum until every multiprocessor has enough programs, where the result has few tiles."""
-        programs, wanted = self._tiles(tuning["BLOCK_M"], tuning["BLOCK_N"]), 4 if self.is_direct else 2
+        programs = self._tiles(tuning["BLOCK_M"], tuning["BLOCK_N"])
+        wanted = 3 if self._is_long else 4 if self.is_direct else 2
         most = min(wanted * MULTIPROCESSORS // programs, self.depth // max(_LEAST_CHUNK, tuning["BLOCK_K"]))
         return Tuning((*tuning.values, ("SPLITS", most))) if most > 1 and self.may_split else None
 
