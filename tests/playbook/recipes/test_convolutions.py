@@ -171,7 +171,7 @@ def test_every_tuning_is_right(name: str) -> None:
         assert interpreting(find_problems, CONVOLUTIONS[name], plan.write(tuning), ragged=False) == [], tuning
 
 
-@pytest.mark.parametrize("name", ["norm", "dilated", "wide"])
+@pytest.mark.parametrize("name", ["norm", "dilated", "wide", "transposed"])
 def test_without_tf32_three_products_are_exact(name: str) -> None:
     plan = plan_of(name, CONVOLUTIONS[name], "ieee")
     source = plan.write(plan.tunings[0])

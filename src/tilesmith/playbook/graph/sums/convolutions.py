@@ -32,11 +32,6 @@ class Window:
     padding: int = 0
     """Of a transposed convolution: places of its result that are left out at either end."""
 
-    @property
-    def shift(self) -> int:
-        """Of a transposed convolution: where the first window begins, counted in an image with its zeros."""
-        return self.before - self.dilation * (self.size - 1)
-
 
 @dataclass(frozen=True)
 class Convolution:
@@ -72,8 +67,8 @@ def lower_convolution(low: Lowering, node: Node) -> KernelStep:
     windows = (_find_transposed if is_transposed else _find_windows)(node, filters.form.shape[2:])
     shape = node.shape or ()
     places = []
-    for i, (window, size) in enumerate(zip(windows, filters.form.shape[2:], strict=True), 2):
-        rule = _count_transposed(node, window, size, i - 2) if is_transposed else _count_places(window)
+    for i, window in enumerate(windows, 2):
+        rule = _count_transposed(node, window, i - 2) if is_transposed else _count_places(window)
         source = images.form.dims[i]
         made_rule = SizeRule(rule, source, may_round=True)
         places.append(source if rule == "{0}" else low.symbols.make(("out", i), shape[i], made_rule))
@@ -112,7 +107,7 @@ def _find_transposed(node: Node, sizes: Sequence[int]) -> tuple[Window, ...]:
         more = _more_transposed(node, size, i)
         before = max(0, apart * (taps - 1) - left_out // step)
         after = max(0, -(-more // step) - 1 + (step - 1 + left_out) // step)
-        found.append(Window(taps, step, apart, before, after, left_out))
+        found.append(Window(size, step, apart, before, after, left_out))
     return tuple(found)
 
 
@@ -142,9 +137,9 @@ def _count_places(window: Window) -> str:
     return f"{rest} // {window.stride} + 1"
 
 
-def _count_transposed(node: Node, window: Window, size: int, dim: int) -> str:
+def _count_transposed(node: Node, window: Window, dim: int) -> str:
     scaled = "{0}" if window.stride == 1 else f"{{0}} * {window.stride}"
-    return _sum(scaled, _more_transposed(node, size, dim) - window.stride)
+    return _sum(scaled, _more_transposed(node, window.size, dim) - window.stride)
 
 
 def _sum(term: str, more: int) -> str:

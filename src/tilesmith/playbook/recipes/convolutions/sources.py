@@ -186,6 +186,7 @@ MAKE_TRANSPOSED_FILTERS = '''def make_transposed_filters(
     CHANNELS: int,
     BLOCK_K: int,
     HALVES: int,
+    TAPS: int,
     strides: tuple[int, ...],
     paddings: tuple[int, ...],
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
@@ -193,15 +194,22 @@ MAKE_TRANSPOSED_FILTERS = '''def make_transposed_filters(
 
     Places whose rest is r meet every stride-th number of a filter, from (r + padding) % stride on, backwards.
     """
-    parts, dims = weight.detach(), len(strides)
-    for dim, (stride, padding) in enumerate(zip(strides, paddings)):
-        axis = 2 + dim
-        filled = nn.functional.pad(parts.movedim(axis, -1), (0, -parts.shape[axis] % stride))
-        parts = filled.unflatten(-1, (-1, stride)).flip(-2).roll(-padding, -1).movedim(-2, axis)  # rests come last
-    parts = parts.movedim(tuple(range(-dims, 0)), tuple(range(dims))).movedim(dims + 1, dims)
-    return make_filters(parts.flatten(0, dims), CHANNELS, BLOCK_K, HALVES)'''
+    rows = []
+    for rests in itertools.product(*map(range, strides)):
+        firsts = [(rest + padding) % stride for rest, padding, stride in zip(rests, paddings, strides)]
+        part = weight.detach()[(..., *(slice(first, None, by) for first, by in zip(firsts, strides)))]
+        part = part.flip(tuple(range(2, part.dim()))).movedim(0, -1).flatten(1, -2)
+        rows.append(nn.functional.pad(part, (0, 0, 0, TAPS - part.shape[1])))
+    return make_filters(torch.cat(rows).movedim(-1, 1), CHANNELS, BLOCK_K, HALVES)'''
 
 FIND_TRANSPOSED = '''@triton.jit
+def find_part(rest, KERNEL, STRIDE, PADDING, DILATION, BEFORE):
+    """How many numbers of a filter places of this rest meet along a dimension, and where the first of them do."""
+    size = (KERNEL - (rest + PADDING) % STRIDE + STRIDE - 1) // STRIDE
+    return size, (rest + PADDING) // STRIDE + BEFORE - DILATION * (size - 1)
+
+
+@triton.jit
 def find_transposed(
     cols,
     phase,
@@ -216,19 +224,26 @@ def find_transposed(
     OUT_W: tl.constexpr,
     CHANNELS: tl.constexpr,
     # windows
+    KERNEL_D: tl.constexpr,
+    KERNEL_H: tl.constexpr,
+    KERNEL_W: tl.constexpr,
     STRIDE_D: tl.constexpr,
     STRIDE_H: tl.constexpr,
     STRIDE_W: tl.constexpr,
     PADDING_D: tl.constexpr,
     PADDING_H: tl.constexpr,
     PADDING_W: tl.constexpr,
-    SHIFT_D: tl.constexpr,
-    SHIFT_H: tl.constexpr,
-    SHIFT_W: tl.constexpr,
+    DILATION_D: tl.constexpr,
+    DILATION_H: tl.constexpr,
+    DILATION_W: tl.constexpr,
+    BEFORE_D: tl.constexpr,
+    BEFORE_H: tl.constexpr,
+    BEFORE_W: tl.constexpr,
 ):
     """For every column of a tile: its image, where its window begins, and its place in the result, or N for none.
 
-    All places of a tile leave the same rest when divided by the strides, which is its phase.
+    All places of a tile leave the same rest when divided by the strides, which is its phase: their windows are
+    of the same size, which comes last.
     """
     COUNT_D: tl.constexpr = (OUT_D + STRIDE_D - 1) // STRIDE_D
     COUNT_H: tl.constexpr = (OUT_H + STRIDE_H - 1) // STRIDE_H
@@ -237,13 +252,14 @@ def find_transposed(
     image = (place // (COUNT_D * COUNT_H * COUNT_W)).to(tl.int64)
     d, h, w = place // (COUNT_H * COUNT_W) % COUNT_D, place // COUNT_W % COUNT_H, place % COUNT_W
     rest_d, rest_h, rest_w = phase // (STRIDE_H * STRIDE_W), phase // STRIDE_W % STRIDE_H, phase % STRIDE_W
-    begin = image * IN_D + d + (rest_d + PADDING_D) // STRIDE_D + SHIFT_D
-    begin = begin * IN_H + h + (rest_h + PADDING_H) // STRIDE_H + SHIFT_H
-    begin = begin * IN_W + w + (rest_w + PADDING_W) // STRIDE_W + SHIFT_W
+    size_d, first_d = find_part(rest_d, KERNEL_D, STRIDE_D, PADDING_D, DILATION_D, BEFORE_D)
+    size_h, first_h = find_part(rest_h, KERNEL_H, STRIDE_H, PADDING_H, DILATION_H, BEFORE_H)
+    size_w, first_w = find_part(rest_w, KERNEL_W, STRIDE_W, PADDING_W, DILATION_W, BEFORE_W)
+    begin = (((image * IN_D + d + first_d) * IN_H + h + first_h) * IN_W + w + first_w) * CHANNELS
     d, h, w = d * STRIDE_D + rest_d, h * STRIDE_H + rest_h, w * STRIDE_W + rest_w
     inside = (cols < PLACES) & (d < OUT_D) & (h < OUT_H) & (w < OUT_W)
     target = ((image * OUT_D + d) * OUT_H + h) * OUT_W + w
-    return image, begin * CHANNELS, tl.where(inside, target, N)'''
+    return image, begin, tl.where(inside, target, N), size_d, size_h, size_w'''
 
 LOAD_WINDOWS = '''@triton.jit
 def load_windows(
@@ -255,9 +271,9 @@ def load_windows(
     IN_W,
     CHANNELS: tl.constexpr,
     # windows
-    KERNEL_D: tl.constexpr,
-    KERNEL_H: tl.constexpr,
-    KERNEL_W: tl.constexpr,
+    size_d,
+    size_h,
+    size_w,
     DILATION_D: tl.constexpr,
     DILATION_H: tl.constexpr,
     DILATION_W: tl.constexpr,
@@ -270,13 +286,13 @@ def load_windows(
         tap, channel = start // CHANNELS, start % CHANNELS + depth
     else:
         tap, channel = (start + depth) // CHANNELS, (start + depth) % CHANNELS
-    d, h, w = tap // (KERNEL_H * KERNEL_W), tap // KERNEL_W % KERNEL_H, tap % KERNEL_W
+    d, h, w = tap // (size_h * size_w), tap // size_w % size_h, tap % size_w
     place = (d * DILATION_D * IN_H + h * DILATION_H) * IN_W + w * DILATION_W
     pixels_ptrs = pixels_ptr + begin[None, :] + (place * CHANNELS + channel)[:, None]
     if CHANNELS % BLOCK_K == 0:
         return tl.load(pixels_ptrs)
     else:
-        inside = start + depth < KERNEL_D * KERNEL_H * KERNEL_W * CHANNELS
+        inside = start + depth < size_d * size_h * size_w * CHANNELS
         return tl.load(pixels_ptrs, mask=inside[:, None], other=0.0)'''
 
 UNDO_SCALES = """@triton.jit
@@ -387,6 +403,6 @@ def multiply_places(
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
-    "make_transposed_filters", "find_transposed",
+    "make_transposed_filters", "find_transposed", "find_part", "itertools",
 }  # fmt: skip
 """What these define at module level."""

@@ -104,8 +104,8 @@ class ConvolutionWriter:
             *self._places(),
             "filters_offs = row[:, None] * PADDED + tl.arange(0, BLOCK_K)[None, :]",
             f"{name} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
-            "tl.assume(PADDED % BLOCK_K == 0)  # rows of filters end in zeros",
-            "for start in range(0, PADDED, BLOCK_K):",
+            f"tl.assume({self._last} % BLOCK_K == 0)  # rows of filters end in zeros",
+            f"for start in range(0, {self._last}, BLOCK_K):",
             *(f"    {line}" for line in self._summed(name)),
             *(self._after_halves(name) if self.halves == 2 else ()),
         ]
@@ -128,17 +128,24 @@ class ConvolutionWriter:
             "tiles = tl.cdiv(M, BLOCK_M) * tl.cdiv(PLACES, BLOCK_N)",
             "phase = tl.program_id(0) // tiles",
             "rows, cols = find_tile(tl.program_id(0) % tiles, M, PLACES, BLOCK_M, BLOCK_N, GROUP)",
-            "number, begin, cols = find_transposed(",
+            "number, begin, cols, size_d, size_h, size_w = find_transposed(",
             f"    cols, phase, N, PLACES, {sizes},",
-            f"    {self._listed('stride', 'padding', 'shift')},",
+            f"    {self._listed('size', 'stride', 'padding', 'dilation', 'before')},",
             ")",
             row.replace("tl.minimum", "phase * M + tl.minimum"),
+            "last = tl.cdiv(size_d * size_h * size_w * CHANNELS, BLOCK_K) * BLOCK_K",
         ]
 
+    @property
+    def _last(self) -> str:
+        """Where rows of filters end."""
+        return "last" if self.convolution.is_transposed else "PADDED"
+
     def _load(self, name: str) -> tuple[str, ...]:
+        size = "size_d, size_h, size_w" if self.convolution.is_transposed else self._listed("size")
         return (
             f"{name} = load_windows(",
-            f"    {name}_ptr, begin, start, IN_H, IN_W, CHANNELS, {self._listed('size', 'dilation')}, BLOCK_K",
+            f"    {name}_ptr, begin, start, IN_H, IN_W, CHANNELS, {size}, {self._listed('dilation')}, BLOCK_K",
             ")",
         )
 
@@ -162,7 +169,7 @@ class ConvolutionWriter:
         return [
             f"if tl.max(tl.max(({name} != {name}).to(tl.int32), axis=1), axis=0) > 0:  # inf or NaN",
             "    plain = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
-            "    for start in tl.range(0, PADDED, BLOCK_K, num_stages=1):  # rare: it need not be fast, but small",
+            f"    for start in tl.range(0, {self._last}, BLOCK_K, num_stages=1):  # rare: small rather than fast",
             *(f"        {line}" for line in self._load("pixels")),
             "        filters = tl.load(filters_ptr + filters_offs + start)",
             '        plain = tl.dot(filters, pixels, plain, input_precision="ieee")',
@@ -172,12 +179,13 @@ class ConvolutionWriter:
     def _launcher(self, prefix: str) -> list[str]:
         fused, images, filters = self.fused, self.convolution.images.name, self.convolution.filters.name
         windows, is_transposed = self.convolution.windows, self.convolution.is_transposed
-        kernel = tuple(int(size) for size in self.convolution.filters.form.shape[2:])
+        kernel = tuple(window.size for window in windows)
         written = f"{filters}.shape[2:] == {kernel}"
         make, how = "make_filters", f"{filters}, CHANNELS, {prefix}BLOCK_K, {self.halves}"
         if is_transposed:
             make = "make_transposed_filters"
-            how += f", {tuple(one.stride for one in windows)}, {tuple(one.padding for one in windows)}"
+            taps = prod(-(-one.size // one.stride) for one in windows)
+            how += f", {taps}, {tuple(one.stride for one in windows)}, {tuple(one.padding for one in windows)}"
         made = f"kept_filters({make}, {how})" if self.keeps_filters else f"{make}({how})"
         lows = ("pixels_low", "filters_low") if self.halves == 2 else ("_", "_")
         scales = ("pixels_scale", "filters_scale") if self.halves else ("_", "_")
