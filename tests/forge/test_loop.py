@@ -440,8 +440,12 @@ def test_a_winner_that_is_not_confirmed_gives_way_to_the_next(tmp_path: Path) ->
 class SmallerShapes(MarkedEvaluator):
     """Judges a kernel of exact shapes at smaller ones, and remembers which files it confirmed."""
 
+    def __init__(self, generality: str | None) -> None:
+        super().__init__()
+        self._generality = generality
+
     def evaluate(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
-        found = replace(super().evaluate(kernel, progress), generality="exact shape only")
+        found = replace(super().evaluate(kernel, progress), generality=self._generality)
         return replace(found, environment={"shapes": "(32, 64) instead of (1024, 2048)"})
 
     def confirm(self, kernel: Path, progress: Callable[[str], None]) -> Evaluation:
@@ -449,8 +453,11 @@ class SmallerShapes(MarkedEvaluator):
         return super().confirm(kernel, progress)
 
 
-def test_a_winner_of_exact_shapes_is_confirmed_without_the_checks_that_refuse_smaller_ones(tmp_path: Path) -> None:
-    evaluator = SmallerShapes()
+@pytest.mark.parametrize("generality", ["exact shape only", None])
+def test_a_winner_of_exact_shapes_is_confirmed_without_the_checks_that_refuse_smaller_ones(
+    tmp_path: Path, generality: str | None
+) -> None:
+    evaluator = SmallerShapes(generality)
     assert forged(tmp_path, {"seed": [kernel("passed 1.5")]}, ONE, evaluator).finished.best == 1
     assert evaluator.judged == ["0001.py", "confirmed 0001.py"]
 

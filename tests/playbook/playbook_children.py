@@ -51,7 +51,9 @@ def _prepare() -> None:
 _numbers = count()
 
 
-def find_problems(task: str, kernel: str, launches: int | None = None, ragged: bool = True) -> list[str]:
+def find_problems(
+    task: str, kernel: str, launches: int | None = None, ragged: bool = True, precision: str = "default"
+) -> list[str]:
     """What is wrong with a kernel's values at the task's own shape and, on wilder inputs, at a ragged one."""
     number = next(_numbers)
     path = Path(f"task_{number}.py")
@@ -60,7 +62,7 @@ def find_problems(task: str, kernel: str, launches: int | None = None, ragged: b
     return [
         found
         for position, (text, draw) in enumerate(runs)
-        for found in _find_problems(path, text, f"kernel_{number}_{position}.py", kernel, draw, launches)
+        for found in _find_problems(path, text, f"kernel_{number}_{position}.py", kernel, draw, launches, precision)
     ]
 
 
@@ -80,7 +82,7 @@ def _runnable_variants(path: Path, task: str) -> Iterator[str]:
 
 
 def _find_problems(
-    path: Path, task: str, kernel_path: str, kernel: str, draw: str, launches: int | None
+    path: Path, task: str, kernel_path: str, kernel: str, draw: str, launches: int | None, precision: str
 ) -> Iterator[str]:
     import torch
 
@@ -96,7 +98,7 @@ def _find_problems(
 
     interpreter = install()
     install_fake_driver("sm_90")
-    variant = Variant(load_task(path, task), "cpu", "default", 0)
+    variant = Variant(load_task(path, task), "cpu", precision, 0)
     with pretend_cuda():
         model, _ = construct(execute(kernel_path, kernel), variant.construction(), "cpu")
     draw = draw if variant.is_usable(draw) else "own"

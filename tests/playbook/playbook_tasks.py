@@ -408,7 +408,7 @@ DECLINED = {
     "matmul": (task("return a @ b.t()", PAIR), "no recipe for products smaller than 64 rows"),
     "conv": (
         task("return F.relu(self.conv(x))", IMAGE, owner("self.conv = nn.Conv2d(size, 4, 3)"), "6"),
-        "no recipe for conv2d;",
+        "no recipe for convolutions of groups, or with few FLOPs",
     ),
     "gru": (
         task("return self.rnn(x)[0]", "x = torch.randn(9, 4, 8)", owner("self.rnn = nn.GRU(size, 16)"), "8"),

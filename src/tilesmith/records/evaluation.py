@@ -152,7 +152,7 @@ class Evaluation:
     @property
     def is_for_larger_shapes(self) -> bool:
         """Whether it takes the task's own shapes alone, in whose place smaller ones were judged."""
-        return self.generality == "exact shape only" and " instead of " in str(self.environment.get("shapes"))
+        return self.generality != "general" and " instead of " in str(self.environment.get("shapes"))
 
 
 @dataclass(frozen=True)

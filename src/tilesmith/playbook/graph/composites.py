@@ -115,7 +115,7 @@ def _batch_norm(low: Lowering, node: Node) -> KernelStep:
     if in_training_mode(node):
         raise Unmatched("normalizes by the statistics of the batch, over dimensions that no recipe reduces")
     step = low.operand(node.args[0])
-    weight, bias, mean, variance = (_by_channel(low, one, step) for one in node.args[1:5])
+    weight, bias, mean, variance = (by_channel(low, one, step) for one in node.args[1:5])
     centered = low.pointwise("sub", (step, mean), "centered", step.dtype)
     padded = low.pointwise("add", (variance, low.operand(node.args[7])), "padded", step.dtype)
     factor = low.pointwise("rsqrt", (padded,), "rstd", step.dtype)
@@ -127,7 +127,7 @@ def in_training_mode(node: Node) -> bool:
     return bool(node.args[5]) or node.args[3] is None
 
 
-def _by_channel(low: Lowering, value: Any, step: KernelStep) -> KernelStep | None:
+def by_channel(low: Lowering, value: Any, step: KernelStep) -> KernelStep | None:
     """One number for each channel, which is dimension 1, shaped to be broadcast."""
     one: KernelStep | None = low.operand(value)
     if one is None or step.form.rank == 2:

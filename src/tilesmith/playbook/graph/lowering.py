@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from tilesmith.playbook.graph import choices, composites, factors, gathers, moves, operators
+from tilesmith.playbook.graph import choices, composites, gathers, moves, operators
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute, find_sizes
 from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
+from tilesmith.playbook.graph.sums import convolutions, factors
 from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
@@ -28,10 +29,11 @@ _LONG_ROW = 16
 class Lowering:
     """Builds steps; `composites` calls back into it."""
 
-    def __init__(self, graph: Graph, may_multiply: bool = False) -> None:
-        """`may_multiply`: products are steps, too, whose operands are not."""
+    def __init__(self, graph: Graph, sums: Collection[str] = ()) -> None:
+        """`sums`: products or convolutions that are steps, too; their operands are not."""
         self.graph = graph
         self.products: list[factors.Product] = []
+        self.convolutions: list[convolutions.Convolution] = []
         numbers = {value for value in graph.scalars.values() if type(value) is int}
         self.symbols = Symbols(constants=numbers, varies=bool(graph.varying), elsewhere=graph.sizes)
         self.values: dict[str, KernelStep | tuple[KernelStep, ...]] = {}
@@ -43,7 +45,7 @@ class Lowering:
                 self._leaf(given.name, given.name, given.shape, given.dtype)
         for owned in graph.parameters:
             self._leaf(owned.name, owned.attribute.split(".")[-1] or owned.name, owned.shape, owned.dtype)
-        operators.refuse_unknown(graph, may_multiply)
+        operators.refuse_unknown(graph, sums)
         leaves = len(self._names)
         for node in operators.find_needed_nodes(graph):
             self._add(node)
@@ -146,6 +148,8 @@ class Lowering:
                 return table[kind](self, node)
         if kind in operators.PRODUCTS:
             return factors.lower_product(self, node, kind)
+        if kind in operators.CONVOLUTIONS:
+            return convolutions.lower_convolution(self, node)
         if kind in composites.COMPOSITES:
             return composites.COMPOSITES[kind](self, node)
         return self._pointwise(node, operators.SYNONYMS.get(kind, kind))

@@ -52,7 +52,7 @@ def _without(form: SymbolicShape, dim: int) -> SymbolicShape:
     return SymbolicShape((*form.shape[:dim], *form.shape[dim + 1 :]), (*form.dims[:dim], *form.dims[dim + 1 :]))
 
 
-def _permuted(low: Lowering, step: KernelStep, order: Sequence[int], name: str) -> KernelStep:
+def permuted(low: Lowering, step: KernelStep, order: Sequence[int], name: str) -> KernelStep:
     form = SymbolicShape(tuple(step.form.shape[i] for i in order), tuple(step.form.dims[i] for i in order))
     moved = make_move(low, step, form, [DimMap(order.index(dim)) for dim in range(step.form.rank)], name)
     return replace(moved, options=moved.options | {"order": list(order)})
@@ -60,7 +60,7 @@ def _permuted(low: Lowering, step: KernelStep, order: Sequence[int], name: str) 
 
 def _permute(low: Lowering, node: Node) -> KernelStep:
     step = low.operand(node.args[0])
-    return _permuted(low, step, [dim % step.form.rank for dim in node.args[1]], node.name)
+    return permuted(low, step, [dim % step.form.rank for dim in node.args[1]], node.name)
 
 
 def _transpose(low: Lowering, node: Node) -> KernelStep:
@@ -70,12 +70,12 @@ def _transpose(low: Lowering, node: Node) -> KernelStep:
     if len(order) > 1:
         a, b = node.args[1:3] if len(node.args) > 2 else (-2, -1)
         order[a], order[b] = order[b], order[a]
-    return _permuted(low, step, order, node.name)
+    return permuted(low, step, order, node.name)
 
 
 def _reverse_all(low: Lowering, node: Node) -> KernelStep:
     step = low.operand(node.args[0])
-    return _permuted(low, step, list(range(step.form.rank))[::-1], node.name)
+    return permuted(low, step, list(range(step.form.rank))[::-1], node.name)
 
 
 def _movedim(low: Lowering, node: Node) -> KernelStep:
@@ -85,7 +85,7 @@ def _movedim(low: Lowering, node: Node) -> KernelStep:
     left = [dim for dim in range(rank) if dim not in sources]
     placed = dict(zip(targets, sources, strict=True))
     order = [placed[position] if position in placed else left.pop(0) for position in range(rank)]
-    return _permuted(low, step, order, node.name)
+    return permuted(low, step, order, node.name)
 
 
 def _as_list(value: Any) -> list[Any]:

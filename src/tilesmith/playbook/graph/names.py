@@ -16,6 +16,9 @@ RESERVED = {
     "SPAN", "BLOCK_PARTS", "in_row", "places", "first", "last", "done", "count", "count_part",
     "QUEUE_N", "LEAD", "AHEAD", "ticket", "reduced", "reduces", "outer", "OUTER", "block", "blocks", "is_better",
     "number", "first_row", "first_col", "PROGRAMS", "near", "far", "pairs", "pair_mask",
+    "pixels", "pixels_low", "pixels_scale", "filters", "filters_low", "filters_scale", "filters_offs", "begin",
+    "plain", "CHANNELS", "IN_D", "IN_H", "IN_W", "OUT_D", "OUT_H", "OUT_W", "PLACES", "phase",
+    "before", "after", "size_d", "size_h", "size_w",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
 _OURS = re.compile(r"(_ptr|_acc|_part|_peak|_best|_halves|_tiles|_turned|_carry|_shift|_kernel|(^|_)D\d+)$")

@@ -75,6 +75,7 @@ def is_inplace(node: Node) -> bool:
 
 PRODUCTS = {"linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "einsum"}
 """Sums over a dimension that two operands have."""
+CONVOLUTIONS = {f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)}
 
 
 def is_known(node: Node) -> bool:
@@ -132,9 +133,9 @@ def refuse_autocast(graph: Graph) -> None:
         raise Unmatched("switches autocast on, which changes the types that operators compute in")
 
 
-def refuse_unknown(graph: Graph, may_multiply: bool = False) -> None:
-    """Says in one line which operators stand in the way; products do, unless they may be there."""
-    if unknown := list_unknown_operators(graph, PRODUCTS if may_multiply else ()):
+def refuse_unknown(graph: Graph, also_known: Collection[str] = ()) -> None:
+    """Says in one line which operators stand in the way; products do, unless they are among `also_known`."""
+    if unknown := list_unknown_operators(graph, also_known):
         raise Unmatched(f"uses {unknown}, which no recipe knows")
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from tilesmith.playbook.graph.operators import called, is_free, operator_name
+from tilesmith.playbook.graph.operators import CONVOLUTIONS, called, is_free, operator_name
 from tilesmith.playbook.plan.analysis import LAUNCH_MS, bytes_of
 from tilesmith.playbook.plan.effects import ENTER, EXIT
 from tilesmith.records import GpuPeaks, Survey
 from tilesmith.tasks.graph import Graph, Node, reference, references
 
-_CONVOLUTIONS = ("conv1d", "conv2d", "conv3d", "convolution")
 _PRODUCTS = {"matmul": 0, "mm": 0, "bmm": 0, "addmm": 1, "baddbmm": 1}
 """Operators that sum over the last dimension of an operand, and the place of that operand."""
 
@@ -38,8 +37,8 @@ def flops_of(node: Node, shapes: Shapes) -> int | None:
         return 2 * out * operands[1][-1]
     if kind in _PRODUCTS:
         return 2 * out * operands[_PRODUCTS[kind]][-1]
-    if kind in _CONVOLUTIONS:
-        return 2 * out * prod(operands[1][1:])
+    if kind in CONVOLUTIONS:
+        return 2 * (prod(operands[0]) if "transpose" in kind else out) * prod(operands[1][1:])
     if called(node) == "attention":
         query, key, value = operands[:3]
         return 2 * prod(query[:-1]) * key[-2] * (query[-1] + value[-1])
@@ -78,7 +77,7 @@ def _peak_tflops(node: Node, dtype: str | None, gpu: GpuPeaks) -> float:
         return gpu.fp16_tflops
     if dtype == "float64":
         return gpu.fp64_tflops
-    by_cudnn = operator_name(node) in (*_CONVOLUTIONS, *_RECURRENT)
+    by_cudnn = operator_name(node) in (*CONVOLUTIONS, *_RECURRENT)
     return (gpu.tf32_tflops or gpu.fp32_tflops) if by_cudnn else gpu.fp32_tflops
 
 

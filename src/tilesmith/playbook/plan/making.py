@@ -14,17 +14,21 @@ from tilesmith.playbook.plan.part_classes import IS_LIKE, can_be_written
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
 from tilesmith.playbook.recipe import Declined, Region, RegionRecipe
-from tilesmith.playbook.recipes.products.sources import NAMES
+from tilesmith.playbook.recipes.convolutions.sources import NAMES as OF_CONVOLUTIONS
+from tilesmith.playbook.recipes.products.sources import NAMES as OF_PRODUCTS
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.task_code import TaskCode, read_outer_code, read_task_code
 from tilesmith.records import Survey
 from tilesmith.tasks.graph import Graph
 
+_NAMES = OF_PRODUCTS | OF_CONVOLUTIONS
+"""What written files have at module level."""
+
 
 def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
     """Declined where the task's own code cannot be repeated, or no region has a recipe."""
     try:
-        code = read_task_code(survey, record_names(graph.outputs), NAMES)
+        code = read_task_code(survey, record_names(graph.outputs), _NAMES)
         ordered, notes = _simplified(graph)
         whole = Region(ordered.graph, survey, _taken(code, graph))
         steps = cut(ordered, whole, recipes)
@@ -51,7 +55,7 @@ def _simplified(graph: Graph) -> tuple[OrderedGraph, tuple[str, ...]]:
 def plan_parts(survey: Survey, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
     """For a task that cannot be traced: the modules inside it that can be, each with kernels of its own."""
     try:
-        code = read_outer_code(survey, NAMES)
+        code = read_outer_code(survey, _NAMES)
         forwards: list[PlannedForward] = []
         notes: list[str] = []
         launchers: set[str] = {IS_LIKE}

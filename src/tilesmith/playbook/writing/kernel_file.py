@@ -53,8 +53,9 @@ def _imports(page: KernelFile) -> list[str]:
     if any("TensorDescriptor(" in helper for one in page.regions for helper in one.kernel.helpers):
         own.append("from triton.tools.tensor_descriptor import TensorDescriptor")
     brought = list(page.code.imports)
-    if any("weakref." in helper for region in page.regions for helper in region.kernel.helpers):
-        brought.append("import weakref")
+    for name in ("itertools", "weakref"):
+        if any(f"{name}." in helper for region in page.regions for helper in region.kernel.helpers):
+            brought.append(f"import {name}")
     if any("math." in text for text in page.classes) and not any("import math" in line for line in brought):
         brought.append("import math")
     return [*brought, *([""] if brought else []), *own]

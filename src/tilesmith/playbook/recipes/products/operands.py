@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import gcd, isfinite, prod
 from typing import NamedTuple
 
-from tilesmith.playbook.graph.factors import Factor
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.placement import PlacedValue, Placer, TilePosition
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import CAST, INDEX, LEAF, PRODUCT, REDUCTIONS, SCANS, KernelStep
+from tilesmith.playbook.graph.sums.factors import Factor
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.kernel_body import Tile, find_needed, write_on_one_tile, write_value

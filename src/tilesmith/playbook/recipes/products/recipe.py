@@ -13,11 +13,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
 
-from tilesmith.playbook.graph.factors import Factor, Product, Triangle, find_triangle
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import PRODUCTS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS
+from tilesmith.playbook.graph.sums.factors import Factor, Product, Triangle, find_triangle
 from tilesmith.playbook.recipe import Declined, Region, RegionText, SharedHalves, Tuning
 from tilesmith.playbook.recipes.products.operands import ComputedOperand, compute_operand
 from tilesmith.playbook.recipes.products.reducing import ReducingProductWriter
@@ -55,7 +55,7 @@ class ProductsRecipe:
 
     def match(self, region: Region) -> ProductsMatch | Declined:
         try:
-            low = Lowering(region.graph, may_multiply=True)
+            low = Lowering(region.graph, PRODUCTS)
             if len(low.products) != 1:
                 return Declined(f"the task has {len(low.products)} products")
             match = ProductsMatch(region)
@@ -81,7 +81,7 @@ class ProductsMatch:
 
     @cached_property
     def _fused(self) -> FusedKernel:
-        low = Lowering(self.region.graph, may_multiply=True)
+        low = Lowering(self.region.graph, PRODUCTS)
         (product,) = low.products
         dims = product.step.form.dims
         placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tilesmith.playbook.graph.factors import Factor, Product, Triangle
+from tilesmith.playbook.graph.sums.factors import Factor, Product, Triangle
 from tilesmith.playbook.recipes.products import sources
 from tilesmith.playbook.recipes.products.operands import ComputedOperand
 from tilesmith.playbook.recipes.products.tiles import FEW_ROWS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilesmith.playbook.graph.factors import Product
 from tilesmith.playbook.graph.indices import grouped
 from tilesmith.playbook.graph.placement import PlacedValue
+from tilesmith.playbook.graph.sums.factors import Product
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.products.operands import ComputedOperand

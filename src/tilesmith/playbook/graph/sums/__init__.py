@@ -1,0 +1,1 @@
+"""Steps that are sums over operands which are no steps of the tile: products and convolutions."""

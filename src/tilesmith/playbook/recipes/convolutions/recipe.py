@@ -1,0 +1,165 @@
+"""Convolutions with all pointwise work behind them in one kernel, as products of matrices that are never written.
+
+A row is an output channel, a column a place of an image, and the sum runs over the window and the channels. Images
+are copied once, channels-last and with zeros around them, so that the product reads whole pieces of memory and
+tests nothing. PyTorch's float32 convolutions work in TF32. A half has as many digits, so images and filters
+become halves, scaled by powers of two for nothing to overflow or vanish, and the tensor core multiplies twice as
+fast. Where TF32 is not wanted, every number is two halves, and three products of them are exact to float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf, prod
+
+from tilesmith.playbook.graph.lowering import Lowering
+from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, operator_name
+from tilesmith.playbook.graph.sums.convolutions import Convolution
+from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
+from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
+from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
+from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
+from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.fused_kernel import FusedKernel
+from tilesmith.tasks.graph import Node
+
+_LEAST_FLOPS = 1e9
+"""Smaller convolutions are over before their images are copied."""
+_LEAST_NUMBERS = 1 << 22
+"""Of a result, from which on it is worth something that it is written once."""
+_MANY_CHANNELS = 512
+"""Of a result, for which each number of an image is multiplied so often that it should be a half."""
+_LEAST_REUSE = 500
+"""FLOPs for each number of the images: with fewer the time goes into copying them."""
+
+
+class ConvolutionsRecipe:
+    name = "convolutions"
+
+    def __init__(self, keeps_pytorch: bool = True) -> None:
+        """`keeps_pytorch`: step aside where the library is as fast: small convolutions, bare ones of half types."""
+        self._keeps_pytorch = keeps_pytorch
+
+    def knows(self, node: Node) -> bool:
+        return operator_name(node) in CONVOLUTIONS or is_known(node)
+
+    def match(self, region: Region) -> ConvolutionsMatch | DepthwiseMatch | Declined:
+        try:
+            low = Lowering(region.graph, CONVOLUTIONS)
+            if len(low.convolutions) != 1:
+                return Declined(f"the task has {len(low.convolutions)} convolutions")
+            kind = DepthwiseMatch if low.convolutions[0].is_depthwise else ConvolutionsMatch
+            match: ConvolutionsMatch | DepthwiseMatch = kind(region)
+            if self._keeps_pytorch and (reason := match.why_not()):
+                return Declined(f"the task convolves {reason}")
+            match.write(match.tunings[0])
+        except Unmatched as reason:
+            return Declined(f"the task {reason}")
+        return match
+
+
+@dataclass(frozen=True)
+class ConvolutionsMatch:
+    region: Region
+    kernel_type = "convolution"
+    is_worth_it = True
+
+    @cached_property
+    def _fused(self) -> FusedKernel:
+        return fuse_convolution(self.region)
+
+    @cached_property
+    def _convolution(self) -> Convolution:
+        return self._fused.low.convolutions[0]
+
+    @property
+    def name(self) -> str:
+        return self._fused.name
+
+    @property
+    def _halves(self) -> int:
+        """How many a float32 number is; 0 where numbers are halves already."""
+        if self._convolution.images.dtype in HALF_TYPES:
+            return 0
+        return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
+
+    @property
+    def _is_direct(self) -> bool:
+        """Whether images are read where they lie: of one place at a time, for not too many output channels."""
+        few = self._halves == 0 or self._convolution.step.form.shape[0] < _MANY_CHANNELS
+        return is_pointwise(self._convolution) and few
+
+    @cached_property
+    def _extent(self) -> ConvolutionExtent:
+        gpu, (rows, *columns) = self.region.survey.gpu, self._convolution.step.form.shape
+        return ConvolutionExtent(
+            rows,
+            prod(columns),
+            self._convolution.images.form.shape[1],
+            4 if self._is_direct and self._halves else 2 * max(1, self._halves),
+            self._is_direct,
+            gpu.shared_bytes_per_block if gpu else inf,
+        )
+
+    def why_not(self) -> str:
+        """What the library does as well; empty where a kernel gains."""
+        one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
+        places = prod((one.images if one.is_transposed else one.step).form.shape)
+        flops = 2.0 * places * prod(one.filters.form.shape[1:])
+        if self._is_direct:
+            bare = all(operator_name(node) in CONVOLUTIONS for node in works)
+            few = flops < _LEAST_FLOPS and prod(one.step.form.shape) < _LEAST_NUMBERS
+            return "places one by one, few or bare, which the library does as well" if bare or few else ""
+        if not self._halves and all(operator_name(node) in CONVOLUTIONS for node in works):
+            return f"{one.images.dtype} and does nothing with it, which the library does as well"
+        if flops < _LEAST_FLOPS or flops < _LEAST_REUSE * prod(one.images.form.shape):
+            return f"with {flops / 1e9:.2g} GFLOP: too few for copying its images"
+        return ""
+
+    @cached_property
+    def tunings(self) -> tuple[Tuning, ...]:
+        return self._extent.tunings()
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        return vary(tuning, stage)
+
+    @property
+    def advice(self) -> tuple[str, str]:
+        return self.strategy(self.tunings[0]), "smaller tiles, then the library's own convolution"
+
+    def strategy(self, tuning: Tuning) -> str:
+        told = (
+            f"Tiles of {tuning['BLOCK_M']} output channels x {tuning['BLOCK_N']} places, {tuning['NUM_WARPS']} "
+            f"warps, {tuning['NUM_STAGES']} stages. "
+        )
+        if self._is_direct:
+            way = ", float32 numbers as several bfloat16 numbers" if self._halves else ""
+            told += f"Images are read once, where they lie{way}"
+            return f"{told}; what follows is computed before anything is stored."
+        told += "Images are copied channels-last with zeros around them"
+        if self._halves == 0:
+            return f"{told}, and what follows is computed before anything is stored."
+        if self._halves == 1:
+            return (
+                f"{told}, as halves, each image and each filter scaled by a power of two: a half has as many "
+                "digits as TF32, in which PyTorch convolves, and is multiplied twice as fast."
+            )
+        return (
+            f"{told}. Every number is the sum of two halves after its image or filter was scaled by a power of "
+            "two; three products of halves, each block added up in float32, are as exact as a float32 product."
+        )
+
+    def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
+        if self._is_direct:
+            kernel = PointwiseWriter(self._fused, self._convolution, self._halves).write(prefix)
+            title = f"{self._fused.title} in one kernel."
+            return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
+        owned = {parameter.name for parameter in self.region.graph.parameters}
+        keeps = any(self._fused.low.values.get(name) is self._convolution.filters for name in owned)
+        writer = ConvolutionWriter(self._fused, self._convolution, self._halves, self._extent.unit, keeps)
+        way = {0: "", 1: ", multiplied as halves", 2: ", multiplied as three products of halves"}[self._halves]
+        title = f"{self._fused.title} in one kernel{way}."
+        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), writer.write(prefix))

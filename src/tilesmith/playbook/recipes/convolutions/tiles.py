@@ -1,0 +1,106 @@
+"""Which tiles are worth trying for a convolution, best guess first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+from tilesmith.playbook.recipe import Tuning
+from tilesmith.playbook.recipes.products.tiles import BLOCKS, MULTIPROCESSORS
+
+_NAMES = (*BLOCKS, "NUM_WARPS", "NUM_STAGES")
+Size = tuple[int, int, int, int, int, int]
+"""BLOCK_M output channels, BLOCK_N places, BLOCK_K, GROUP, warps, stages."""
+_MANY_CHANNELS: tuple[Size, ...] = (
+    (128, 128, 64, 8, 8, 3),
+    (128, 256, 64, 8, 8, 3),
+    (128, 128, 64, 8, 4, 3),
+    (256, 128, 64, 8, 8, 3),
+    (128, 128, 32, 8, 4, 4),
+    (128, 128, 32, 8, 8, 4),
+)
+_FEW_CHANNELS: tuple[Size, ...] = (
+    (64, 128, 64, 8, 4, 4),
+    (64, 256, 64, 8, 4, 3),
+    (64, 256, 32, 8, 8, 4),
+    (64, 128, 32, 8, 4, 5),
+)
+_SMALL: tuple[Size, ...] = (
+    (128, 64, 64, 8, 4, 4),
+    (64, 64, 64, 8, 4, 4),
+    (64, 128, 64, 8, 4, 4),
+    (64, 64, 32, 8, 4, 4),
+    (32, 64, 64, 8, 4, 4),
+)
+_TWICE: tuple[Size, ...] = (
+    (128, 128, 64, 8, 8, 3),
+    (128, 128, 32, 8, 8, 4),
+    (64, 128, 64, 8, 8, 3),
+    (64, 128, 32, 8, 4, 4),
+    (64, 64, 64, 8, 4, 3),
+    (64, 64, 32, 8, 4, 3),
+)
+"""Of numbers that are two halves each."""
+_DIRECT: tuple[Size, ...] = (
+    (64, 128, 32, 8, 4, 3),
+    (128, 128, 32, 8, 8, 3),
+    (64, 64, 32, 8, 4, 4),
+    (64, 128, 32, 8, 8, 3),
+    (64, 128, 32, 8, 4, 2),
+    (64, 64, 32, 8, 4, 2),
+)
+"""Of images that are read where they lie."""
+_WASTED = 1.25
+"""How many times as many channels there may be for blocks of 32 to be whole."""
+
+
+@dataclass(frozen=True)
+class ConvolutionExtent:
+    """How large a convolution is."""
+
+    rows: int
+    """Output channels."""
+    columns: int
+    """Places of all images."""
+    channels: int
+    width: int
+    """How many bytes each number has on chip."""
+    is_direct: bool = False
+    """Whether images are read where they lie."""
+    shared_limit: float = inf
+
+    @property
+    def unit(self) -> int:
+        """To whole groups of how many channels an image is padded: a block of 32 or 64 of the sum is then at one
+        place of the window, unless there are too few of them."""
+        whole = [unit for unit in (64, 32) if _padded(self.channels, unit) <= _WASTED * self.channels]
+        return whole[0] if whole else 8 if self.channels > 4 else 4
+
+    def tunings(self) -> tuple[Tuning, ...]:
+        many = _MANY_CHANNELS if self.rows > 64 else _FEW_CHANNELS
+        sizes = _TWICE if self.width == 4 else many
+        if self.is_direct:
+            sizes = tuple(size for size in _DIRECT if size[0] <= max(64, self.rows))
+        elif self.rows <= 32:
+            height = max(16, 1 << (self.rows - 1).bit_length())
+            sizes = tuple((height, *size[1:]) for size in _TWICE[2:] + _FEW_CHANNELS)
+        elif self._tiles(*sizes[0][:2]) < MULTIPROCESSORS:
+            sizes = (*_SMALL, *sizes)
+        deep = (
+            sizes
+            if self.is_direct
+            else [(*size[:2], min(size[2], self.unit) if self.unit >= 32 else size[2], *size[3:]) for size in sizes]
+        )
+        fitting = [size for size in deep if self._shared_bytes(size) <= self.shared_limit] or [deep[-1]]
+        return tuple(Tuning(tuple(zip(_NAMES, size, strict=True))) for size in dict.fromkeys(fitting))
+
+    def _tiles(self, height: int, width: int) -> int:
+        return -(-self.rows // height) * -(-self.columns // width)
+
+    def _shared_bytes(self, size: Size) -> int:
+        height, width, depth, _, _, stages = size
+        return stages * (height + width) * depth * self.width
+
+
+def _padded(number: int, unit: int) -> int:
+    return -(-number // unit) * unit

@@ -1,0 +1,229 @@
+"""A convolution with what follows it as text: the kernel's body and the function that launches it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tilesmith.playbook.graph.lowering import Lowering
+from tilesmith.playbook.graph.operators import CONVOLUTIONS
+from tilesmith.playbook.graph.placement import Placer, TilePosition
+from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
+from tilesmith.playbook.graph.sums.convolutions import Convolution, Window
+from tilesmith.playbook.recipe import KernelParts, Region
+from tilesmith.playbook.recipes.convolutions import sources
+from tilesmith.playbook.recipes.products.sources import FIND_TILE
+from tilesmith.playbook.recipes.products.tiles import BLOCKS, HALF_TYPES
+from tilesmith.playbook.recipes.products.writing import MASKS, TILE
+from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, fuse
+from tilesmith.playbook.writing.kernel_body import write_on_one_tile
+
+_IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
+_POINTERS = {
+    0: ("pixels", "filters"),
+    1: ("pixels", "filters", "pixels_scale", "filters_scale"),
+    2: ("pixels", "pixels_low", "filters", "filters_low", "pixels_scale", "filters_scale"),
+}
+"""What the kernel is given, by the number of halves that a float32 number is; 0: numbers are halves already."""
+
+
+def fuse_convolution(region: Region) -> FusedKernel:
+    """The one convolution of a region with what follows it. Rows are channels, those of every image where they are
+    convolved by themselves; columns are places, those of all images where they are not."""
+    low = Lowering(region.graph, CONVOLUTIONS)
+    (convolution,) = low.convolutions
+    if convolution.images.dtype not in ("float32", *HALF_TYPES) or convolution.step.form.shape[0] == 1:
+        raise Unmatched(f"convolves {convolution.images.dtype} to few channels, which the library does as well")
+    dims, rows = convolution.step.form.dims, 2 if convolution.is_depthwise else 1
+    placer = Placer(low.symbols, TilePosition("rows", "cols", len(dims) - rows), dims[:rows], dims[rows:])
+    fused = fuse(low, placer, region, (convolution.images, convolution.filters))
+    if not any(value.step is convolution.step for value in placer.values):
+        raise Unmatched("does not use its convolution")
+    if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
+        raise Unmatched("reduces a convolution, which another pass does")
+    return fused
+
+
+def list_windows(convolution: Convolution, *names: str) -> str:
+    """What windows are along all three dimensions: all that has the first name, then the next."""
+    windows = (*(Window(1) for _ in range(3 - len(convolution.windows))), *convolution.windows)
+    return ", ".join(str(getattr(window, name)) for name in names for window in windows)
+
+
+@dataclass(frozen=True)
+class ConvolutionWriter:
+    fused: FusedKernel
+    convolution: Convolution
+    halves: int
+    """How many a float32 number is; 0 where numbers are halves already."""
+    unit: int
+    """What the number of padded channels is a multiple of."""
+    keeps_filters: bool
+
+    def write(self, prefix: str) -> KernelParts:
+        fused = self.fused
+        return KernelParts(
+            name=fused.name,
+            pointers=(*(f"{name}_ptr" for name in _POINTERS[self.halves]), *fused.pointers),
+            sizes=(
+                "M",
+                "N",
+                *(("PLACES",) if self.convolution.is_transposed else ()),
+                "PADDED",
+                *_IN,
+                *self._constants,
+                *fused.index_sizes,
+            ),
+            scalars=tuple(number.name for number in fused.scalars),
+            meta=tuple(f"{name}: tl.constexpr" for name in BLOCKS),
+            body=tuple(self._body()),
+            helpers=(
+                FIND_TILE,
+                sources.PAD_IMAGES,
+                sources.MAKE_FILTERS,
+                *((sources.MAKE_TRANSPOSED_FILTERS,) if self.convolution.is_transposed else ()),
+                *((sources.KEPT_FILTERS,) if self.keeps_filters else ()),
+                sources.FIND_TRANSPOSED if self.convolution.is_transposed else sources.FIND_WINDOWS,
+                sources.LOAD_WINDOWS,
+                *((sources.UNDO_SCALES,) if self.halves else ()),
+            ),
+            launcher=tuple(self._launcher(prefix)),
+        )
+
+    @property
+    def _constants(self) -> tuple[str, ...]:
+        return tuple(f"{name}: tl.constexpr" for name in (*_OUT, "CHANNELS"))
+
+    def _listed(self, *names: str) -> str:
+        return list_windows(self.convolution, *names)
+
+    def _body(self) -> list[str]:
+        name = next(one.name for one in self.fused.placer.values if one.step is self.convolution.step)
+        lines = [
+            *self._places(),
+            "filters_offs = row[:, None] * PADDED + tl.arange(0, BLOCK_K)[None, :]",
+            f"{name} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
+            f"tl.assume({self._last} % BLOCK_K == 0)  # rows of filters end in zeros",
+            f"for start in range(0, {self._last}, BLOCK_K):",
+            *(f"    {line}" for line in self._summed(name)),
+            *(self._after_halves(name) if self.halves == 2 else ()),
+        ]
+        if self.halves:
+            lines.append(f"{name} = undo_scales({name}, pixels_scale_ptr, filters_scale_ptr, number, row)")
+        epilogue = write_on_one_tile(self.fused.placer, TILE, self.fused.outputs)
+        return [*lines, *MASKS, "rows, cols = rows[:, None], cols[None, :]", *epilogue]
+
+    def _places(self) -> list[str]:
+        """Where the tile is, and what it reads."""
+        row = "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do"
+        sizes = f"{', '.join((*_IN, *_OUT))}, CHANNELS"
+        if not self.convolution.is_transposed:
+            return [
+                "rows, cols = find_tile(tl.program_id(0), M, N, BLOCK_M, BLOCK_N, GROUP)",
+                f"number, begin = find_windows(cols, N, {sizes}, {self._listed('stride')})",
+                row,
+            ]
+        return [
+            "tiles = tl.cdiv(M, BLOCK_M) * tl.cdiv(PLACES, BLOCK_N)",
+            "phase = tl.program_id(0) // tiles",
+            "rows, cols = find_tile(tl.program_id(0) % tiles, M, PLACES, BLOCK_M, BLOCK_N, GROUP)",
+            "number, begin, cols, size_d, size_h, size_w = find_transposed(",
+            f"    cols, phase, N, PLACES, {sizes},",
+            f"    {self._listed('size', 'stride', 'padding', 'dilation', 'before')},",
+            ")",
+            row.replace("tl.minimum", "phase * M + tl.minimum"),
+            "last = tl.cdiv(size_d * size_h * size_w * CHANNELS, BLOCK_K) * BLOCK_K",
+        ]
+
+    @property
+    def _last(self) -> str:
+        """Where rows of filters end."""
+        return "last" if self.convolution.is_transposed else "PADDED"
+
+    def _load(self, name: str) -> tuple[str, ...]:
+        size = "size_d, size_h, size_w" if self.convolution.is_transposed else self._listed("size")
+        return (
+            f"{name} = load_windows(",
+            f"    {name}_ptr, begin, start, IN_H, IN_W, CHANNELS, {size}, {self._listed('dilation')}, BLOCK_K",
+            ")",
+        )
+
+    def _summed(self, name: str) -> list[str]:
+        loads = [*self._load("pixels"), "filters = tl.load(filters_ptr + filters_offs + start)"]
+        if self.halves < 2:
+            dot = f'{name} = tl.dot(filters, pixels, {name}, input_precision="ieee")'
+            return [*loads, f"{dot}  # exact: of halves"]
+        return [
+            *loads,
+            *self._load("pixels_low"),
+            "filters_low = tl.load(filters_low_ptr + filters_offs + start)",
+            'part = tl.dot(filters, pixels_low, input_precision="ieee")  # halves: nothing is rounded',
+            'part = tl.dot(filters_low, pixels, part, input_precision="ieee")',
+            'part = tl.dot(filters, pixels, part, input_precision="ieee")',
+            f"{name} += part  # the tensor core truncates its running sum: it is kept short",
+        ]
+
+    def _after_halves(self, name: str) -> list[str]:
+        """Where two halves make NaN of an inf, the first of them alone says what it is."""
+        return [
+            f"if tl.max(tl.max(({name} != {name}).to(tl.int32), axis=1), axis=0) > 0:  # inf or NaN",
+            "    plain = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
+            f"    for start in tl.range(0, {self._last}, BLOCK_K, num_stages=1):  # rare: small rather than fast",
+            *(f"        {line}" for line in self._load("pixels")),
+            "        filters = tl.load(filters_ptr + filters_offs + start)",
+            '        plain = tl.dot(filters, pixels, plain, input_precision="ieee")',
+            f"    {name} = tl.where({name} != {name}, plain, {name})",
+        ]
+
+    def _launcher(self, prefix: str) -> list[str]:
+        fused, images, filters = self.fused, self.convolution.images.name, self.convolution.filters.name
+        windows, is_transposed = self.convolution.windows, self.convolution.is_transposed
+        kernel = tuple(window.size for window in windows)
+        written = f"{filters}.shape[2:] == {kernel}"
+        make, how = "make_filters", f"{filters}, CHANNELS, {prefix}BLOCK_K, {self.halves}"
+        if is_transposed:
+            make = "make_transposed_filters"
+            taps = prod(-(-one.size // one.stride) for one in windows)
+            how += f", {taps}, {tuple(one.stride for one in windows)}, {tuple(one.padding for one in windows)}"
+        made = f"kept_filters({make}, {how})" if self.keeps_filters else f"{make}({how})"
+        lows = ("pixels_low", "filters_low") if self.halves == 2 else ("_", "_")
+        scales = ("pixels_scale", "filters_scale") if self.halves else ("_", "_")
+        sizes = [fused.product(dim) for dim in self.convolution.step.form.dims]
+        places = ["1"] * (5 - len(sizes)) + sizes[2:]
+        counts = [
+            f"triton.cdiv({name}, {stride})"
+            for name, stride in zip(_OUT, self._listed("stride").split(", "), strict=True)
+        ]
+        tiles = f"triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N)"
+        if is_transposed:
+            tiles = f"{prod(one.stride for one in windows)} * {tiles.replace('N,', 'PLACES,')}"
+        blocks = [f"{name}={prefix}{name}" for name in BLOCKS]
+        options = [f"num_warps={prefix}NUM_WARPS", f"num_stages={prefix}NUM_STAGES"]
+        return [
+            *fused.signature(),
+            f'    assert {written}, "written for {written}"',
+            *fused.preparation(),
+            f"    CHANNELS = triton.cdiv({images}.shape[1], {self.unit}) * {self.unit}",
+            f"    before, after = ({self._listed('before')}), ({self._listed('after')})",
+            f"    pixels, {lows[0]}, {scales[0]} = pad_images({images}, before, after, CHANNELS, {self.halves})",
+            f"    filters, {lows[1]}, {scales[1]} = {made}",
+            f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
+            f"    M, N = {sizes[0]}, {sizes[1]} * OUT_D * OUT_H * OUT_W",
+            '    assert N < 2**31, "written for fewer than 2**31 places"',
+            *([f"    PLACES = {sizes[1]} * {' * '.join(counts)}"] if is_transposed else []),
+            *fused.allocations(),
+            *fused.launch(
+                f"({tiles},)",
+                [
+                    "M",
+                    "N",
+                    *(["PLACES"] if is_transposed else []),
+                    "filters.shape[1]",
+                    "*pixels.shape[1:4]",
+                    *(f"{name}={name}" for name in (*_OUT, "CHANNELS")),
+                ],
+                [*blocks, *options],
+                _POINTERS[self.halves],
+            ),
+        ]
