@@ -158,3 +158,15 @@ def test_an_exception_inside_lets_go(tmp_path: Path) -> None:
 def test_the_lock_is_the_same_for_everyone_of_this_user_by_default() -> None:
     ours, theirs = GpuLock(), GpuLock()
     assert vars(ours) == vars(theirs)
+
+
+def test_threads_hand_over_sooner_while_somebody_holds_the_gpu(tmp_path: Path) -> None:
+    usual_s, lock = sys.getswitchinterval(), GpuLock(tmp_path)
+    with lock.shared():
+        with lock.shared():
+            assert sys.getswitchinterval() < usual_s / 5
+        assert sys.getswitchinterval() < usual_s / 5
+    assert sys.getswitchinterval() == usual_s
+    with lock.alone():
+        assert sys.getswitchinterval() < usual_s / 5
+    assert sys.getswitchinterval() == usual_s

@@ -5,9 +5,42 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+
+_PROMPT_S = 0.0005
+
+
+class _PromptThreads:
+    """While anybody in this process holds the GPU, its threads hand over ten times as often as usual.
+
+    With Python's usual 5 ms, every answer of a child waits so long for each thread that computes, and the GPU with
+    it: 5 ms an answer beside one such thread, 0.5 ms so.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._holders, self._usual_s = threading.Lock(), 0, sys.getswitchinterval()
+
+    @contextlib.contextmanager
+    def held(self) -> Iterator[None]:
+        with self._lock:
+            if not self._holders:
+                self._usual_s = sys.getswitchinterval()
+                sys.setswitchinterval(min(_PROMPT_S, self._usual_s))
+            self._holders += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._holders -= 1
+                if not self._holders:
+                    sys.setswitchinterval(self._usual_s)
+
+
+_PROMPT_THREADS = _PromptThreads()
 
 
 class GpuLock:
@@ -28,13 +61,15 @@ class GpuLock:
         with self._held(self._turnstile, fcntl.LOCK_EX):
             main = self._open(self._main, fcntl.LOCK_SH)
         try:
-            yield
+            with _PROMPT_THREADS.held():
+                yield
         finally:
             os.close(main)
 
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
-        with self._held(self._turnstile, fcntl.LOCK_SH), self._held(self._main, fcntl.LOCK_EX):
+        waiting = self._held(self._turnstile, fcntl.LOCK_SH)
+        with waiting, self._held(self._main, fcntl.LOCK_EX), _PROMPT_THREADS.held():
             yield
 
     @contextlib.contextmanager
