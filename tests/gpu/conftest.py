@@ -20,6 +20,13 @@ AtOnce = Callable[[str, Callable[[Any], Any]], dict[Any, Future[Any]]]
 JudgeAll = Callable[[str, CheckConfig], dict[Any, Future[Evaluation]]]
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Tell what failed at once: time on a GPU may be over before pytest says so."""
+    if report.failed:
+        reasons = [line for line in report.longreprtext.splitlines() if line.startswith("E ")]
+        print(f"\n{report.nodeid}: {' '.join(reasons[:1])}", flush=True)
+
+
 @pytest.fixture(scope="session")
 def open_judge() -> Iterator[OpenJudge]:
     """Opens one judge for each configuration, so that modules share references; all are closed at the end."""
