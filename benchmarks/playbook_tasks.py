@@ -1,8 +1,9 @@
-"""What `tilesmith forge` reaches offline on the tasks of benchmarks/playbook_tasks: operators and chains.
+"""What `tilesmith forge` reaches offline on benchmarks/playbook_tasks: by default operators and chains.
 
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --seconds 480 --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --resume --seconds 480 --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --only '*norm*' mlp_gelu --confirm --out results.json
+    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --folders convolutions attention networks --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --device cpu --jobs 1 --only hinge_loss --out results.json
 
 Each task is a child process of the real command line:
@@ -58,6 +59,7 @@ from tilesmith.runs.journal import read_events  # noqa: E402
 
 FOLDER = ROOT / "benchmarks" / "playbook_tasks"
 NAMES = tuple(f"{path.parent.name}/{path.stem}" for path in sorted(FOLDER.glob("*/*.py")))
+FOLDERS = tuple(sorted({name.split("/")[0] for name in NAMES}))
 OUTCOMES = {0: "passed", 3: "kept"}
 """By exit code; any other is a failure."""
 LARGE_PRODUCT_FLOPS = 1e9
@@ -259,16 +261,10 @@ def format_summary(results: Results) -> str:
     lines = [", ".join(f"{count} {kind}" for kind, count in counts.items())]
     if results.copying is not None:
         lines.append(f"a copy on {results.copying.gpu}: {results.copying.gb_per_s:.0f} GB/s")
-    for what, is_large in (("float32 product of a GFLOP or more", True), ("others", False)):
-        group = [row for row in rows if row.has_large_product is is_large and row.outcome in ("passed", "kept")]
-        written = [row.speedups["best"] for row in group if row.speedups]
-        kept = [1.0 for row in group if row.outcome == "kept"]
-        if written:
-            mean, of_all = statistics.geometric_mean(written), statistics.geometric_mean(written + kept)
-            lines.append(
-                f"{what}: geometric mean over the best baseline {mean:.3f} ({len(written)} written), "
-                f"{of_all:.3f} with {len(kept)} kept as 1"
-            )
+    groups = {folder: [row for row in rows if row.task.startswith(f"{folder}/")] for folder in FOLDERS}
+    groups["float32 product of a GFLOP or more"] = [row for row in rows if row.has_large_product]
+    groups["others"] = [row for row in rows if not row.has_large_product]
+    lines += [f"{what}: {format_means(group)}" for what, group in groups.items() if group]
     found = {
         f"slower than {LEAST_SPEEDUP}x": [r.task for r in rows if r.speedups.get("best", 1.0) < LEAST_SPEEDUP],
         f"memory-bound below {LEAST_COPY_SHARE:.0%} of a copy": [
@@ -280,16 +276,35 @@ def format_summary(results: Results) -> str:
     return "\n".join(lines)
 
 
-def chosen(patterns: Sequence[str]) -> list[str]:
-    """The tasks that match a pattern, by their whole name or without their folder."""
+def format_means(rows: Sequence[Row]) -> str:
+    """What failed or was not run has no speedup and is counted, so that nobody takes it for a success."""
+    written = [row.speedups["best"] for row in rows if row.outcome == "passed" and row.speedups]
+    kept = [1.0 for row in rows if row.outcome == "kept"]
+    missing = sum(row.outcome in ("failed", "not run") for row in rows)
+    left_out = f", {missing} failed or not run left out" if missing else ""
+    if not written:
+        return f"none written and timed, {len(kept)} kept{left_out}"
+    mean, of_all = statistics.geometric_mean(written), statistics.geometric_mean(written + kept)
+    return (
+        f"geometric mean over the best baseline {mean:.3f} ({len(written)} written), "
+        f"{of_all:.3f} with {len(kept)} kept as 1{left_out}"
+    )
+
+
+def chosen(patterns: Sequence[str], folders: Sequence[str]) -> list[str]:
+    """The tasks that match a pattern; one with a slash names its folder itself."""
     for pattern in patterns:
-        if not any(matches(name, pattern) for name in NAMES):
-            sys.exit(f"--only {pattern}: no such task in {FOLDER}; the tasks are {', '.join(NAMES)}")
-    return [name for name in NAMES if any(matches(name, pattern) for pattern in patterns)]
+        if not any(matches(name, pattern, folders) for name in NAMES):
+            known = ", ".join(name for name in NAMES if name.split("/")[0] in folders)
+            others = ", ".join(folder for folder in FOLDERS if folder not in folders)
+            more = f"; --folders takes {others} too" if others else ""
+            sys.exit(f"--only {pattern}: no such task in {', '.join(folders)}; the tasks are {known}{more}")
+    return [name for name in NAMES if any(matches(name, pattern, folders) for pattern in patterns)]
 
 
-def matches(name: str, pattern: str) -> bool:
-    return fnmatch(name, pattern) or fnmatch(name.split("/")[1], pattern)
+def matches(name: str, pattern: str, folders: Sequence[str]) -> bool:
+    folder, stem = name.split("/")
+    return (folder in folders or "/" in pattern) and (fnmatch(name, pattern) or fnmatch(stem, pattern))
 
 
 def read_answers(path: Path) -> tuple[Row, ...]:
@@ -301,6 +316,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--only", nargs="+", default=["*"], metavar="PATTERN", help="such as softmax_long, chains/*"
+    )
+    parser.add_argument(
+        "--folders", nargs="+", default=["operators", "chains"], choices=FOLDERS, help="where --only looks"
     )
     parser.add_argument("--jobs", type=int, default=6, help="children at once")
     parser.add_argument("--seconds", type=float, default=3600.0, help="for all tasks together")
@@ -315,7 +333,7 @@ def main() -> None:
     options = parser.parse_args()
     answers = read_answers(options.out) if options.resume else ()
     known = {row.task for row in answers}
-    names = [name for name in chosen(options.only) if name not in known]
+    names = [name for name in chosen(options.only, options.folders) if name not in known]
     copying = None
     if options.device != "cpu":
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
