@@ -151,7 +151,7 @@ class Evaluation:
 
     @property
     def is_for_larger_shapes(self) -> bool:
-        """Whether it takes the task's own shapes alone, in whose place smaller ones were judged."""
+        """Whether smaller shapes were judged in place of the task's own, and it is not known to take others."""
         return self.generality != "general" and " instead of " in str(self.environment.get("shapes"))
 
 

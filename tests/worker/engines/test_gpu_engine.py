@@ -55,6 +55,9 @@ def test_host_code_of_a_grid_is_observed_like_any_other() -> None:
     assert observer.seen == ["before", "after", "grid", "before", "launch", "after"]
     assert engine.names == ["kernel_body"]
     assert engine.grids == {"kernel_body on a grid of (1,)"}
+    engine._observed_run(lambda *_, **__: None)(Kernel(), 1, grid=(7,), warmup=True)
+    engine._observed_run(lambda *_, **__: None)(Kernel(), 1, grid=(2, 3))
+    assert engine.grids == {"kernel_body on a grid of (1,)", "kernel_body on a grid of (2, 3)"}
 
 
 def test_of_too_many_configs_some_from_everywhere_are_tried() -> None:

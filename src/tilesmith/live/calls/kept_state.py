@@ -37,5 +37,9 @@ def keeping_attributes(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         for one, before in kept:
-            one.clear()
-            one.extend(before) if isinstance(one, list) else one.update(before)
+            if isinstance(one, list):
+                one[:] = before
+                continue
+            if list(one) != list(before):  # otherwise it is never empty: other threads may use the model
+                one.clear()
+            one.update(before)

@@ -48,7 +48,7 @@ class GpuEngine:
             arguments = (*args, *kwargs.values())
             if callable(grid := kwargs.get("grid")):
                 kwargs["grid"] = self._observed_grid(kernel, grid, arguments)
-            elif grid is not None:
+            elif grid is not None and not kwargs.get("warmup"):
                 self._note_grid(kernel, grid)
             self.observer.before_launch(arguments)
             try:
