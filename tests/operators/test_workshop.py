@@ -129,6 +129,16 @@ def test_a_scalar_is_an_argument_of_the_kernel(tmp_path: Path, judge: Judge) -> 
     assert "output 'float32 M=7 N=5, scale=0.75' " in found.accuracy.reason
 
 
+def test_two_scalars_of_an_expression_are_two_arguments(tmp_path: Path, judge: Judge) -> None:
+    definition = define_expression("bounded", "torch.clamp(x, low, high)", ["low=-1", "high"])
+    operator = replace(definition.operator, accuracy=({"...": (7,)},), dtypes=("float32",))
+    made = make(replace(definition, operator=operator), tmp_path, judge)
+    assert made.why == "a kernel for float32"
+    assert made.accuracy is not None
+    assert made.accuracy.cases[-2:] == ("float32 ...=7, low=-1.75", "float32 ...=7, high=0.75")
+    assert made.accuracy.passed, made.accuracy.reason
+
+
 @pytest.mark.slow_suite
 def test_sizes_that_pytorch_refuses_are_left_out(tmp_path: Path, judge: Judge) -> None:
     text = "import torch\nDTYPES = ['float32']\ndef halves(x): return x.view(x.shape[0], 2, -1).sum(1)\n"
