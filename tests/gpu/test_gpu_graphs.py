@@ -1,4 +1,4 @@
-"""Passes from CUDA graphs on a real GPU: chosen by the clock where launches decide, right, and passed by the judge."""
+"""Passes from CUDA graphs on a real GPU: chosen by the clock where launches decide, right, and judged."""
 
 from __future__ import annotations
 
