@@ -1,4 +1,4 @@
-"""Passes from CUDA graphs on a real GPU: chosen by the clock where launches decide, right, and passed by the judge."""
+"""Passes from CUDA graphs on a real GPU: chosen by the clock, right in calls of all kinds, passed by the judge."""
 
 from __future__ import annotations
 
@@ -194,6 +194,8 @@ def test_the_judge_passes_it(judge: Judge, folder: Path, written: Path) -> None:
     assert evaluation.timing is not None
     print(f"{evaluation.timing.candidate_ms.p50} ms: {evaluation.timing.speedup}")
     print(evaluation.launches, evaluation.triton_time_share, evaluation.findings, evaluation.notes)
+    assert {one.kernel for one in evaluation.resources} >= {"mul_add_softmax_kernel"}
+    assert evaluation.triton_time_share
 
 
 def test_the_tuner_takes_it(
