@@ -25,7 +25,7 @@ _TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
 
 
 @dataclass(frozen=True)
-class _Launch:
+class _GpuLaunch:
     name: str
     compiled: Any
 
@@ -40,9 +40,9 @@ class GpuEngine:
         self.observer: LaunchObserver = NoObserver()
         self.autotuned = 0
         self._compiled: dict[int, Any] = {}
-        self._captured: list[_Launch] | None = None
+        self._captured: list[_GpuLaunch] | None = None
         """What was launched into the CUDA graph that is being captured, if one is."""
-        self._in_graphs: WeakKeyDictionary[Any, list[_Launch]] = WeakKeyDictionary()
+        self._in_graphs: WeakKeyDictionary[Any, list[_GpuLaunch]] = WeakKeyDictionary()
         self._muted = False
         graph = torch.cuda.CUDAGraph
         replace(
@@ -72,7 +72,7 @@ class GpuEngine:
             finally:
                 self.observer.after_launch(arguments)
             if not kwargs.get("warmup") and not self._muted:
-                self._note_launch(_Launch(kernel.fn.__name__, compiled))
+                self._note_launch(_GpuLaunch(kernel.fn.__name__, compiled))
             return compiled
 
         return run
@@ -116,7 +116,7 @@ class GpuEngine:
             launch = original(compiled, grid)
 
             def run(*args: Any, **kwargs: Any) -> Any:
-                self._note_launch(_Launch(_name(compiled), compiled))
+                self._note_launch(_GpuLaunch(_name(compiled), compiled))
                 self.observer.before_launch((*args, *kwargs.values()))
                 try:
                     return None if self._muted else launch(*args, **kwargs)
@@ -127,7 +127,7 @@ class GpuEngine:
 
         return launcher
 
-    def _note_launch(self, launch: _Launch) -> None:
+    def _note_launch(self, launch: _GpuLaunch) -> None:
         self.names.append(launch.name)
         if launch.compiled is not None:
             self._compiled[id(launch.compiled)] = launch.compiled
@@ -152,7 +152,7 @@ class GpuEngine:
         """A replay launches what was captured."""
 
         def replay(graph: Any) -> None:
-            for launch in self._in_graphs.get(graph) or [_Launch("CUDA graph", None)]:
+            for launch in self._in_graphs.get(graph) or [_GpuLaunch("CUDA graph", None)]:
                 self._note_launch(launch)
             original(graph)
             self.observer.after_replay()
