@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 from triton import Config
 
 from tilesmith.process.protocol.candidate import MOST_CONFIGS
+from tilesmith.worker.compat.triton_names import driver_replaced
 from tilesmith.worker.engines.gpu import GpuEngine, _compile_configs
 
 
@@ -58,6 +60,18 @@ def test_host_code_of_a_grid_is_observed_like_any_other() -> None:
     engine._observed_run(lambda *_, **__: None)(Kernel(), 1, grid=(7,), warmup=True)
     engine._observed_run(lambda *_, **__: None)(Kernel(), 1, grid=(2, 3))
     assert engine.grids == {"kernel_body on a grid of (1,)", "kernel_body on a grid of (2, 3)"}
+
+
+def test_what_a_launch_needs_beside_the_kernel_is_built_while_launches_are_muted() -> None:
+    built: list[Any] = []
+    compiled = SimpleNamespace(src="source", metadata="metadata")
+    driver = SimpleNamespace(launcher_cls=lambda *given: built.append(given))
+    engine = bare_engine()
+    engine.observer, engine._muted = Observer(), True
+    with driver_replaced(driver):
+        engine._observed_run(lambda *_, **__: compiled)(Kernel(), 1, grid=(1,))
+    assert built == [("source", "metadata")]
+    assert not engine.names
 
 
 def test_of_too_many_configs_some_from_everywhere_are_tried() -> None:

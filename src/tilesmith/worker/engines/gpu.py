@@ -14,7 +14,7 @@ from tilesmith.process.protocol.candidate import MOST_CONFIGS
 from tilesmith.records import KernelResources
 from tilesmith.worker.compat.patches import Replacement, replace, replaced
 from tilesmith.worker.compat.torch_names import sleep_on_gpu
-from tilesmith.worker.compat.triton_names import Autotuner, CompiledKernel, JITFunction
+from tilesmith.worker.compat.triton_names import Autotuner, CompiledKernel, JITFunction, active_driver
 from tilesmith.worker.engines.engine import CallSettings, LaunchObserver, NoObserver
 
 _SLEEP_KERNEL = "spin_kernel"
@@ -71,7 +71,9 @@ class GpuEngine:
                 raise
             finally:
                 self.observer.after_launch(arguments)
-            if not kwargs.get("warmup") and not self._muted:
+            if self._muted:
+                _build_launcher(compiled)
+            elif not kwargs.get("warmup"):
                 self._note_launch(_GpuLaunch(kernel.fn.__name__, compiled))
             return compiled
 
@@ -193,6 +195,13 @@ class GpuEngine:
 
     def kernel_names(self) -> set[str]:
         return set(self.names) | {_name(compiled) for compiled in self._compiled.values()}
+
+
+def _build_launcher(compiled: Any) -> None:
+    """Some releases of Triton compile C code before a kernel's first launch, which would keep the GPU waiting: here
+    it is done ahead, and found in the cache then."""
+    with suppress(Exception):  # what is wrong is judged when it is launched
+        active_driver().launcher_cls(compiled.src, compiled.metadata)
 
 
 def _compile_configs(tuner: Any, /, *args: Any, **kwargs: Any) -> None:
