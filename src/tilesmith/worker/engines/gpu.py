@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -23,6 +24,12 @@ _CLOCK_GRAIN_US = 2.0
 _TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
 
 
+@dataclass(frozen=True)
+class _GpuLaunch:
+    name: str
+    compiled: Any
+
+
 class GpuEngine:
     """Installed once, before the candidate is loaded; keeps the name and the grid of every launch."""
 
@@ -33,13 +40,19 @@ class GpuEngine:
         self.observer: LaunchObserver = NoObserver()
         self.autotuned = 0
         self._compiled: dict[int, Any] = {}
+        self._captured: list[_GpuLaunch] | None = None
+        """What was launched into the CUDA graph that is being captured, if one is."""
+        self._in_graphs: WeakKeyDictionary[Any, list[_GpuLaunch]] = WeakKeyDictionary()
         self._muted = False
+        graph = torch.cuda.CUDAGraph
         replace(
             [
                 Replacement(JITFunction, "run", self._observed_run(JITFunction.run)),
                 Replacement(CompiledKernel, "__getitem__", self._observed_getitem(CompiledKernel.__getitem__)),
                 Replacement(Autotuner, "prune_configs", self._bounded_choice(Autotuner.prune_configs)),
-                Replacement(torch.cuda.CUDAGraph, "replay", self._observed_replay(torch.cuda.CUDAGraph.replay)),
+                Replacement(graph, "capture_begin", self._observed_capture_begin(graph.capture_begin)),
+                Replacement(graph, "capture_end", self._observed_capture_end(graph.capture_end)),
+                Replacement(graph, "replay", self._observed_replay(graph.replay)),
             ]
         )
 
@@ -61,9 +74,7 @@ class GpuEngine:
             if self._muted:
                 _build_launcher(compiled)
             elif not kwargs.get("warmup"):
-                self.names.append(kernel.fn.__name__)
-                if compiled is not None:
-                    self._compiled[id(compiled)] = compiled
+                self._note_launch(_GpuLaunch(kernel.fn.__name__, compiled))
             return compiled
 
         return run
@@ -107,8 +118,7 @@ class GpuEngine:
             launch = original(compiled, grid)
 
             def run(*args: Any, **kwargs: Any) -> Any:
-                self.names.append(_name(compiled))
-                self._compiled[id(compiled)] = compiled
+                self._note_launch(_GpuLaunch(_name(compiled), compiled))
                 self.observer.before_launch((*args, *kwargs.values()))
                 try:
                     return None if self._muted else launch(*args, **kwargs)
@@ -119,11 +129,33 @@ class GpuEngine:
 
         return launcher
 
+    def _note_launch(self, launch: _GpuLaunch) -> None:
+        self.names.append(launch.name)
+        if launch.compiled is not None:
+            self._compiled[id(launch.compiled)] = launch.compiled
+        if self._captured is not None:
+            self._captured.append(launch)
+
+    def _observed_capture_begin(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def capture_begin(graph: Any, *args: Any, **kwargs: Any) -> None:
+            self._captured = []
+            original(graph, *args, **kwargs)
+
+        return capture_begin
+
+    def _observed_capture_end(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def capture_end(graph: Any) -> None:
+            self._in_graphs[graph], self._captured = self._captured or [], None
+            original(graph)
+
+        return capture_end
+
     def _observed_replay(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A replay launches what was captured."""
 
         def replay(graph: Any) -> None:
-            self.names.append("CUDA graph")
+            for launch in self._in_graphs.get(graph) or [_GpuLaunch("CUDA graph", None)]:
+                self._note_launch(launch)
             original(graph)
             self.observer.after_replay()
 
