@@ -70,6 +70,8 @@ class TunedPart:
     """What the stages would try from a choice: grid, block, then memory."""
     may_be_left: bool = True
     """Whether the file can be written without it, PyTorch in its place: its constants are left out then."""
+    is_kernel: bool = True
+    """Else it is a way to launch the others."""
 
 
 def part_key(*depends_on: object) -> str:

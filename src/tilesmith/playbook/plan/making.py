@@ -18,11 +18,12 @@ from tilesmith.playbook.recipe import Declined, Region, RegionRecipe
 from tilesmith.playbook.recipes.convolutions.sources import NAMES as OF_CONVOLUTIONS
 from tilesmith.playbook.recipes.products.sources import NAMES as OF_PRODUCTS
 from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.cuda_graphs import NAMES as OF_GRAPHS
 from tilesmith.playbook.writing.task_code import TaskCode, read_outer_code, read_task_code
 from tilesmith.records import Survey
 from tilesmith.tasks.graph import Graph
 
-_NAMES = OF_PRODUCTS | OF_CONVOLUTIONS
+_NAMES = OF_PRODUCTS | OF_CONVOLUTIONS | OF_GRAPHS
 """What written files have at module level."""
 
 

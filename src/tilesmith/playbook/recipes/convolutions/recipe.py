@@ -113,6 +113,8 @@ class ConvolutionsMatch:
         return is_whole and is_used and step.dtype == "float32" and may_take(self._fused, step)
 
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> ConvolutionsMatch:
+        if layout == self.layout and not taken:
+            return self
         region = replace(self.region, taken=self.region.taken | set(taken)) if taken else self.region
         return replace(self, region=region, layout=layout)
 
