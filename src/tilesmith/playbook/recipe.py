@@ -97,6 +97,8 @@ class Region:
     survey: Survey
     taken: frozenset[str] = frozenset()
     """Names at module level, and in `forward`, that a kernel must not take."""
+    convolved: frozenset[str] = frozenset()
+    """Inputs that another convolution's kernel makes: such images need not be copied."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,10 @@ class ChainedMatch(RegionMatch, Protocol):
     @property
     def widest(self) -> Layout:
         """All that it could take and give so."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it must take so to give so."""
 
     @property
     def layout(self) -> Layout:

@@ -54,6 +54,18 @@ CHAINS = {
         ),
         "24",
     ),
+    "stem": task(
+        "y = F.max_pool2d(F.relu(self.b(self.a(x))), 3, 2, 1)\nz = F.relu(self.c(y) + y)\n"
+        "return F.max_pool2d(F.relu(self.d(z) + z), (3, 1), (2, 1), ceil_mode=True)",
+        "x = torch.randn(2, 3, 21, 14)",
+        layers(
+            "Conv2d(3, size, 7, stride=2, padding=3, bias=False)",
+            "BatchNorm2d(size)",
+            "Conv2d(size, size, 3, padding=1)",
+            "Conv2d(size, size, 1)",
+        ),
+        "16",
+    ),
     "own_skip": task(
         "y = F.silu(self.a(x))\nreturn self.c(torch.sigmoid(self.b(y)) * y + y)",
         "x = torch.randn(2, 8, 9, 7)",
@@ -88,6 +100,7 @@ def links(plan: Plan) -> list[tuple[int, bool]]:
     [
         ("pools", [(0, True), (1, True), (1, False)]),
         ("skips", [(0, True), (1, True), (2, False)]),
+        ("stem", [(0, True), (1, True), (1, True), (1, True), (1, False)]),
         ("own_skip", [(0, True), (1, True), (1, False)]),
         ("deep", [(0, True), (1, False)]),
     ],
@@ -101,7 +114,7 @@ def test_values_are_right(name: str, expected: list[tuple[int, bool]]) -> None:
     assert interpreting(find_problems, CHAINS[name], source) == []
 
 
-@pytest.mark.parametrize("name", ["pools", "skips"])
+@pytest.mark.parametrize("name", ["pools", "skips", "stem"])
 def test_what_pytorch_computes_breaks_the_chain(name: str) -> None:
     plan = plan_of(name, CHAINS[name])
     fewer = [one for one in plan.tunings if len(one.values) < len(plan.tunings[0].values)]

@@ -33,18 +33,13 @@ def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[
 
 def find_layouts(graph: Graph, steps: Sequence[Step], written: Collection[RegionMatch]) -> Mapping[int, Layout]:
     """The layout of each kernel of a file, by its id, where PyTorch computes what is not written."""
-    values = _find_values(graph, steps, {id(match) for match in written})
-    regions = [step for step in steps if isinstance(step, PlannedRegion) and isinstance(step.match, ChainedMatch)]
-    while True:
-        left = set(values)
-        for one in regions:
-            alike = [_layout(other, left) for other in regions if other.match is one.match]
-            takes = frozenset.intersection(*(layout.takes for layout in alike))
-            left -= {one.names[given.name] for given in one.graph.inputs if given.name not in takes}
-            left -= set() if all(layout.gives for layout in alike) else set(one.outputs)
-        if left == values:
-            return {id(one.match): _layout(one, left) for one in regions}
-        values = left
+    values = _find_values(graph, steps, {id(match) for match in written}, one_for_all=True)
+    return {id(match): _layout(one, values) for one, match in _chained_regions(steps)}
+
+
+def _chained_regions(steps: Sequence[Step]) -> list[tuple[PlannedRegion, ChainedMatch]]:
+    regions = [step for step in steps if isinstance(step, PlannedRegion)]
+    return [(one, one.match) for one in regions if isinstance(one.match, ChainedMatch)]
 
 
 def _layout(region: PlannedRegion, values: Collection[str]) -> Layout:
@@ -53,8 +48,13 @@ def _layout(region: PlannedRegion, values: Collection[str]) -> Layout:
     return Layout(takes, region.outputs[0] in values)
 
 
-def _find_values(graph: Graph, steps: Sequence[Step], written: Collection[int]) -> set[str]:
-    """What kernels of convolutions give to nobody but kernels of convolutions."""
+def _find_values(
+    graph: Graph, steps: Sequence[Step], written: Collection[int], one_for_all: bool = False
+) -> set[str]:
+    """What kernels of convolutions give to nobody but kernels of convolutions.
+
+    `one_for_all`: regions that are computed by one kernel have one layout.
+    """
     if reads_what_it_writes(graph):
         return set()
     given: set[str] = set()
@@ -68,4 +68,22 @@ def _find_values(graph: Graph, steps: Sequence[Step], written: Collection[int]) 
             widest = step.match.widest if isinstance(step.match, ChainedMatch) else PLAIN
             given |= set(step.outputs) if widest.gives else set()
             others |= {step.names[one.name] for one in step.graph.inputs if one.name not in widest.takes}
-    return given - others
+    return _settled(_chained_regions(steps), given - others, one_for_all)
+
+
+def _settled(
+    regions: Sequence[tuple[PlannedRegion, ChainedMatch]], values: set[str], one_for_all: bool
+) -> set[str]:
+    """Those of the values that are left when every kernel is given what it needs."""
+    while True:
+        left = set(values)
+        for one, match in regions:
+            alike = [other for other, known in regions if known is match] if one_for_all else [one]
+            layouts = [_layout(other, left) for other in alike]
+            takes = frozenset.intersection(*(layout.takes for layout in layouts))
+            left -= {one.names[given.name] for given in one.graph.inputs if given.name not in takes}
+            if not match.needs <= takes or not all(layout.gives for layout in layouts):
+                left -= set(one.outputs)
+        if left == values:
+            return left
+        values = left

@@ -211,8 +211,10 @@ class _Cutter:
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
             graph, graph_names = renamed(extract(self._ordered.graph, nodes))
+        made = {name for one in self._planned if one.recipe in ("convolutions", "pools") for name in one.outputs}
+        convolved = frozenset(one.name for one in graph.inputs if graph_names[one.name] in made)
         for recipe in self._recipes:
-            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken))
+            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken, convolved=convolved))
             if not isinstance(match, Declined):
                 return PlannedRegion(nodes, graph, graph_names, match, recipe.name)
         return None

@@ -28,7 +28,7 @@ from tilesmith.playbook.writing.kernel_body import COMBINERS, write_store, write
 
 _IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
 _PLACE = ("place_d", "place_h", "place_w")
-_LARGER = "@triton.jit\ndef {}(a, b):\n    return {}".format(*COMBINERS["amax"])
+LARGER = "@triton.jit\ndef {}(a, b):\n    return {}".format(*COMBINERS["amax"])
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class ChainedWriter:
             sources.LOAD_PLACES if self._takes_images else sources.LOAD_WINDOWS,
             image_sources.UNDO_SCALES,
             *([image_sources.CHOOSE_SCALES, image_sources.KEEP_IMAGES] if self.gives else []),
-            *([_LARGER] if self.pool and self.pool.kind == "max" else []),
+            *([LARGER] if self.pool and self.pool.kind == "max" else []),
         ]
 
     def _listed(self, *names: str) -> str:

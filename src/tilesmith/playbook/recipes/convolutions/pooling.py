@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
+from math import inf, prod
 from typing import NamedTuple
 
 from tilesmith.playbook.graph.lowering import list_outputs
@@ -33,11 +34,38 @@ class _Slice(NamedTuple):
     source: str
     first: tuple[int, ...]
     """The place along each dimension that it begins with."""
+    ends: tuple[int | None, ...]
     steps: tuple[int, ...]
 
 
+class PooledWindows(NamedTuple):
+    """A pool, written out as it is: a maximum, or a mean, of slices."""
+
+    source: str
+    """What is pooled: a node or an input."""
+    kind: str
+    size: tuple[int, ...]
+    stride: tuple[int, ...]
+    before: tuple[int, ...]
+    """Places before an image that a window may have."""
+    after: tuple[int, ...]
+
+
 def find_pool(graph: Graph) -> Pool | None:
-    """The pool that a region ends with, written out as it is: a maximum, or a mean, of slices."""
+    """The pool that a region ends with, where windows lie side by side."""
+    found = find_windows(graph)
+    if found is None or found.source not in {node.name for node in graph.nodes}:
+        return None
+    if found.stride != found.size or any(found.before + found.after):
+        raise Unmatched("pools windows that overlap, or reach beyond an image")
+    if prod(found.size) & (prod(found.size) - 1) or prod(found.size) > _LARGEST_WINDOW:
+        raise Unmatched("pools windows that do not fill a tile")
+    whole = replace(graph, outputs={"tuple": [{"node": found.source}]})
+    return Pool(replace(whole, nodes=tuple(find_needed_nodes(whole))), found.kind, found.size)
+
+
+def find_windows(graph: Graph) -> PooledWindows | None:
+    """The pool that a region ends with."""
     outputs, nodes = list_outputs(graph), {node.name: node for node in graph.nodes}
     root = nodes.get(outputs[0]) if len(outputs) == 1 else None
     divisor = None
@@ -48,20 +76,25 @@ def find_pool(graph: Graph) -> Pool | None:
         return None
     slices = [_find_slice(nodes, one) for one in _find_parts(nodes, root, combiner)]
     found = [one for one in slices if one is not None and one.source == (slices[0] or one).source]
-    if len(found) < len(slices):
+    if len(found) < len(slices) or any(one.steps != found[0].steps for one in found):
         return None
-    rank = len(found[0].first)
-    window = tuple(1 + max(one.first[axis] for one in found) for axis in range(2, rank))
+    size = tuple(1 + max(places) for places in zip(*(one.first for one in found), strict=True))
     places = sorted(one.first for one in found)
-    if places != [(0, 0, *one) for one in product(*map(range, window))] or divisor not in (None, prod(window)):
+    if places != [*product(*map(range, size))] or size[:2] != (1, 1) or divisor not in (None, prod(size)):
         return None
-    if prod(window) == 1 or any(one.steps != (1, 1, *window) for one in found):
+    if any(one.ends[i] != (one.first[i] + 1 - size[i] or None) for one in found for i in range(2, len(size))):
         return None
-    if prod(window) & (prod(window) - 1) or prod(window) > _LARGEST_WINDOW:
-        raise Unmatched("pools windows that do not fill a tile")
-    whole = replace(graph, outputs={"tuple": [{"node": found[0].source}]})
+    source, around = found[0].source, [0] * (2 * len(size) - 4)
+    padding = nodes.get(source)
+    if padding is not None and operator_name(padding) == "constant_pad_nd" and divisor is None:
+        around, border = list(padding.args[1]), padding.args[2]
+        border = float(border["float"]) if isinstance(border, Mapping) else border
+        if len(around) != 2 * len(size) - 4 or border != -inf:
+            return None
+        source = reference(padding.args[0]) or ""
+    before, after = tuple(around[-2::-2]), tuple(around[::-2])
     kind = "max" if divisor is None else "avg"
-    return Pool(replace(whole, nodes=tuple(find_needed_nodes(whole))), kind, window)
+    return PooledWindows(source, kind, size[2:], found[0].steps[2:], before, after) if prod(size) > 1 else None
 
 
 def _find_parts(nodes: dict[str, Node], node: Node, combiner: str) -> list[Node]:
@@ -74,13 +107,17 @@ def _find_parts(nodes: dict[str, Node], node: Node, combiner: str) -> list[Node]
 
 
 def _find_slice(nodes: dict[str, Node], node: Node) -> _Slice | None:
-    first, steps = [0] * len(node.shape or ()), [1] * len(node.shape or ())
+    rank = len(node.shape or ())
+    first, ends, steps = [0] * rank, list[int | None]([None] * rank), [1] * rank
+    seen: set[int] = set()
     while operator_name(node) == "slice":
-        source = nodes.get(reference(node.args[0]) or "")
-        if source is None or len(node.args) != 5 or steps[node.args[1]] != 1:
+        if len(node.args) != 5 or node.args[1] in seen:
             return None
-        _, axis, at, end, step = node.args
-        if end != (at + 1 - step or None):  # to the last whole window
-            return None
-        first[axis], steps[axis], node = at, step, source
-    return _Slice(node.name, tuple(first), tuple(steps))
+        operand, axis = node.args[:2]
+        first[axis], ends[axis], steps[axis] = node.args[2:]
+        seen.add(axis)
+        source = nodes.get(reference(operand) or "")
+        if source is None:
+            return _Slice(reference(operand) or "", tuple(first), tuple(ends), tuple(steps))
+        node = source
+    return _Slice(node.name, tuple(first), tuple(ends), tuple(steps))

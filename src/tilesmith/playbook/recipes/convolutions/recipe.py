@@ -106,6 +106,12 @@ class ConvolutionsMatch:
             gives = False
         return Layout(frozenset(takes), gives)
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """Images that are added to the result: only then is it known how large they are."""
+        inputs = {given.name for given in self._fused.graph.inputs}
+        return frozenset(name for name in inputs if self._fused.low.values.get(name) in self._fused.loaded)
+
     def _may_take(self, step: KernelStep) -> bool:
         one, (channels, *columns) = self._convolution, self._convolution.step.form.shape
         is_whole = step.form.rank > 2 and step.form.shape[1] % _WHOLE_CHANNELS == 0
@@ -161,6 +167,10 @@ class ConvolutionsMatch:
     def why_not(self) -> str:
         """What the library does as well; empty where a kernel gains."""
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
+        if any(
+            self._fused.low.values.get(name) is one.images for name in self.region.convolved & self.widest.takes
+        ):
+            return ""
         places = prod((one.images if one.is_transposed else one.step).form.shape)
         flops = 2.0 * places * prod(one.filters.form.shape[1:])
         if self._is_direct:
