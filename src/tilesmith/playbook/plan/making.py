@@ -7,6 +7,7 @@ import keyword
 from collections.abc import Sequence
 
 from tilesmith.playbook.graph.algebra import simplify
+from tilesmith.playbook.plan.chains import chain
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
 from tilesmith.playbook.plan.forward import PlannedForward, record_names
@@ -33,7 +34,7 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
         ordered, notes = _simplified(graph)
         whole = Region(ordered.graph, survey, _taken(code, graph))
         steps = cut(ordered, whole, recipes)
-        steps = steps if len(steps) == 1 else _worth_it(steps)
+        steps = steps if len(steps) == 1 else chain(ordered.graph, _worth_it(steps), whole.taken)
         plan = Plan(survey, code, (PlannedForward(ordered.graph, steps, code.signature),), notes)
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))
@@ -66,6 +67,7 @@ def plan_parts(survey: Survey, recipes: Sequence[RegionRecipe]) -> Plan | Declin
             ordered, removed = _simplified(part.graph)
             taken = _taken(code, part.graph) | launchers
             steps = _worth_it(cut(ordered, Region(ordered.graph, survey, taken), recipes))
+            steps = chain(ordered.graph, steps, taken)
             forward = PlannedForward(ordered.graph, steps, part.signature, part)
             if forward.regions:
                 forwards.append(forward)

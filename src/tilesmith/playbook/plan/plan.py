@@ -8,11 +8,12 @@ from functools import cached_property
 
 from tilesmith.playbook.graph.operators import called, is_free
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions
+from tilesmith.playbook.plan.chains import find_layouts
 from tilesmith.playbook.plan.effects import can_be_repeated
 from tilesmith.playbook.plan.forward import PlannedForward, Texts, share_halves
 from tilesmith.playbook.plan.part_classes import write_parts
 from tilesmith.playbook.plan.regions import PlannedRegion, structure
-from tilesmith.playbook.recipe import RegionMatch, RegionText, TunedPart, Tuning, part_key
+from tilesmith.playbook.recipe import ChainedMatch, Layout, RegionMatch, RegionText, TunedPart, Tuning, part_key
 from tilesmith.playbook.writing.cuda_graphs import (
     CONSTANT,
     GRAPHED,
@@ -184,8 +185,14 @@ class Plan:
 
     def _texts(self, tuning: Tuning) -> dict[str, RegionText]:
         """Of the kernels whose constants the tuning has."""
-        owned = [(match, self._own(tuning, match)) for match in self.kernels]
-        alone = {match.name: match.write(own, self.prefix(match)) for match, own in owned if own.values}
+        owned = [(match, own) for match in self.kernels if (own := self._own(tuning, match)).values]
+        layouts: dict[int, Layout] = {}
+        for one in self.forwards:
+            layouts |= find_layouts(one.graph, one.steps, [match for match, _ in owned])
+        alone: dict[str, RegionText] = {}
+        for match, own in owned:
+            fitting = match.laid_out(layouts[id(match)]) if isinstance(match, ChainedMatch) else match
+            alone[match.name] = fitting.write(own, self.prefix(match))
         return share_halves(alone, self.forwards)
 
     def _own(self, tuning: Tuning, match: RegionMatch) -> Tuning:
