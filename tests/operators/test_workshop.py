@@ -19,6 +19,7 @@ from tilesmith.operators.definition import define_expression, parse_definition, 
 from tilesmith.operators.exchange.exporting import export_project
 from tilesmith.operators.making import make_project, update_project
 from tilesmith.operators.project import passing, read_files, read_project, write_project
+from tilesmith.operators.records import Sizes
 from tilesmith.operators.tuning.constants import read_tuning
 from tilesmith.operators.tuning.shape_choice import with_dispatch
 from tilesmith.operators.tuning.tuner import WITHOUT_GPU, TuneOptions, tune_project
@@ -137,6 +138,29 @@ def test_two_scalars_of_an_expression_are_two_arguments(tmp_path: Path, judge: J
     assert made.accuracy is not None
     assert made.accuracy.cases[-2:] == ("float32 ...=7, low=-1.75", "float32 ...=7, high=0.75")
     assert made.accuracy.passed, made.accuracy.reason
+
+
+@pytest.mark.parametrize(
+    ("expression", "sizes"),
+    [
+        ("x.sum(0)", ({"M": 0, "N": 3}, {"M": 200, "N": 3}, {"M": 3, "N": 0})),
+        ("x.sum()", ({"M": 0, "N": 3}, {"M": 7, "N": 5})),
+        ("torch.softmax(x, -1)", ({"M": 7, "N": 5}, {"M": 3, "N": 0})),
+    ],
+)
+def test_sums_take_nothing_and_run_by_hand(
+    expression: str, sizes: tuple[Sizes, ...], tmp_path: Path, judge: Judge
+) -> None:
+    definition = define_expression("total", expression)
+    made = make(
+        replace(definition, operator=replace(definition.operator, accuracy=sizes, dtypes=("float32",))),
+        tmp_path,
+        judge,
+    )
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
+    by_hand = run(tmp_path / "total", "accuracy")
+    assert by_hand.returncode == 0, by_hand.stdout
 
 
 @pytest.mark.slow_suite
