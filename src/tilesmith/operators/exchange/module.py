@@ -1,4 +1,4 @@
-"""An operator as a plain package: kernels, their gradients, the PyTorch reference, and one function that chooses."""
+"""An operator as a plain package: kernels, gradients, the PyTorch reference, and one function that chooses."""
 
 from __future__ import annotations
 
