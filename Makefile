@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PYTEST := $(BIN)/python -m pytest tests -n 2 --dist worksteal
 # The parts of the tests on a GPU, each a file tests/gpu/test_gpu_<part>.py.
-PART ?= fixtures cheats honest timing memory forge recurrent tuning operators
+PART ?= fixtures cheats honest timing memory forge recurrent tuning operators graphs
 
 .PHONY: demo test test-all check-style gpu-test setup clean
 
@@ -34,7 +34,9 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,mcp]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,mcp,serve]"
+	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1 \
+		|| echo "no chromium here: tests of pages are skipped"
 	touch $@
 
 clean:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from written_parts import KnownTimes, WrittenParts, part, tuning
+from written_parts import GRAPH, KnownTimes, WrittenParts, part, tuning
 
 from tilesmith.forge.tuning.search import PYTORCHS, SearchLimits, SearchOutcome, TuningSearch
 from tilesmith.judge.trials import CompiledTrial
@@ -168,10 +168,6 @@ def test_the_file_without_kernels_is_timed_too() -> None:
     assert PYTORCHS not in found.tunings
     fixed = WrittenParts((replace(match.parts[0], may_be_left=False),))
     assert search(fixed, KnownTimes(lambda _: 3.0, pytorch_ms=2.0)).pytorch_ms is None
-
-
-GRAPH = replace(part("graph", 1), prefix="", choices=(Tuning(()), tuning(GRAPHS=4)), is_kernel=False)
-"""Another way to launch the kernels beside it."""
 
 
 def launched(found: dict[str, int], plain: float, graphed: float) -> float:

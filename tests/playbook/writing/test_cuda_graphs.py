@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from graph_network import FORWARD, LAYERS, NETWORK, graphed, plan_of
-from playbook_tasks import task
+from playbook_tasks import owner, task
 
 from tilesmith.judge import Judge
 from tilesmith.playbook.tuning import find_tuning
@@ -19,6 +19,8 @@ from tilesmith.records import Verdict
 
 HERE = Path(__file__).parent
 INPUT = "x = torch.randn(2, 5, 24)"
+STEP = "y = F.scaled_dot_product_attention(y, y, torch.sort(y, -1).values)\n"
+FUNCTION = f"y = torch.relu(x) * 2\n{STEP * 3}return torch.tanh(y) * 2"
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +86,7 @@ def test_graphs_go_with_their_model(checks: dict[str, Any]) -> None:
     ("forward", "inputs", "constructor"),
     [
         ("return x + torch.tanh(x) * 0.5", INPUT, LAYERS),  # too few launches
+        (FUNCTION, INPUT, owner("self.size = size")),  # no weights
         (FORWARD + "return z + torch.rand_like(x)", INPUT, LAYERS),
         (FORWARD + "x.add_(1)\nreturn z", INPUT, LAYERS),
         (FORWARD + "self.scale_now = z\nreturn z * 2", INPUT, LAYERS),

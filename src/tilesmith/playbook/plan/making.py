@@ -15,6 +15,7 @@ from tilesmith.playbook.plan.part_classes import IS_LIKE, can_be_written
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
 from tilesmith.playbook.recipe import Declined, Region, RegionRecipe
+from tilesmith.playbook.recipes.attention.sources import NAMES as OF_ATTENTION
 from tilesmith.playbook.recipes.convolutions.sources import NAMES as OF_CONVOLUTIONS
 from tilesmith.playbook.recipes.products.sources import NAMES as OF_PRODUCTS
 from tilesmith.playbook.unmatched import Unmatched
@@ -23,7 +24,7 @@ from tilesmith.playbook.writing.task_code import TaskCode, read_outer_code, read
 from tilesmith.records import Survey
 from tilesmith.tasks.graph import Graph
 
-_NAMES = OF_PRODUCTS | OF_CONVOLUTIONS | OF_GRAPHS
+_NAMES = OF_PRODUCTS | OF_CONVOLUTIONS | OF_ATTENTION | OF_GRAPHS
 """What written files have at module level."""
 
 

@@ -112,12 +112,14 @@ class Plan:
 
     @cached_property
     def _may_have_graph(self) -> bool:
-        """Whether the pass may come from a CUDA graph, and has so many launches that this could pay."""
+        """Whether the pass may come from a CUDA graph, and has so many launches that this could pay. What has no
+        weights is a function, which a graph of its caller's may hold."""
         forward, code = self.forward, self.code
         kept = [step for step in forward.steps if isinstance(step, PlannedRegion) or not is_free(step)]
         is_taken = any(PLAIN_FORWARD in text for text in (code.body, *code.definitions))
         is_whole = forward.part is None and forward.argument_names is not None and not is_taken
-        return is_whole and len(kept) >= _LEAST_LAUNCHES and can_be_repeated(forward.graph)
+        has_weights = any(one.attribute for one in forward.graph.parameters)
+        return is_whole and has_weights and len(kept) >= _LEAST_LAUNCHES and can_be_repeated(forward.graph)
 
     def _part(self, match: RegionMatch, graph: Graph) -> TunedPart:
         prefix = self.prefix(match)

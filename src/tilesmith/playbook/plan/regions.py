@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.lowering import list_outputs
 from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
+from tilesmith.playbook.graph.sums.attention import find_cores
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
@@ -68,14 +69,19 @@ class _Cutter:
     def steps(self) -> tuple[Step, ...]:
         if all(map(self._is_fusable, self._nodes)) and (whole := self._matched(set(self._nodes))) is not None:
             return (whole,)
+        for core in find_cores(self._ordered.graph):
+            if not core & self._assigned and all(map(self._is_fusable, core)):
+                self._plan(self._grown(core))
         for name in self._nodes:
             if name not in self._assigned and self._may_start(name):
-                found = self._grown(name)
-                if found is not None:
-                    found = self._joined(found)
-                    self._planned.append(self._as_its_twin(found))
-                    self._taken |= {found.match.name, f"{found.match.name}_kernel"}
+                self._plan(self._grown({name}))
         return self._in_order(self._planned)
+
+    def _plan(self, found: PlannedRegion | None) -> None:
+        if found is not None:
+            found = self._joined(found)
+            self._planned.append(self._as_its_twin(found))
+            self._taken |= {found.match.name, f"{found.match.name}_kernel"}
 
     def _joined(self, region: PlannedRegion) -> PlannedRegion:
         """With earlier regions whose results only it needs, at places that no single node needs: those of a pool,
@@ -111,8 +117,8 @@ class _Cutter:
         known = any(recipe.knows(node) for recipe in self._recipes)
         return known and name not in self._ordered.effects and name not in self._assigned
 
-    def _grown(self, start: str) -> PlannedRegion | None:
-        inside = self._with_results({start})
+    def _grown(self, start: set[str]) -> PlannedRegion | None:
+        inside = self._with_results(start)
         found = self._matched(inside)
         for extra in self._extras(inside, set())[:-1]:
             wider = inside | extra

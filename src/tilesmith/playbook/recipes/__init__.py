@@ -1,6 +1,7 @@
 """The recipes, in the order in which they are asked: those for regions, and those for whole tasks."""
 
 from tilesmith.playbook.recipe import Recipe, RegionRecipe
+from tilesmith.playbook.recipes.attention import AttentionRecipe
 from tilesmith.playbook.recipes.columns import ColumnsRecipe
 from tilesmith.playbook.recipes.convolutions import ConvolutionsRecipe, PoolsRecipe
 from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
@@ -15,6 +16,7 @@ REGION_RECIPES: tuple[RegionRecipe, ...] = (
     ColumnsRecipe(),
     ProductsRecipe(),
     ConvolutionsRecipe(),
+    AttentionRecipe(),
 )
 RECIPES: tuple[Recipe, ...] = (RecurrentRecipe(),)
 

@@ -58,7 +58,7 @@ def _imports(page: KernelFile) -> list[str]:
     brought = list(page.code.imports)
     helpers = [helper for region in page.regions for helper in region.kernel.helpers]
     for name in ("itertools", "threading", "weakref"):
-        if any(f"{name}." in text for text in (*page.classes, *helpers)):
+        if any(f"{name}." in text for text in (*page.classes, *helpers)) and f"import {name}" not in brought:
             brought.append(f"import {name}")
     if any("math." in text for text in page.classes) and not any("import math" in line for line in brought):
         brought.append("import math")
