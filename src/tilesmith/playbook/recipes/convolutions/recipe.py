@@ -174,6 +174,7 @@ class ConvolutionsMatch:
             4 if self._is_direct and self._halves else 2 * max(1, self._halves),
             self._is_direct,
             gpu.shared_bytes_per_block if gpu else inf,
+            any(len(step.form.shape) > 1 for step in self._fused.loaded),
         )
 
     def why_not(self) -> str:
