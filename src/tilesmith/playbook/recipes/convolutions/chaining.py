@@ -338,6 +338,14 @@ def _moved(place: str, stride: int, before: int = 0) -> str:
     return f"{times} - {before}" if before else times
 
 
+def gives_images(fused: FusedKernel, convolution: Convolution) -> bool:
+    """Whether the one result has a float32 number for each that is convolved, in the order of images."""
+    (step, *others), canonical = [one.step for one in fused.outputs], fused.low.symbols.canonical
+    channels, batch, *places = convolution.step.form.dims
+    is_whole = [*map(canonical, step.form.dims)] == [*map(canonical, (batch, channels, *places))]
+    return is_whole and step.dtype == "float32" and not others
+
+
 def may_take(fused: FusedKernel, leaf: KernelStep) -> bool:
     """Whether a leaf is read nowhere but where the same place of the result is written."""
     output = fused.outputs[0]

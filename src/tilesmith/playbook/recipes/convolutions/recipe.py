@@ -19,7 +19,7 @@ from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, 
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter, may_take
+from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter, gives_images, may_take
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
@@ -84,7 +84,7 @@ class ConvolutionsMatch:
             return fuse_convolution(self.region)
         fused = fuse_convolution(replace(self.region, graph=self._pool.before), f"{self._pool.kind}_pool")
         (convolution,) = fused.low.convolutions
-        if convolution.is_transposed or self._halves_of(convolution) != 1:
+        if convolution.is_transposed or self._halves_of(convolution) != 1 or not gives_images(fused, convolution):
             raise Unmatched("pools a transposed convolution, or one that is not multiplied as halves")
         return fused
 
@@ -92,7 +92,7 @@ class ConvolutionsMatch:
     def widest(self) -> Layout:
         """Images with whole pieces of 16 bytes for each place; results whose size is known before they are."""
         one, fused = self._convolution, self._fused
-        if one.is_transposed or self._halves != 1 or len(fused.outputs) != 1:
+        if one.is_transposed or self._halves != 1 or not gives_images(fused, one):
             return PLAIN
         inputs = {given.name: fused.low.values.get(given.name) for given in fused.graph.inputs}
         images = {name: step for name, step in inputs.items() if isinstance(step, KernelStep)}
