@@ -61,7 +61,7 @@ BROKEN: dict[str, tuple[Breaking, str]] = {
     ),
     "drift in accuracy": (replaced("accuracy", "float = 2.0", "float"), "softmax_accuracy.py: the default of"),
     "drift in performance": (replaced("performance", "x [M, N];", "x [M];"), "softmax_performance.py: shapes and"),
-    "no triton": (removed("softmax_triton.py"), "softmax_triton.py is missing from softmax; put it back"),
+    "no triton": (removed("softmax_triton.py"), "softmax_triton.py is missing from softmax; write it, or"),
     "no accuracy": (removed("softmax_accuracy.py"), "softmax_accuracy.py is missing from softmax; put it back"),
     "no operator.toml": (removed("operator.toml"), "operator.toml is missing from softmax; put it back"),
     "test tampered with": (
