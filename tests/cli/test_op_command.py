@@ -105,6 +105,8 @@ MISTAKES = {
     ("new", "scaled", "--expr", "x *"): "--expr: invalid syntax",
     ("new", "scaled", "--expr", "x * 2", "--shapes", "y=N"): "--shapes: scaled has no tensor 'y'",
     ("new", "scaled", "--expr", "x * 2", "--dtypes", "half"): "dtype 'half' is none of",
+    ("new", "wide", "--expr", "x + y", "--shapes", "x=M,N; y=K"): "wide runs in PyTorch on single elements only",
+    ("new", "own", "--expr", "F.nosuch(x)"): "own does not run in PyTorch: AttributeError: module",
     ("new", "2x", "--expr", "x * 2"): "'2x' is no name for a Python function",
     ("new", "scaled", "--from", "nowhere.py"): "nowhere.py: cannot be read",
     ("new", "scaled", "--words", "twice x"): "--words needs an LLM",

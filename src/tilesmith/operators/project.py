@@ -128,7 +128,7 @@ def read_files(project: Project) -> dict[str, str]:
 
 
 def missing_file(project: Project, kind: str) -> ProjectError:
-    """What to do about it; only a definition can bring a baseline back, and of a kernel there may have been none."""
+    """What to do about it; only a definition brings a baseline back, and of a kernel there may have been none."""
     given = " --from FILE" if kind == "baseline" else ""
     done = "write it" if kind == "triton" else "put it back"
     name = project.operator.file_name(kind)
