@@ -22,7 +22,7 @@ from tilesmith.errors import ProjectError, UsageError
 from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, TuningSearch
 from tilesmith.judge import Judge
 from tilesmith.judge.trials import CompiledTrial
-from tilesmith.operators.checking import OperatorCheck, judge_accuracy, measure
+from tilesmith.operators.checking import OperatorCheck, PerformanceResult, judge_accuracy, measure
 from tilesmith.operators.definition import parse_definition
 from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
 from tilesmith.operators.judged_task import single_call, single_kernel, single_task
@@ -81,6 +81,8 @@ class TunedOperator:
     right: bool
     """What lies there now has passed for accuracy."""
     target_met: bool | None
+    performance: PerformanceResult | None
+    """Of what lies there now, call by call."""
     tried: int
     why: str
     history: str
@@ -355,6 +357,7 @@ def _ended(
         mean_after=_mean(passed),
         right=passed.accuracy.passed,
         target_met=passed.performance.target_met if passed.performance else None,
+        performance=passed.performance,
         tried=tried,
         why=why,
         history=str(project.folder / project.operator.history),

@@ -39,13 +39,12 @@ class _SoftmaxParts(NamedTuple):
     total: KernelStep
 
 
-def _exponentials(low: Lowering, node: Node, finite: bool = False) -> _SoftmaxParts:
+def _exponentials(low: Lowering, step: KernelStep, dim: Any, dtype: str, finite: bool = False) -> _SoftmaxParts:
     """The maximum of each row, the row below it, its exponentials and their sum.
 
     With `finite`, an infinite maximum counts as zero: the logarithm of the sum then says what it was.
     """
-    step, dtype = low.operand(node.args[0]), str(node.dtype)
-    axes = find_axes(step, find_argument(node, 1, "dim"))
+    axes = find_axes(step, dim)
     peak = make_reduction(low, "max", step, axes, name="row_max", dtype=dtype)
     if finite:
         peak = low.pointwise("finite_or_zero", (peak,), "shift", dtype)
@@ -55,22 +54,29 @@ def _exponentials(low: Lowering, node: Node, finite: bool = False) -> _SoftmaxPa
     return _SoftmaxParts(peak, shifted, powers, total)
 
 
+def softmax_of(low: Lowering, step: KernelStep, dim: Any, name: str, dtype: str) -> KernelStep:
+    parts = _exponentials(low, step, dim, dtype)
+    return low.pointwise("div", (parts.powers, parts.total), name, dtype)
+
+
 def _softmax(low: Lowering, node: Node) -> KernelStep:
-    dtype = str(node.dtype)
-    parts = _exponentials(low, node)
-    return low.pointwise("div", (parts.powers, parts.total), node.name, dtype)
+    return softmax_of(low, *_given(low, node)[:2], node.name, str(node.dtype))
+
+
+def _given(low: Lowering, node: Node) -> tuple[KernelStep, Any, str]:
+    return low.operand(node.args[0]), find_argument(node, 1, "dim"), str(node.dtype)
 
 
 def _log_softmax(low: Lowering, node: Node) -> KernelStep:
     dtype = str(node.dtype)
-    parts = _exponentials(low, node)
+    parts = _exponentials(low, *_given(low, node))
     logarithm = low.pointwise("fast_log", (parts.total,), "log_sum", dtype)
     return low.pointwise("sub", (parts.shifted, logarithm), node.name, dtype)
 
 
 def _logsumexp(low: Lowering, node: Node) -> KernelStep:
     dtype = str(node.dtype)
-    parts = _exponentials(low, node, finite=True)
+    parts = _exponentials(low, *_given(low, node), finite=True)
     logarithm = low.pointwise("fast_log", (parts.total,), "log_sum", dtype)
     result = low.pointwise("add", (logarithm, parts.peak), node.name, dtype)
     return low.view(result, node)

@@ -11,7 +11,7 @@ from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute, find_sizes
 from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
-from tilesmith.playbook.graph.sums import convolutions, factors
+from tilesmith.playbook.graph.sums import attention, convolutions, factors
 from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
@@ -33,6 +33,8 @@ class Lowering:
         """`sums`: products or convolutions that are steps, too; their operands are not."""
         self.graph = graph
         self.products: list[factors.Product] = []
+        self.safe_softmax = False
+        """Whether a row without any key is zero, not NaN: PyTorch's own attention has it so."""
         self.convolutions: list[convolutions.Convolution] = []
         numbers = {value for value in graph.scalars.values() if type(value) is int}
         self.symbols = Symbols(constants=numbers, varies=bool(graph.varying), elsewhere=graph.sizes)
@@ -148,6 +150,8 @@ class Lowering:
                 return table[kind](self, node)
         if kind in operators.PRODUCTS:
             return factors.lower_product(self, node, kind)
+        if kind in operators.ATTENTION:
+            return attention.lower_attention(self, node)
         if kind in operators.CONVOLUTIONS:
             return convolutions.lower_convolution(self, node)
         if kind in composites.COMPOSITES:

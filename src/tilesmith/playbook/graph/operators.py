@@ -75,6 +75,7 @@ def is_inplace(node: Node) -> bool:
 
 PRODUCTS = {"linear", "matmul", "mm", "addmm", "bmm", "baddbmm", "mv", "einsum"}
 """Sums over a dimension that two operands have."""
+ATTENTION = {"scaled_dot_product_attention"}
 CONVOLUTIONS = {f"conv{kind}{dims}d" for kind in ("", "_transpose") for dims in (1, 2, 3)}
 
 

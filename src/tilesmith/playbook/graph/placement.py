@@ -81,8 +81,16 @@ class PlacedValue:
 class Placer:
     """Places steps, each at most once per place, and collects the sizes that index arithmetic needs."""
 
-    def __init__(self, symbols: Symbols, whole: TilePosition, rows: Sequence[Dim], columns: Sequence[Dim]) -> None:
-        self.symbols, self._whole = symbols, whole
+    def __init__(
+        self,
+        symbols: Symbols,
+        whole: TilePosition,
+        rows: Sequence[Dim],
+        columns: Sequence[Dim],
+        turns_rows: bool = False,
+    ) -> None:
+        """`turns_rows`: an output may have the dimensions of the rows in another order."""
+        self.symbols, self._whole, self._turns_rows = symbols, whole, turns_rows
         self.rows, self.columns = tuple(rows), tuple(columns)
         self.values: list[PlacedValue] = []
         """In an order in which they can be computed."""
@@ -116,7 +124,22 @@ class Placer:
             place = self._whole_place(dims, columns)
             place = replace(place, trail=None) if is_narrow else place
             return PlacedOutput(self.place(step, place), self._flat(place.indices))
+        if self._turns_rows and (turned := self._turned(dims)) is not None:
+            return PlacedOutput(self.place(step, turned), self._flat(turned.indices))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
+
+    def _turned(self, dims: Sequence[Dim]) -> Place | None:
+        """The whole tile, for a value that has the axes of the rows in another order."""
+        lead, wanted = self._leads[1], self._axes(dims)
+        own = (*lead.axes, *self.trail.axes)
+        count = len(self.trail.axes)
+        if len(set(own)) < len(own) or {*wanted} != {*own} or wanted[-count:] != self.trail.axes:
+            return None
+        rows = self.indices.digits([lead], [(axis,) for axis in lead.axes])
+        columns = self.indices.digits([self.trail], [(axis,) for axis in self.trail.axes])
+        found = dict(zip(own, (*rows, *columns), strict=True))
+        indices = self.indices.regrouped([found[axis] for axis in wanted], dims)
+        return Place(tuple(indices), (), self._whole.lead, self._whole.trail)
 
     def place(self, step: KernelStep, place: Place) -> PlacedValue:
         key = (step, place)

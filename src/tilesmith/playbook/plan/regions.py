@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.lowering import list_outputs
 from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
+from tilesmith.playbook.graph.sums.attention import find_cores
 from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
@@ -63,14 +64,19 @@ class _Cutter:
     def steps(self) -> tuple[Step, ...]:
         if all(map(self._is_fusable, self._nodes)) and (whole := self._matched(set(self._nodes))) is not None:
             return (whole,)
+        for core in find_cores(self._ordered.graph):
+            if not core & self._assigned and all(map(self._is_fusable, core)):
+                self._plan(self._grown(core))
         for name in self._nodes:
             if name not in self._assigned and self._may_start(name):
-                found = self._grown(name)
-                if found is not None:
-                    found = self._joined(found)
-                    self._planned.append(self._as_its_twin(found))
-                    self._taken |= {found.match.name, f"{found.match.name}_kernel"}
+                self._plan(self._grown({name}))
         return self._in_order(self._planned)
+
+    def _plan(self, found: PlannedRegion | None) -> None:
+        if found is not None:
+            found = self._joined(found)
+            self._planned.append(self._as_its_twin(found))
+            self._taken |= {found.match.name, f"{found.match.name}_kernel"}
 
     def _joined(self, region: PlannedRegion) -> PlannedRegion:
         """With earlier regions whose results only it needs, at places that no single node needs: those of a pool,
@@ -106,8 +112,8 @@ class _Cutter:
         known = any(recipe.knows(node) for recipe in self._recipes)
         return known and name not in self._ordered.effects and name not in self._assigned
 
-    def _grown(self, start: str) -> PlannedRegion | None:
-        inside = self._with_results({start})
+    def _grown(self, start: set[str]) -> PlannedRegion | None:
+        inside = self._with_results(start)
         found = self._matched(inside)
         for extra in self._extras(inside, set())[:-1]:
             wider = inside | extra
@@ -132,8 +138,26 @@ class _Cutter:
                     break
             else:
                 refused.add(name)
+        if found.recipe == "convolutions" and (pooled := self._with_pool(inside)) is not None:
+            found, inside = pooled, {node.name for node in pooled.nodes}
         self._assigned |= inside - find_views_of_inputs(found.nodes)
         return found
+
+    def _with_pool(self, inside: set[str]) -> PlannedRegion | None:
+        """With all that is computed from its results alone, up to where that comes to one value: a pool, no single
+        node of which fits."""
+        names = set(inside)
+        while users := {
+            user
+            for name in names
+            for user in self._users[name]
+            if user not in names and self._is_fusable(user) and self._ordered.before[user] <= names
+        }:
+            names |= users
+            opened = [one for one in names if one in self._results or not set(self._users[one]) <= names]
+            if len(opened) == 1 and not is_free(self._nodes[opened[0]]):
+                return self._matched(names)
+        return None
 
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
         """The first node that takes a result of the region and might belong to it."""
@@ -193,8 +217,10 @@ class _Cutter:
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
             graph, graph_names = renamed(extract(self._ordered.graph, nodes))
+        made = {name for one in self._planned if one.recipe in ("convolutions", "pools") for name in one.outputs}
+        convolved = frozenset(one.name for one in graph.inputs if graph_names[one.name] in made)
         for recipe in self._recipes:
-            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken))
+            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken, convolved=convolved))
             if not isinstance(match, Declined):
                 return PlannedRegion(nodes, graph, graph_names, match, recipe.name)
         return None

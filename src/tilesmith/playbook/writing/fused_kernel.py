@@ -47,6 +47,8 @@ class FusedKernel:
     """What the kernel does beside the graph, as the last part of its name."""
     operands: tuple[KernelStep, ...] = ()
     """Tensors that the launcher takes and the tile does not: the factors of a product."""
+    inner: Placer | None = None
+    """Values on another tile, which a helper of the kernel computes: the scores of an attention."""
 
     @property
     def graph(self) -> Graph:
@@ -62,6 +64,20 @@ class FusedKernel:
         numbered = (f"{name}_{number}" for number in count(2))
         return next(one for one in chain([name], numbered) if one not in self.taken)
 
+    @cached_property
+    def values(self) -> tuple[PlacedValue, ...]:
+        """On all tiles."""
+        return (*self.placer.values, *(self.inner.values if self.inner else ()))
+
+    @cached_property
+    def sizes(self) -> dict[str, Dim]:
+        """What index arithmetic needs, on all tiles."""
+        found = dict(self.placer.sizes)
+        for name, dim in (self.inner.sizes if self.inner else {}).items():
+            if found.setdefault(name, dim) != dim:
+                raise Unmatched("has two sizes of one name")
+        return found
+
     @property
     def working_operators(self) -> int:
         return len(find_working_nodes(self.graph))
@@ -72,14 +88,14 @@ class FusedKernel:
 
     @cached_property
     def leaves(self) -> tuple[KernelStep, ...]:
-        used = {value.step for value in self.placer.values if value.step.op == LEAF} | set(self.operands)
+        used = {value.step for value in self.values if value.step.op == LEAF} | set(self.operands)
         known = (step for step in self.low.values.values() if isinstance(step, KernelStep) and step in used)
         return tuple(dict.fromkeys(known))  # an alias of a leaf is the same step under another name
 
     @cached_property
     def scalars(self) -> tuple[NamedNumber, ...]:
         """Numbers that the model's attributes hold, each once."""
-        found = (number for value in self.placer.values for number in _numbers(value) if number.host)
+        found = (number for value in self.values for number in _numbers(value) if number.host)
         return tuple({number.name: number for number in found}.values())
 
     @property
@@ -98,12 +114,12 @@ class FusedKernel:
     @property
     def index_sizes(self) -> tuple[str, ...]:
         """What index arithmetic needs to know."""
-        return tuple(f"{name}: tl.constexpr" for name in self.placer.sizes)
+        return tuple(f"{name}: tl.constexpr" for name in self.sizes)
 
     @property
     def loaded(self) -> tuple[KernelStep, ...]:
         """The tensors that the tile itself reads."""
-        placed = {value.step for value in self.placer.values}
+        placed = {value.step for value in self.values}
         return tuple(step for step in self.leaves if step in placed)
 
     def signature(self, halves: str = "") -> list[str]:
@@ -117,15 +133,17 @@ class FusedKernel:
             return [line]
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
-    def preparation(self, others: Sequence[KernelStep] = ()) -> list[str]:
+    def preparation(self, others: Sequence[KernelStep] = (), left: Collection[str] = ()) -> list[str]:
         """Inputs may come with any strides, which a product reads; parameters are as the constructor made them.
 
-        `others` must lie in one piece, too.
+        `others` must lie in one piece, too; what is `left` stays as it lies.
         """
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [one.name for one in dict.fromkeys((*self.loaded, *others)) if one in taken]
+        names = [
+            one.name for one in dict.fromkeys((*self.loaded, *others)) if one in taken and one.name not in left
+        ]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
 
@@ -147,7 +165,7 @@ class FusedKernel:
         """Whether the kernel goes by single dimensions of its inputs, not only by rows or elements of them all."""
         steps = [*(one for one in self.leaves if one.name in given), *(output.step for output in self.outputs)]
         forms = {tuple(map(self.low.symbols.canonical, one.form.dims)) for one in steps}
-        return bool(self.placer.sizes) or len(forms) > 1
+        return bool(self.sizes) or len(forms) > 1
 
     def _ties(self, pinned: Collection[Axis]) -> list[str]:
         """What must be as large as what: a kernel reads all of its tensors by the sizes of some."""
@@ -186,7 +204,7 @@ class FusedKernel:
         """Everything that the launcher computes must be computed from tensors that it has."""
         self.preparation()
         self.allocations()
-        for dim in self.placer.sizes.values():
+        for dim in self.sizes.values():
             self.product(dim)
 
     def allocations(self) -> list[str]:
@@ -211,9 +229,7 @@ class FusedKernel:
     ) -> list[str]:
         """A launch of a kernel that takes the sizes and numbers of this one, or those that its `body` uses."""
         used = names_in(body or ())
-        extra = [
-            f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items() if body is None or name in used
-        ]
+        extra = [f"{name}={self.product(dim)}" for name, dim in self.sizes.items() if body is None or name in used]
         named = (number.name for number in self.scalars)
         numbers = [f"{name}={name}" for name in named if body is None or name in used]
         groups = (("inputs", inputs), ("outputs", outputs), ("sizes", [*sizes, *extra]), ("scalars", numbers))
@@ -294,7 +310,12 @@ def names_in(lines: Iterable[str]) -> set[str]:
 
 
 def fuse(
-    low: Lowering, placer: Placer, region: Region, operands: tuple[KernelStep, ...] = (), ending: str = ""
+    low: Lowering,
+    placer: Placer,
+    region: Region,
+    operands: tuple[KernelStep, ...] = (),
+    ending: str = "",
+    inner: Placer | None = None,
 ) -> FusedKernel:
     """Places every output; what cannot be placed is not this recipe's."""
     names = list_outputs(low.graph)
@@ -308,7 +329,7 @@ def fuse(
     placed = [placer.output(step) for step in steps]
     named = zip(placed, called, steps, strict=True)
     stored = [StoredOutput(one.value, pointer, step, one.address) for one, pointer, step in named]
-    fused = FusedKernel(low, placer, tuple(stored), region.taken, ending, operands)
+    fused = FusedKernel(low, placer, tuple(stored), region.taken, ending, operands, inner)
     if not fused.leaves:
         raise Unmatched("computes nothing from its inputs")
     fused.refuse_unknown_sizes()

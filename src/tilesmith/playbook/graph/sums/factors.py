@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from tilesmith.playbook.graph.moves import permuted, with_dim
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, VIEW, KernelStep
-from tilesmith.playbook.graph.symbols import SymbolicShape
+from tilesmith.playbook.graph.symbols import SizeRule, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
 
@@ -44,6 +45,8 @@ class Factor:
     triangle: Triangle | None = None
     plain: Factor | None = None
     """The tensor whose triangle this is, where that is all that is computed."""
+    repeats: int = 1
+    """How many batches in a row, along the last dimension of batches, are one and the same in the tensor."""
 
     @property
     def source(self) -> str:
@@ -74,7 +77,21 @@ class Factor:
         plain = plain.permuted(order) if plain is not None else None
         if triangle is not None and order[-2:] == [self.form.rank - 1, self.form.rank - 2]:
             triangle = triangle.turned
-        return Factor(self.step, self.view + view, _permuted(self.form, order), triangle, plain)
+        if self.repeats > 1 and order[:-2] != list(range(self.form.rank - 2)):
+            raise Unmatched("turns what it repeats")
+        return Factor(self.step, self.view + view, _permuted(self.form, order), triangle, plain, self.repeats)
+
+    @property
+    def turned(self) -> Factor:
+        return self.permuted(_last_swapped(self.form.rank))
+
+    def with_repeats(self, low: Lowering, count: int, name: str) -> Factor:
+        """Every matrix of the last dimension of batches so many times in a row."""
+        dim = self.form.rank - 3
+        symbol, size = self.form.dims[dim], self.form.shape[dim] * count
+        rule = SizeRule(f"{count} * {{0}}", symbol) if symbol else SizeRule(None, is_constant=True)
+        made = low.symbols.make((f"{name}_{self.step.name}", dim), size, rule)
+        return replace(self, form=with_dim(self.form, dim, size, made), repeats=count)
 
 
 @dataclass(frozen=True)
@@ -126,7 +143,7 @@ def lower_product(low: Lowering, node: Node, kind: str) -> KernelStep:
         return _einsum(low, node)
     operands = [low.operand(argument) for argument in node.args]
     added = operands.pop(0) if kind in _ADDED else None
-    left, right = _factor(operands[0]), _factor(operands[1])
+    left, right = find_factor(operands[0]), find_factor(operands[1])
     vectors = [left.form.rank, right.form.rank].count(1)
     if kind == "linear":
         added = low.operand(find_argument(node, 2, "bias"))
@@ -134,7 +151,7 @@ def lower_product(low: Lowering, node: Node, kind: str) -> KernelStep:
         right = right.permuted(_last_swapped(right.form.rank))
     if vectors == 2:
         raise Unmatched("multiplies two vectors, which is a sum")
-    step = _multiplied(low, _with_row(left), _with_row(right), node.name, str(node.dtype))
+    step = multiply(low, _with_row(left), _with_row(right), node.name, str(node.dtype))
     step = low.view(step, node) if vectors else step
     added = None if node.kwargs.get("beta", 1) == 0 else _scaled(low, added, node, "beta")
     step = _scaled(low, step, node, "alpha")
@@ -148,7 +165,7 @@ def _scaled(low: Lowering, step: Any, node: Node, name: str) -> Any:
     return low.pointwise("mul", (step, low.operand(number)), f"{node.name}_{name}", str(node.dtype))
 
 
-def _multiplied(low: Lowering, left: Factor, right: Factor, name: str, dtype: str) -> KernelStep:
+def multiply(low: Lowering, left: Factor, right: Factor, name: str, dtype: str) -> KernelStep:
     if left.form.shape[-1] != right.form.shape[-1] or left.dtype != right.dtype:
         raise Unmatched("multiplies what does not fit")
     if right.form.shape == (1, right.form.shape[-1]) and left.form.shape[:-1] != (1,):
@@ -170,7 +187,7 @@ def _turned(low: Lowering, matrix: Factor, vector: Factor, name: str, dtype: str
     view = f"{matrix.view}.flatten(0, -2)" if len(shape) > 1 else matrix.view
     rows = tuple(axis for dim in dims[:-1] for axis in dim)
     flat = Factor(matrix.step, view, SymbolicShape((prod(shape), matrix.form.shape[-1]), (rows, dims[-1])))
-    step = _multiplied(low, vector, flat, name, dtype)
+    step = multiply(low, vector, flat, name, dtype)
     form = low.symbols.view(step.form, (*shape, 1))
     return KernelStep(low.free_name(f"{name}_turned"), VIEW, (step,), form, dtype)
 
@@ -179,23 +196,26 @@ def _einsum(low: Lowering, node: Node) -> KernelStep:
     """Two operands: letters are batches of both, rows of the left, the column of the right, and the summed one."""
     equation = str(node.args[0]).replace(" ", "")
     given, _, wanted = equation.partition("->")
-    letters, factors = given.split(","), [_factor(low.operand(one)) for one in node.args[1]]
+    letters, factors = given.split(","), [find_factor(low.operand(one)) for one in node.args[1]]
     refused = Unmatched(f"sums by einsum ({equation}), which is no product of two matrices")
     if len(letters) != 2 or "." in equation or any(len(set(one)) < len(one) for one in (*letters, wanted)):
         raise refused
     shared = [one for one in letters[0] if one in letters[1]]
     batch, summed = [one for one in wanted if one in shared], [one for one in shared if one not in wanted]
-    for first, second in ((0, 1), (1, 0)):
+    for first, second, is_turned in ((0, 1, False), (1, 0, False), (0, 1, True), (1, 0, True)):
         rows, columns = (
             [one for one in wanted if one in letters[side] and one not in shared] for side in (first, second)
         )
         counts = [len(batch) + len(rows) + len(summed), len(batch) + len(columns) + len(summed)]
         whole = counts == [len(letters[first]), len(letters[second])]
-        if whole and len(summed) == len(columns) == 1 and rows and [*wanted] == [*batch, *rows, *columns]:
+        order = [[*batch, *rows, *columns].index(one) for one in wanted] if whole else []
+        fits = order == sorted(order) or (is_turned and [*wanted[-1:]] == columns)
+        if whole and len(summed) == len(columns) == 1 and rows and fits:
             left = factors[first].permuted([letters[first].index(one) for one in (*batch, *rows, *summed)])
             right = factors[second].permuted([letters[second].index(one) for one in (*batch, *columns, *summed)])
             right = _with_ones(right, len(batch), len(rows) - 1) if batch else right
-            return _multiplied(low, left, right, node.name, str(node.dtype))
+            step = multiply(low, left, right, node.name, str(node.dtype))
+            return permuted(low, step, order, node.name) if is_turned else step
     raise refused
 
 
@@ -210,19 +230,33 @@ def _with_ones(factor: Factor, place: int, count: int) -> Factor:
     return Factor(factor.step, f"{factor.view}[{', '.join([':'] * place + ['None'] * count)}]", form)
 
 
-def _factor(step: Any) -> Factor:
+def find_factor(step: Any) -> Factor:
     if isinstance(step, KernelStep) and step.op == LEAF:
         return Factor(step, "", step.form)
     if isinstance(step, KernelStep) and step.op == MOVE and "order" in step.options:
-        return _factor(step.operands[0]).permuted(step.options["order"])
-    if isinstance(step, KernelStep) and step.form.rank == 2:
-        found = find_triangle(step)
+        return find_factor(step.operands[0]).permuted(step.options["order"])
+    if isinstance(step, KernelStep) and (count := _find_repeats(step)) > 1:
+        return replace(find_factor(step.operands[0]), form=step.form, repeats=count)
+    if isinstance(step, KernelStep):
+        found = find_triangle(step) if step.form.rank == 2 else None
         if found is None or found[0].op not in (LEAF, MOVE):
             return Factor(step, "", step.form)
-        source = _factor(found[0])
+        source = find_factor(found[0])
         plain = None if source.is_computed else replace(source, triangle=found[1])
         return Factor(step, "", step.form, found[1], plain)
     raise Unmatched("multiplies what it computes itself")
+
+
+def _find_repeats(step: KernelStep) -> int:
+    """How often a step has every matrix of a tensor in a row; 1 where it is something else."""
+    rank = step.form.rank
+    if step.op != MOVE or rank < 3 or step.operands[0].op != LEAF or step.operands[0].form.rank != rank:
+        return 1
+    maps = step.options["maps"]
+    plain = all(one.dim == i and one.scale == 1 and not one.offset for i, one in enumerate(maps))
+    forms = [one.form for one in maps]
+    count = forms.pop(rank - 3)
+    return int(count.removeprefix("{0} // ")) if plain and count.startswith("{0} // ") and not any(forms) else 1
 
 
 def _leaves(step: KernelStep) -> Iterator[KernelStep]:

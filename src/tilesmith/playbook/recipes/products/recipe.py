@@ -83,6 +83,10 @@ class ProductsMatch:
     def _fused(self) -> FusedKernel:
         low = Lowering(self.region.graph, PRODUCTS)
         (product,) = low.products
+        if any(
+            one.repeats > 1 or (one.is_computed and one.form.rank != 2) for one in (product.left, product.right)
+        ):
+            raise Unmatched("multiplies what it computes itself")
         dims = product.step.form.dims
         placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:])
         fused = fuse(low, placer, self.region, (*product.left.leaves, *product.right.leaves))
