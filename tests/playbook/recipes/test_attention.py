@@ -152,6 +152,11 @@ LARGE = {
     "relu": task(
         "return torch.relu(q @ k.mT * 0.2) @ v", inputs("16, 16, 512, 64", "16, 16, 512, 64", "16, 16, 512, 64")
     ),
+    "long_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 64", "64, 8, 120, 64")),
+    "wide_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 128", "64, 8, 120, 128")),
+    "widest_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 256", "64, 8, 120, 256")),
+    "widest_half": large(8, 1024, 256, after=".half()"),
+    "decoding_floats": task(WRITTEN_OUT, inputs("16, 32, 1, 128", "16, 32, 4096, 128")),
     "decoding": task(WRITTEN_OUT, inputs("16, 32, 1, 128", "16, 32, 4096, 128", after=".half()")),
 }
 

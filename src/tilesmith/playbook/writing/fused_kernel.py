@@ -64,12 +64,12 @@ class FusedKernel:
         numbered = (f"{name}_{number}" for number in count(2))
         return next(one for one in chain([name], numbered) if one not in self.taken)
 
-    @cached_property
+    @property
     def values(self) -> tuple[PlacedValue, ...]:
         """On all tiles."""
         return (*self.placer.values, *(self.inner.values if self.inner else ()))
 
-    @cached_property
+    @property
     def sizes(self) -> dict[str, Dim]:
         """What index arithmetic needs, on all tiles."""
         found = dict(self.placer.sizes)
