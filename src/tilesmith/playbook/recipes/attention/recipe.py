@@ -89,6 +89,7 @@ class AttentionMatch:
         inner, _ = self._inner
         dims = found.mixed.step.form.dims
         placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:], turns_rows=True)
+        placer.sizes = inner.sizes
         operands = (found.scores.left.step, found.scores.right.step, found.mixed.right.step)
         fused = fuse(low, placer, self.region, operands, inner=inner)
         if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
