@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 PYTEST := $(BIN)/python -m pytest tests -n 2 --dist worksteal
 # The parts of the tests on a GPU, each a file tests/gpu/test_gpu_<part>.py.
-PART ?= fixtures cheats honest timing memory forge recurrent tuning operators
+PART ?= fixtures cheats honest timing memory forge recurrent tuning operators graphs
 
 .PHONY: demo test test-all check-style gpu-test setup clean
 

@@ -1,4 +1,4 @@
-"""The example operators, each taken through new, check, tune, check and every export by the command line.
+"""The example operators, each taken through new, check, tune and every export by the command line.
 
     PYTHONPATH=src python benchmarks/operator_workshop.py --jobs 8 --tuning-s 20 --out results.json
 
@@ -57,7 +57,6 @@ def take_through(name: str, folder: Path, options: argparse.Namespace, deadline:
         ("new", [name, "--from", str(EXAMPLES / f"{name}.py"), "--device", options.device]),
         ("check", [name, "--device", options.device]),
         ("tune", [name, *by_shape, "--seconds", str(options.tuning_s), "--device", options.device]),
-        ("check tuned", [name, "--device", options.device]),
         *((f"export {to}", [name, "--to", to, "--out", f"exported-{to}-{name}"]) for to in EXPORTS),
     ]
     steps: list[Step] = []
@@ -94,9 +93,9 @@ def format_row(row: Row) -> str:
     if last.exit_code not in (0, 1):
         error = last.found.get("error", "")[-200:]
         return "  ".join([*cells, f"{last.command}: exit code {last.exit_code}: {error}"])
-    accuracy = (row.found("check tuned").get("accuracy") or {}).get("verdict", "-")
-    cells.append(f"{accuracy:<8} new {first.seconds:>3.0f} s")
-    for command in ("check", "check tuned"):
+    right = "right" if row.found("tune").get("right") else "wrong"
+    cells.append(f"{right:<6} new {first.seconds:>3.0f} s")
+    for command in ("check", "tune"):
         performance = row.found(command).get("performance") or {}
         calls = [call for call in performance.get("calls", ()) if call["kernel_ms"] is not None]
         if not calls:

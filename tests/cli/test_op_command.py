@@ -63,7 +63,7 @@ BROKEN: dict[str, tuple[Breaking, str]] = {
     "drift in performance": (replaced("performance", "x [M, N];", "x [M];"), "softmax_performance.py: shapes and"),
     "no triton": (removed("softmax_triton.py"), "softmax_triton.py is missing from softmax; put it back"),
     "no accuracy": (removed("softmax_accuracy.py"), "softmax_accuracy.py is missing from softmax; put it back"),
-    "no operator.toml": (removed("operator.toml"), "softmax: no operator project (it has no operator.toml)"),
+    "no operator.toml": (removed("operator.toml"), "operator.toml is missing from softmax; put it back"),
     "test tampered with": (
         replaced("accuracy", "2 * distance", "9 * distance"),
         "softmax_accuracy.py is not",

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -16,8 +17,10 @@ from tilesmith.judge import Judge
 from tilesmith.records import Evaluation
 
 OpenJudge = Callable[[CheckConfig], Judge]
-AtOnce = Callable[[str, Callable[[Any], Any]], dict[Any, Future[Any]]]
-JudgeAll = Callable[[str, CheckConfig], dict[Any, Future[Evaluation]]]
+TIMED = CheckConfig(device="cuda", timeout_s=20, timing_s=1.0)
+UNTIMED = replace(TIMED, timing=False)
+CONFIGS = {"fixture": UNTIMED, "honest": TIMED, "clock_cheat": TIMED, "cheat": UNTIMED}
+"""By the parameter of a test, how the kernels in it are judged."""
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
@@ -34,26 +37,22 @@ def open_judge() -> Iterator[OpenJudge]:
         yield cache(lambda config: opened.enter_context(Judge(config)))
 
 
-@pytest.fixture(scope="module")
-def at_once(request: pytest.FixtureRequest, open_judge: OpenJudge) -> Iterator[AtOnce]:
-    """Works on the chosen values of a parameter of this module's tests, many at a time and in their order."""
+@pytest.fixture(scope="session")
+def pool() -> Iterator[ThreadPoolExecutor]:
     pool = ThreadPoolExecutor(max(2, (os.cpu_count() or 2) - 3))
-
-    def start(parameter: str, work: Callable[[Any], Any]) -> dict[Any, Future[Any]]:
-        tests = [item for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
-        chosen = [test.callspec.params[parameter] for test in tests if parameter in test.callspec.params]
-        return {one: pool.submit(work, one) for one in chosen}
-
-    yield start
+    yield pool
     pool.shutdown(cancel_futures=True)
 
 
-@pytest.fixture(scope="module")
-def judge_all(open_judge: OpenJudge, at_once: AtOnce) -> JudgeAll:
-    """Judges the chosen fixture kernels of this module."""
-
-    def start(parameter: str, config: CheckConfig) -> dict[Any, Future[Evaluation]]:
-        judge = open_judge(config)
-        return at_once(parameter, lambda one: judge.check(one.task_path, one.kernel_path))
-
-    return start
+@pytest.fixture(scope="session")
+def verdicts(
+    request: pytest.FixtureRequest, open_judge: OpenJudge, pool: ThreadPoolExecutor
+) -> dict[Any, Future[Evaluation]]:
+    """Of all chosen fixture kernels, in the order of their tests: no module waits for the last one of another."""
+    started: dict[Any, Future[Evaluation]] = {}
+    for test in request.session.items:
+        for parameter, one in test.callspec.params.items() if hasattr(test, "callspec") else ():
+            if parameter in CONFIGS:
+                judge = open_judge(CONFIGS[parameter])
+                started[one] = pool.submit(judge.check, one.task_path, one.kernel_path)
+    return started

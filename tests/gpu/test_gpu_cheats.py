@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Any
 
 import pytest
 from cheat_manifest import CHEATS, Cheat
 
-from tilesmith.config import CheckConfig
 from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.records import Evaluation
 
@@ -19,24 +17,14 @@ UNTIMED = [cheat for cheat in ON_GPU if cheat.family != "timing"]
 Verdicts = dict[Cheat, Future[Evaluation]]
 
 
-@pytest.fixture(scope="module")
-def timed(judge_all: Any) -> Verdicts:
-    return judge_all("clock_cheat", CheckConfig(device="cuda", timeout_s=20, timing_s=1.0))
-
-
-@pytest.fixture(scope="module")
-def untimed(judge_all: Any) -> Verdicts:
-    return judge_all("cheat", CheckConfig(device="cuda", timeout_s=20, timing=False))
-
-
 @pytest.mark.parametrize("clock_cheat", TIMED, ids=lambda cheat: cheat.name)
-def test_who_deceives_the_clock_is_caught(timed: Verdicts, clock_cheat: Cheat) -> None:
-    expect_caught(clock_cheat, timed[clock_cheat].result())
+def test_who_deceives_the_clock_is_caught(verdicts: Verdicts, clock_cheat: Cheat) -> None:
+    expect_caught(clock_cheat, verdicts[clock_cheat].result())
 
 
 @pytest.mark.parametrize("cheat", UNTIMED, ids=lambda cheat: f"{cheat.family}-{cheat.name}")
-def test_any_other_cheat_is_caught(untimed: Verdicts, cheat: Cheat) -> None:
-    expect_caught(cheat, untimed[cheat].result())
+def test_any_other_cheat_is_caught(verdicts: Verdicts, cheat: Cheat) -> None:
+    expect_caught(cheat, verdicts[cheat].result())
 
 
 def expect_caught(cheat: Cheat, evaluation: Evaluation) -> None:

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import Future
-from typing import Any
 
 import pytest
 from manifest import FIXTURES, Fixture
 
-from tilesmith.config import CheckConfig
 from tilesmith.judge.machine.devices import gpu_present
 from tilesmith.records import Evaluation
 
 pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="needs a GPU")]
 ON_GPU = sorted((one for one in FIXTURES if one.device in ("both", "gpu")), key=lambda fixture: fixture.task)
-
-
-@pytest.fixture(scope="module")
-def verdicts(judge_all: Any) -> dict[Fixture, Future[Evaluation]]:
-    return judge_all("fixture", CheckConfig(device="cuda", timeout_s=20, timing=False))
 
 
 @pytest.mark.parametrize("fixture", ON_GPU, ids=lambda fixture: fixture.kernel)

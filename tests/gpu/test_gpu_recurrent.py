@@ -32,11 +32,12 @@ pytestmark = [pytest.mark.gpu, pytest.mark.skipif(not gpu_present(), reason="nee
 
 @pytest.fixture(scope="module")
 def verdicts(
-    open_judge: Any, at_once: Any, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, open_judge: Any, pool: Any, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Future[Evaluation | TaskError]]:
     folder = tmp_path_factory.mktemp("recurrent")
     judge = open_judge(CheckConfig(device="cuda", timeout_s=60, timing=False))
-    return at_once("name", lambda name: _judged(judge, folder, name))
+    chosen = [test.callspec.params["name"] for test in request.session.items if test.path == request.path]
+    return {name: pool.submit(_judged, judge, folder, name) for name in chosen}
 
 
 def _judged(judge: Judge, folder: Path, name: str) -> Evaluation | TaskError:

@@ -275,10 +275,13 @@ def test_wrong_use_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ts.Config(model="gpt-5")
     with pytest.raises(UsageError, match="use fallback or recompute"):
         ts.Config(grad="both")
-    wrong: Any = {"effort": "fast", "precision": "bf16", "where": 3, "timeout_s": 0}
-    for name, value in wrong.items():
+    wrong: Any = [("effort", "fast"), ("precision", "bf16"), ("where", 3), ("timeout_s", 0), ("timeout_s", "a")]
+    for name, value in wrong:
         with pytest.raises(UsageError, match=f"{value}'?: use "):
             ts.Config(**{name: value})
+    one_argument: Any = lambda name: True  # noqa: E731
+    with pytest.raises(UsageError, match="function of name and module, and this one is not: too many positional"):
+        ts.Config(where=one_argument)
     settings: Any = {"where": "norm"}
     with pytest.raises(UsageError, match=r"config is a dict: write config=Config\("):
         ts.optimize_(nn.ReLU(), (torch.ones(2),), config=settings)

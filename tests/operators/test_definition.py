@@ -126,6 +126,8 @@ def test_what_a_file_lacks_is_said_in_one_line(text: str, complaint: str) -> Non
         ("x +", [], "--expr: invalid syntax"),
         ("x + 1", ["y"], "--scalar y: the expression has no such name; it has x"),
         ("scale * 2", ["scale"], "--expr: no tensor in"),
+        ("x * scale", ["scale=two"], "--scalar scale=two: 'two' is no number"),
+        ("x * scale", ["scale=inf"], "--scalar scale=inf: 'inf' is no number"),
     ],
 )
 def test_a_wrong_expression_is_wrong_use(expression: str, scalars: list[str], complaint: str) -> None:

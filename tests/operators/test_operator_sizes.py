@@ -6,7 +6,7 @@ import pytest
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import parse_definition
-from tilesmith.operators.sizes import other_value, other_values, usual_value
+from tilesmith.operators.sizes import other_value, other_values, traced_value, usual_value
 
 
 def test_named_values_are_tried_and_one_more() -> None:
@@ -16,6 +16,13 @@ def test_named_values_are_tried_and_one_more() -> None:
     operator = parse_definition(definition, "f").operator
     assert [usual_value(operator, name) for name in "abkw"] == [2.0, False, 3, ""]
     assert [other_values(operator, name) for name in "abkw"] == [(-3.0, 3.25), (True,), (4,), ()]
+
+
+def test_no_two_floats_are_alike_to_who_writes_a_kernel() -> None:
+    definition = "def f(x, k: int, a: float, b: float, c: float = 0.5, d: float = 0.0, e: float = 0.0): return x\n"
+    operator = parse_definition(definition, "f").operator
+    assert [usual_value(operator, name) for name in "kab"] == [2, 0.5, 0.75]
+    assert len({traced_value(operator, name) for name in "abcde"}) == 5
 
 
 @pytest.mark.parametrize(("values", "said"), [("[]", "VALUES names none for it"), ("[2, 0.5]", "0.5 is no int")])

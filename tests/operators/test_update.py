@@ -53,6 +53,13 @@ def updated(project: Path, judge: Judge, told: list[str] | None = None) -> MadeP
     return done
 
 
+def test_a_lost_operator_toml_is_made_of_the_other_files(project: Path, judge: Judge) -> None:
+    before = (project / "operator.toml").read_text()
+    (project / "operator.toml").unlink()
+    assert updated(project, judge).why == "the kernel is kept as it was"
+    assert (project / "operator.toml").read_text() == before
+
+
 def test_a_default_of_the_kernel_alone_follows_the_others(project: Path, judge: Judge) -> None:
     kernel = project / "scaled_triton.py"
     before = kernel.read_text()

@@ -19,6 +19,7 @@ from tilesmith.operators.definition import define_expression, parse_definition, 
 from tilesmith.operators.exchange.exporting import export_project
 from tilesmith.operators.making import make_project, update_project
 from tilesmith.operators.project import passing, read_files, read_project, write_project
+from tilesmith.operators.records import Sizes
 from tilesmith.operators.tuning.constants import read_tuning
 from tilesmith.operators.tuning.shape_choice import with_dispatch
 from tilesmith.operators.tuning.tuner import WITHOUT_GPU, TuneOptions, tune_project
@@ -129,6 +130,39 @@ def test_a_scalar_is_an_argument_of_the_kernel(tmp_path: Path, judge: Judge) -> 
     assert "output 'float32 M=7 N=5, scale=0.75' " in found.accuracy.reason
 
 
+def test_two_scalars_of_an_expression_are_two_arguments(tmp_path: Path, judge: Judge) -> None:
+    definition = define_expression("bounded", "torch.clamp(x, low, high)", ["low=-1", "high"])
+    operator = replace(definition.operator, accuracy=({"...": (7,)},), dtypes=("float32",))
+    made = make(replace(definition, operator=operator), tmp_path, judge)
+    assert made.why == "a kernel for float32"
+    assert made.accuracy is not None
+    assert made.accuracy.cases[-2:] == ("float32 ...=7, low=-1.75", "float32 ...=7, high=0.75")
+    assert made.accuracy.passed, made.accuracy.reason
+
+
+@pytest.mark.parametrize(
+    ("expression", "sizes"),
+    [
+        ("x.sum(0)", ({"M": 0, "N": 3}, {"M": 200, "N": 3}, {"M": 3, "N": 0})),
+        ("x.sum()", ({"M": 0, "N": 3}, {"M": 7, "N": 5})),
+        ("torch.softmax(x, -1)", ({"M": 7, "N": 5}, {"M": 3, "N": 0})),
+    ],
+)
+def test_sums_take_nothing_and_run_by_hand(
+    expression: str, sizes: tuple[Sizes, ...], tmp_path: Path, judge: Judge
+) -> None:
+    definition = define_expression("total", expression)
+    made = make(
+        replace(definition, operator=replace(definition.operator, accuracy=sizes, dtypes=("float32",))),
+        tmp_path,
+        judge,
+    )
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
+    by_hand = run(tmp_path / "total", "accuracy")
+    assert by_hand.returncode == 0, by_hand.stdout
+
+
 @pytest.mark.slow_suite
 def test_sizes_that_pytorch_refuses_are_left_out(tmp_path: Path, judge: Judge) -> None:
     text = "import torch\nDTYPES = ['float32']\ndef halves(x): return x.view(x.shape[0], 2, -1).sum(1)\n"
@@ -170,8 +204,10 @@ def test_configurations_for_autotune_are_checked(project: Path, judge: Judge) ->
     assert text.count("triton.Config(") == 4
     assert 'key=["numel", "D1"],' in text
     assert checked(project, judge).passed
-    with pytest.raises(ProjectError, match="chooses its constants by shape already"):
+    with pytest.raises(ProjectError, match=r"by shape already: copy \S+/bias_add_triton.py.bak to it to tune"):
         tune_project(project, CPU, TuneOptions(), host=judge)
+    (project / "bias_add_triton.py.bak").replace(project / "bias_add_triton.py")
+    assert tune_project(project, CPU, TuneOptions(), host=judge).right
 
 
 def test_an_edit_during_tuning_is_not_lost(project: Path, judge: Judge) -> None:

@@ -67,8 +67,8 @@ class Config:
             raise UsageError("a model is paid per kernel: name the modules with Config(where=...)")
         if not self.playbook and (self.model, self.provider, self.base_url) == (None, None, None):
             raise UsageError("playbook=False: the playbook is the author here; name another with Config(model=...)")
-        if not self.timeout_s > 0:
-            raise UsageError(f"timeout_s={self.timeout_s}: use a number greater than zero")
+        if not isinstance(self.timeout_s, int | float) or not self.timeout_s > 0:
+            raise UsageError(f"timeout_s={self.timeout_s!r}: use a number greater than zero")
         self.check()  # these two refuse what they do not know
         self.settings()
 

@@ -60,6 +60,12 @@ def require_where(where: Any) -> None:
     patterns = where if isinstance(where, list | tuple | set) else [where]
     if where is not None and not callable(where) and not all(isinstance(one, str) for one in patterns):
         raise UsageError(f"where={where!r}: use a pattern, a list of patterns, or a function of name and module")
+    with contextlib.suppress(ValueError):  # it has no signature
+        if callable(where):
+            try:
+                inspect.signature(where).bind("name", None)
+            except TypeError as error:
+                raise UsageError(f"where is a function of name and module, and this one is not: {error}") from None
 
 
 def require_gradients(grad: Any) -> None:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -105,7 +106,10 @@ def _indents_to(written: str, statements: Sequence[ast.stmt]) -> bool:
 
 def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -> Definition:
     """`F.hardswish(x) * scale`: its free names are the parameters, in order of appearance, tensors unless they are
-    among the scalars: of one shape, whichever, where it is elementwise, else [M, N]."""
+    among the scalars (`scale`, or `scale=2.0` for the value of tests): of one shape, whichever, where it is
+    elementwise, else [M, N]."""
+    values = dict(map(_scalar, scalars))
+    scalars = list(values)
     if not is_name(name):
         raise UsageError(f"'{name}' is no name for a Python function")
     try:
@@ -125,9 +129,22 @@ def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -
     imports = ["import math"] * ("math" in used) + ["import torch"]
     imports += ["import torch.nn.functional as F"] * ("F" in used)
     shapes = {one: [LEADING] for one in free if one not in scalars} if _is_elementwise(tree) else {}
-    text = f"SHAPES = {shapes}\ndef {name}({arguments}) -> torch.Tensor:\n    return {ast.unparse(tree)}\n"
-    found = parse_definition("\n".join([*imports, "", text]), name)
+    said = {one: value for one, value in values.items() if value is not None}
+    text = f"def {name}({arguments}) -> torch.Tensor:\n    return {ast.unparse(tree)}\n"
+    found = parse_definition("\n".join([*imports, "", f"SHAPES = {shapes}", f"VALUES = {said}", text]), name)
     return replace(found, operator=replace(found.operator, summary=ast.unparse(tree)))
+
+
+def _scalar(text: str) -> tuple[str, float | None]:
+    """`scale`, or `scale=2.0`"""
+    name, equals, value = text.partition("=")
+    try:
+        number = float(value) if equals else None
+    except ValueError:
+        number = math.nan
+    if number is not None and not math.isfinite(number):
+        raise UsageError(f"--scalar {text}: '{value}' is no number; write it as  {name}=2.0")
+    return name.strip(), number
 
 
 def _is_elementwise(tree: ast.Expression) -> bool:

@@ -31,7 +31,7 @@ def for_any_float(operator: Operator, source: str, dtype: str, reference: str) -
                     if ast.unparse(given) == f"tl.{dtype}":
                         new = f"{pointer}.dtype.element_ty"
                         casts.append(TextReplacement(given.lineno, given.col_offset, f"tl.{dtype}", new))
-    if len(named) > len(casts) or (named and asked & {dtype, *_OTHER_NAMES.get(dtype, ())}):
+    if len(named) > len(casts) or asked & {dtype, *_OTHER_NAMES.get(dtype, ())}:
         return None
     return replaced(source, casts)
 

@@ -94,18 +94,30 @@ def _split(operator: Operator, source: str) -> WrittenKernel:
         ast.unparse(one) for one in imports if "nn." in code + forward_text or "torch.nn" not in ast.unparse(one)
     ]
     summary = _summary(operator, ast.get_docstring(tree) or "", rest)
+    code = _with_rows_of_nothing(operator, code)
     return _with_rows_by_length(WrittenKernel(summary, tuple(shown), code, forward_text))
+
+
+def _with_rows_of_nothing(operator: Operator, code: str) -> str:
+    """Launchers that divide by the length of a row, which an operator may be called with none of."""
+    for one in operator.tensors:
+        if len(one.shape) == 2:
+            code = code.replace(
+                f"    N = {one.name}.shape[-1]\n    M = {one.name}.numel() // N\n",
+                f"    M, N = {one.name}.shape\n",
+            )
+    return code.replace("triton.next_power_of_2(N)", "triton.next_power_of_2(max(N, 1))")
 
 
 def _with_rows_by_length(written: WrittenKernel) -> WrittenKernel:
     """A kernel that takes several whole rows at once was written for rows of one length. For others the launcher
     takes as many as make a block, and more warps where one row is long."""
-    launch = "ROWS=ROWS, BLOCK_N=triton.next_power_of_2(N), num_warps=NUM_WARPS"
+    launch = "ROWS=ROWS, BLOCK_N=triton.next_power_of_2(max(N, 1)), num_warps=NUM_WARPS"
     limit = re.search(r"^    assert N <= \d+.*\n", written.code, re.MULTILINE)
     if limit is None or written.code.count(launch) != 1 or written.code.count("triton.cdiv(M, ROWS)") != 1:
         return written
     chosen = (
-        "    BLOCK_N = triton.next_power_of_2(N)\n"
+        "    BLOCK_N = triton.next_power_of_2(max(N, 1))\n"
         "    rows = max(1, BLOCK // BLOCK_N)  # short rows together, long ones alone\n"
         "    warps = min(16, max(NUM_WARPS, BLOCK_N // 512))\n"
     )

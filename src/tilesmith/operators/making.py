@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from pathlib import Path
 from tilesmith.errors import ProjectError, TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
-from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
+from tilesmith.operators.definition import Definition, parse_definition, with_shapes
 from tilesmith.operators.forging import ForgedKernel, Tell, Workshop, forge_kernel
 from tilesmith.operators.generality import built_in_floats, for_any_float
 from tilesmith.operators.interface import conforms, with_interface
@@ -29,6 +28,7 @@ from tilesmith.operators.project import (
     set_aside,
 )
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
+from tilesmith.operators.recovering import recover_project, shaped
 from tilesmith.operators.sizes import size_text, usual_value
 from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
 from tilesmith.runs.atomic_files import write_atomically
@@ -62,8 +62,12 @@ def make_project(definition: Definition, folder: Path, workshop: Workshop) -> Ma
 def update_project(name: str, folder: Path, definition: Definition | None, workshop: Workshop) -> MadeProject:
     """The files that lag, written anew from a definition, or from the project's own baseline and operator.toml. The
     kernel is kept where neither signature nor maths changed, and where it is right for what they are now;
-    one that is replaced is set aside."""
-    project = read_project(folder)
+    one that is replaced is set aside. An operator.toml that is lost is made of the other files."""
+    if (folder / TOML).exists():
+        project = read_project(folder)
+    else:
+        project = recover_project(folder, name)
+        workshop.tell(f"{TOML}  is made of the other files: {project.operator.signature}")
     if definition is None:
         definition = _own_definition(project, workshop.tell)
     if definition.operator.name != name:
@@ -130,16 +134,11 @@ def _is_formula(text: str) -> bool:
 
 
 def _added(one: OperatorParameter, contract: str, tell: Tell) -> OperatorParameter:
-    """A parameter that operator.toml does not have; a tensor as the end of the baseline's docstring has it."""
-    if not one.is_tensor:
-        return one
-    said = re.search(rf"\b{one.name} \[([^]]*)\](?: (?!below\b)(\w+))?(?: below (\w+))?", contract)
+    """A parameter that operator.toml does not have."""
+    said = shaped(one, contract) if one.is_tensor else one
     if said is None:
         tell(f"shapes  {one.name} is new: taken as [{', '.join(map(str, one.shape))}]; else change {TOML}")
-        return one
-    shape = parse_shapes(f"{one.name}={said[1]}")[one.name]
-    below = parse_shapes(f"below={said[3]}")["below"][0] if said[3] else None
-    return replace(one, shape=tuple(shape), dtype=said[2], below=below)
+    return said or one
 
 
 def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project | None) -> MadeProject:

@@ -32,9 +32,7 @@ def read_project(folder: Path) -> Project:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
-        raise ProjectError(
-            f"{folder}: no operator project (it has no {TOML}); tilesmith op new makes one"
-        ) from None
+        raise _without_toml(folder) from None
     except (OSError, ValueError) as error:
         raise ProjectError(f"{path}: cannot be read: {error}") from None
     try:
@@ -138,6 +136,14 @@ def missing_file(project: Project, kind: str) -> ProjectError:
     )
 
 
+def _without_toml(folder: Path) -> ProjectError:
+    names = [path.stem.removesuffix("_baseline") for path in sorted(folder.glob("*_baseline.py"))]
+    if not names:
+        return ProjectError(f"{folder}: no operator project (it has no {TOML}); tilesmith op new makes one")
+    command = _update_command(names[0], folder)
+    return ProjectError(f"{TOML} is missing from {folder}; put it back, or make it of the other files: {command}")
+
+
 def read_source(path: Path) -> str:
     """A Python file in UTF-8, with a byte order mark or without; raises ProjectError for any other, also for one
     that a comment declares to be another, because comments are not in a digest."""
@@ -155,9 +161,11 @@ def read_source(path: Path) -> str:
 
 def update_command(project: Project) -> str:
     """What writes a project's files anew."""
-    name = project.operator.name
-    folder = "" if project.folder == Path(name) else f" --out {project.folder}"
-    return f"tilesmith op new {name} --update{folder}"
+    return _update_command(project.operator.name, project.folder)
+
+
+def _update_command(name: str, folder: Path) -> str:
+    return f"tilesmith op new {name} --update" + ("" if folder == Path(name) else f" --out {folder}")
 
 
 def code_digest(text: str) -> str:

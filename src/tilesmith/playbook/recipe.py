@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from tilesmith.records import Analysis, Survey
 from tilesmith.tasks.graph import Graph, Node
@@ -70,6 +70,8 @@ class TunedPart:
     """What the stages would try from a choice: grid, block, then memory."""
     may_be_left: bool = True
     """Whether the file can be written without it, PyTorch in its place: its constants are left out then."""
+    is_kernel: bool = True
+    """Else it is a way to launch the others."""
 
 
 def part_key(*depends_on: object) -> str:
@@ -95,6 +97,8 @@ class Region:
     survey: Survey
     taken: frozenset[str] = frozenset()
     """Names at module level, and in `forward`, that a kernel must not take."""
+    convolved: frozenset[str] = frozenset()
+    """Inputs that another convolution's kernel makes: such images need not be copied."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,19 @@ class SharedHalves:
     """Into which its rows are cut."""
     call: str
     """What makes them: `split_rows({})`."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Which images of a region lie channels-last as scaled halves: a tuple that one convolution gives another."""
+
+    takes: frozenset[str] = frozenset()
+    """As the region's graph calls them."""
+    gives: bool = False
+    """Whether its one result is such a tuple."""
+
+
+PLAIN = Layout()
 
 
 @dataclass(frozen=True)
@@ -174,6 +191,26 @@ class RegionMatch(Protocol):
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
         """The kernel and its launcher. `prefix` stands before the names of constants at the top of the file."""
+
+
+@runtime_checkable
+class ChainedMatch(RegionMatch, Protocol):
+    """A match whose images may be such tuples."""
+
+    @property
+    def widest(self) -> Layout:
+        """All that it could take and give so."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """What it must take so to give so."""
+
+    @property
+    def layout(self) -> Layout:
+        """What it does take and give so."""
+
+    def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> RegionMatch:
+        """The same with another layout; its kernel is not called what is `taken`."""
 
 
 class RegionRecipe(Protocol):

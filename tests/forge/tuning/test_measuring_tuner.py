@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+from written_parts import GRAPH, KnownTimes, WrittenParts, part, tuning
 
 from tilesmith.authors.protocol import RankedTunings
 from tilesmith.errors import MachineError
@@ -126,3 +127,14 @@ def test_where_pytorch_is_faster_it_is_kept_with_numbers(judge: Judge, survey: S
         assert ranked.keeps_pytorch.startswith("its own operators take 1.5 ms here, the fastest of ")
         assert ranked.keeps_pytorch.endswith(" tunings 2 ms")
     assert not rank(judge, survey, match, lambda text: 2.0 if "@triton.jit" in text else 1.96).keeps_pytorch
+
+
+def test_how_kernels_are_launched_is_kept_in_the_cache(survey: Survey) -> None:
+    match, trials = WrittenParts((part("a", 16), GRAPH)), KnownTimes(lambda found: 3.0 - len(found), pytorch_ms=9.0)
+    tuner = MeasuringTuner(lambda: contextlib.nullcontext(trials), 1000.0)
+    first = tuner.rank(survey, match, lambda _: None)
+    assert first.tunings[0] == tuning(A_BLOCK=16, GRAPHS=4)
+    trials.calls.clear()
+    again = tuner.rank(survey, match, lambda _: None)
+    assert (again.note, again.tunings[:2]) == ("tuning from cache", first.tunings[:2])
+    assert not trials.calls

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from written_parts import KnownTimes, WrittenParts, part, tuning
+from written_parts import GRAPH, KnownTimes, WrittenParts, part, tuning
 
 from tilesmith.forge.tuning.search import PYTORCHS, SearchLimits, SearchOutcome, TuningSearch
 from tilesmith.judge.trials import CompiledTrial
@@ -168,3 +168,45 @@ def test_the_file_without_kernels_is_timed_too() -> None:
     assert PYTORCHS not in found.tunings
     fixed = WrittenParts((replace(match.parts[0], may_be_left=False),))
     assert search(fixed, KnownTimes(lambda _: 3.0, pytorch_ms=2.0)).pytorch_ms is None
+
+
+def launched(found: dict[str, int], plain: float, graphed: float) -> float:
+    """Without a graph, launches take `plain` ms, in which kernels work; block 64 is the fastest."""
+    work = 1.0 if found.get("A_BLOCK") == 64 else 2.0
+    return work + graphed if "GRAPHS" in found else max(work, plain)
+
+
+def test_kernels_are_tuned_under_the_faster_way_to_launch_them() -> None:
+    found = search(WrittenParts((part("a", 16, 64, 256), GRAPH)), KnownTimes(lambda one: launched(one, 3.0, 0.1)))
+    assert found.tunings[:2] == (tuning(A_BLOCK=64, GRAPHS=4), tuning(A_BLOCK=64))
+    assert found.ranked[GRAPH.key] == (tuning(GRAPHS=4), Tuning(()))
+
+
+def test_a_way_to_launch_that_fails_or_gains_little_is_not_taken() -> None:
+    for graphed in (0.05, -0.02, None):
+        times = KnownTimes(
+            lambda one, cost=graphed: None if cost is None and "GRAPHS" in one else launched(one, 0.0, cost or 0.0)
+        )
+        found = search(WrittenParts((part("a", 16, 64), GRAPH)), times)
+        assert found.tunings[0] == tuning(A_BLOCK=64)
+        assert found.ranked[GRAPH.key] == (Tuning(()),)
+
+
+def test_faster_kernels_may_make_another_way_to_launch_worth_it() -> None:
+    found = search(WrittenParts((part("a", 16, 64), GRAPH)), KnownTimes(lambda one: launched(one, 1.9, 0.1)))
+    assert found.tunings[0] == tuning(A_BLOCK=64, GRAPHS=4)
+
+
+def test_kernels_are_not_launched_in_another_way_without_a_gpu() -> None:
+    trials = KnownTimes(lambda _: 1.0, is_timed=False)
+    found = search(WrittenParts((part("a", 16, 64), GRAPH)), trials)
+    assert not any("GRAPHS" in one for one in found.tunings)
+
+
+def test_a_way_to_launch_is_no_kernel() -> None:
+    """One must remain beside it, and what is left to PyTorch altogether is launched as the winner is."""
+    trials = KnownTimes(lambda found: 1.0 + len(found) - 5 * ("GRAPHS" in found))
+    found = search(WrittenParts((part("a", 16), part("b", 16), GRAPH)), trials)
+    assert len(found.tunings[0].names) == 2
+    assert trials.calls[-1][0] == {"GRAPHS": 4}
+    assert found.pytorch_ms == -3.0

@@ -21,6 +21,10 @@ def part(name: str, *blocks: int, near: Callable[[Tuning], tuple[Tuning, ...]] =
     return TunedPart(name, f"key of {name}", prefix, choices, near)
 
 
+GRAPH = TunedPart("", "key of graphs", "", (Tuning(()), tuning(GRAPHS=4)), lambda _: (), is_kernel=False)
+"""Another way to launch the kernels beside it."""
+
+
 @dataclass(frozen=True)
 class WrittenParts:
     """Its text is its tuning."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from exchange_projects import BIAS_ADD, DOUBLED
+from exchange_projects import BIAS_ADD, DOUBLED, PICK_AND_MAX
+from test_torch_library_export import GRADIENT
 
 from tilesmith.operators.exchange.exporting import export_project
 
@@ -29,6 +30,13 @@ def test_the_kernel_runs_in_the_interpreter(sample, python: Callable[..., object
     export_project(sample(BIAS_ADD), "module", tmp_path)
     done = python("-c", PROGRAM.format(broken=True), cwd=tmp_path, TRITON_INTERPRET="1")
     assert (done.returncode, done.stdout) == (0, "\n"), done.stderr
+
+
+def test_gradients_are_the_baselines(sample, python: Callable[..., object], tmp_path: Path) -> None:
+    export_project(sample(PICK_AND_MAX), "module", tmp_path)
+    program = GRADIENT.replace("pick_and_max_library", "pick_and_max")
+    done = python("-c", program, cwd=tmp_path, TRITON_INTERPRET="1")
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_autotuned_kernel_runs_in_the_interpreter(sample, python: Callable[..., object], tmp_path: Path) -> None:

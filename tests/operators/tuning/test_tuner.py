@@ -190,7 +190,7 @@ def test_constants_that_the_launcher_computes_with_are_chosen_by_dispatch_only()
     passed, computed = "BLOCK=BLOCK, num_warps", "BLOCK=BLOCK // 2, num_warps"
     text = TEXTS["triton"].replace(passed, computed)
     tuning = read_tuning(text)
-    with pytest.raises(ProjectError, match="use --dispatch instead"):
+    with pytest.raises(ProjectError, match="tune without --autotune, or on a GPU with --dispatch"):
         with_autotune(text, [tuning])
     pytorch = parse_definition(TEXTS["baseline"], "bias_add")
     chosen = with_dispatch(text, OPERATOR, [(OPERATOR.performance[0], tuning)], pytorch)

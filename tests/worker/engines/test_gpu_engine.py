@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, ClassVar
+from weakref import WeakKeyDictionary
 
 from triton import Config
 
 from tilesmith.process.protocol.candidate import MOST_CONFIGS
+from tilesmith.worker.compat.triton_names import driver_replaced
 from tilesmith.worker.engines.gpu import GpuEngine, _compile_configs
 
 
@@ -21,13 +24,14 @@ class Observer:
         self.seen.append("after")
 
     def after_replay(self) -> None:
-        raise AssertionError
+        self.seen.append("replay")
 
 
 def bare_engine() -> GpuEngine:
     """Without the replacements that would reach the whole process."""
     engine = GpuEngine.__new__(GpuEngine)
     engine.names, engine.grids, engine.autotuned, engine._compiled, engine._muted = [], set(), 0, {}, False
+    engine._captured, engine._in_graphs = None, WeakKeyDictionary()
     return engine
 
 
@@ -58,6 +62,39 @@ def test_host_code_of_a_grid_is_observed_like_any_other() -> None:
     engine._observed_run(lambda *_, **__: None)(Kernel(), 1, grid=(7,), warmup=True)
     engine._observed_run(lambda *_, **__: None)(Kernel(), 1, grid=(2, 3))
     assert engine.grids == {"kernel_body on a grid of (1,)", "kernel_body on a grid of (2, 3)"}
+
+
+def test_a_replay_launches_what_was_captured() -> None:
+    engine = bare_engine()
+    engine.observer = Observer()
+    compiled, graph, other = SimpleNamespace(), type("Graph", (), {})(), type("Graph", (), {})()
+    launch = engine._observed_run(lambda *_, **__: compiled)
+    launch(Kernel(), 1, grid=(1,))
+    engine._observed_capture_begin(lambda *_, **__: None)(graph, pool=None)
+    launch(Kernel(), 1, grid=(1,))
+    launch(Kernel(), 1, grid=(1,))
+    engine._observed_capture_end(lambda _: None)(graph)
+    launch(Kernel(), 1, grid=(1,))
+    engine.names.clear()
+    engine._compiled.clear()
+    replay = engine._observed_replay(lambda _: None)
+    replay(graph)
+    assert engine.names == ["kernel_body"] * 2
+    assert [*engine._compiled.values()] == [compiled]
+    replay(other)
+    assert engine.names[2:] == ["CUDA graph"]
+
+
+def test_what_a_launch_needs_beside_the_kernel_is_built_while_launches_are_muted() -> None:
+    built: list[Any] = []
+    compiled = SimpleNamespace(src="source", metadata="metadata")
+    driver = SimpleNamespace(launcher_cls=lambda *given: built.append(given))
+    engine = bare_engine()
+    engine.observer, engine._muted = Observer(), True
+    with driver_replaced(driver):
+        engine._observed_run(lambda *_, **__: compiled)(Kernel(), 1, grid=(1,))
+    assert built == [("source", "metadata")]
+    assert not engine.names
 
 
 def test_of_too_many_configs_some_from_everywhere_are_tried() -> None:

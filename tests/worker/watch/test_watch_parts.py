@@ -142,7 +142,9 @@ def test_a_launch_that_changes_nothing_hides_nothing() -> None:
     given = torch.rand(4)
     provenance = Provenance([given], None)
     with provenance:
-        copy = given.clone()
+        copy, lone = given.clone(), torch.ones(1, 1, 2)[..., 0]  # strides that a lone element does not need
+        provenance.before_launch([lone])
+        provenance.after_launch([lone])
         provenance.before_launch([copy])
         provenance.after_launch([copy])
         answer = torch.softmax(copy, 0)

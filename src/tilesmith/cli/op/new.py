@@ -54,7 +54,9 @@ def new(
     definition: Path | None = typer.Option(None, "--from", help="Python file with the function."),
     expr: str | None = typer.Option(None, help="Expression; its free names are the parameters, in order."),
     words: str | None = typer.Option(None, help="What it computes, in words, for an LLM to define."),
-    scalar: list[str] | None = typer.Option(None, help="A name in --expr that is a number; may be repeated."),
+    scalar: list[str] | None = typer.Option(
+        None, help="A name in --expr that is a number, or NAME=VALUE for the value of tests; may be repeated."
+    ),
     shapes: str | None = typer.Option(None, help='Shapes of tensors: "x=M,N; bias=N"; "..." is any sizes.'),
     dtypes: str | None = typer.Option(None, help="Dtypes of tensors: float32,float16,bfloat16."),
     target: float | None = typer.Option(None, help="Speedup over PyTorch that is wanted (1)."),

@@ -7,6 +7,7 @@ stages would try. Without a GPU the first tuning that the compiler takes without
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,8 @@ _AT_THE_FLOOR = 1.13
 """A file this close to its roofline has nothing left to gain: a copy reaches 89 % of the bandwidth on paper."""
 _COMPILING = 0.5
 """The share of the time in which compilations may begin."""
+_WORTH_A_GRAPH = 0.97
+"""Another way to launch kernels must take less than this share of the time: it takes memory, too."""
 _MOST_COMPILED = 6
 """Without a GPU: nothing more is learned by compiling all of them."""
 
@@ -92,10 +95,11 @@ class TuningSearch:
 
     def run(self, known: Choices) -> SearchOutcome:
         """`known`: parts that need no search."""
-        ranked = {part.key: tuple(known.get(part.key, part.choices)) for part in self.match.parts}
+        first = {part.key: part.choices if part.is_kernel else part.choices[:1] for part in self.match.parts}
+        ranked = {key: tuple(known.get(key, choices)) for key, choices in first.items()}
         self._current = {key: choices[0] for key, choices in ranked.items()}
-        first = self._whole()
-        parts = [part for part in self.match.parts if part.key not in known]
+        guess = self._whole()
+        parts = [part for part in self._kernels if part.key not in known]
         if self.trials.is_timed:
             self._measure(parts, ranked)
         else:
@@ -107,7 +111,7 @@ class TuningSearch:
             measured=len(self._times),
             dropped=self._dropped,
             best_ms=self._best_ms,
-            first_ms=self._times.get(first),
+            first_ms=self._times.get(guess),
             pytorch_ms=self._pytorch_ms,
         )
 
@@ -118,6 +122,7 @@ class TuningSearch:
             if self._is_at_floor:
                 return
         fitting = self._fitting({part.key: part.choices for part in parts}, deadline)
+        self._choose_launching(ranked)  # first: where launches take longer, kernels cannot be told apart
         for place, part in enumerate(parts):
             now = self.limits.clock()
             at = _PartTime(part, now + (deadline - now) / (len(parts) - place))
@@ -129,8 +134,24 @@ class TuningSearch:
             if found:
                 ranked[part.key] = tuple(found)
                 self._current[part.key] = found[0]
+        if parts:
+            self._choose_launching(ranked)
         if self._times and not self._is_at_floor and all(part.may_be_left for part in self.match.parts):
-            self._pytorch_ms = self.trials.time_ms(self.match.write(PYTORCHS), CALLS[1])
+            without = self._whole({part.key: PYTORCHS for part in self._kernels})
+            self._pytorch_ms = self.trials.time_ms(self.match.write(without), CALLS[1])
+
+    def _choose_launching(self, ranked: dict[str, tuple[Tuning, ...]]) -> None:
+        """Each way in turn, with the kernels as they are."""
+        for part in self.match.parts:
+            if part.is_kernel or self._is_at_floor:
+                continue
+            best, least = part.choices[0], math.inf
+            for choice in part.choices:
+                spent = self._timed(self._whole_with(part, choice), CALLS[1])
+                if spent is not None and spent < least * _WORTH_A_GRAPH:
+                    best, least = choice, spent
+            ranked[part.key] = tuple(dict.fromkeys([best, part.choices[0]]))
+            self._current[part.key] = best
 
     def _halved(self, at: _PartTime, rivals: Sequence[Tuning]) -> list[Tuning]:
         """Those that ran, fastest first."""
@@ -213,16 +234,20 @@ class TuningSearch:
 
     def _belongs(self, kernel: str, part: TunedPart) -> bool:
         """Names of kernels may begin with one another: the longest counts."""
-        names = [one.kernel for one in self.match.parts if kernel.startswith(one.kernel)]
-        return len(self.match.parts) == 1 or part.kernel == max(names, key=len, default=None)
+        names = [one.kernel for one in self._kernels if kernel.startswith(one.kernel)]
+        return len(self._kernels) == 1 or part.kernel == max(names, key=len, default=None)
 
     def _may_be_left(self, part: TunedPart) -> bool:
         """Whether a kernel remains without it: a file of PyTorch's operators alone is no answer."""
-        others = [one for one in self.match.parts if one.key != part.key]
+        others = [one for one in self._kernels if one.key != part.key]
         return part.may_be_left and any(self._current[one.key] != PYTORCHS for one in others)
 
     def _is_over(self, until: float) -> bool:
         return self.limits.clock() >= until or self._is_at_floor
+
+    @property
+    def _kernels(self) -> list[TunedPart]:
+        return [part for part in self.match.parts if part.is_kernel]
 
     @property
     def _is_at_floor(self) -> bool:
@@ -242,9 +267,10 @@ class TuningSearch:
 
 
 def list_tunings(match: TunableFile, ranked: Choices, timed: Sequence[Tuning] = ()) -> tuple[Tuning, ...]:
-    """Of whole files: the best choice of every part, those that were timed, the next choice of every part, and so
-    on; at last what else the recipe knows."""
+    """Of whole files: the best choice of every part, the same launched in another way, those that were timed, the
+    next choice of every part, and so on; at last what else the recipe knows."""
     rows = range(max(map(len, ranked.values())))
     choices = [ranked[part.key] for part in match.parts]
     best, *others = [join_tunings(own[min(row, len(own) - 1)] for own in choices) for row in rows]
-    return tuple(dict.fromkeys([best, *timed, *(one for one in others if one.values), *match.tunings]))
+    launched = join_tunings(ranked[part.key][0 if part.is_kernel else -1] for part in match.parts)
+    return tuple(dict.fromkeys([best, launched, *timed, *(one for one in others if one.values), *match.tunings]))

@@ -31,7 +31,8 @@ class MeasuringTuner:
         known = {part.key: found for part in match.parts if is_timed and (found := cache.read(part))}
         floor = survey.roofline.floor_ms if survey.roofline else None
         try:
-            if len(known) == len(match.parts) and any(found[0].values for found in known.values()):
+            kernels = [known[part.key] for part in match.parts if part.is_kernel and part.key in known]
+            if len(known) == len(match.parts) and any(found[0].values for found in kernels):
                 return RankedTunings(list_tunings(match, known), True, "tuning from cache")
             known = known if len(known) < len(match.parts) else {}  # else no kernel would be left
             with self._open_trials() as trials:

@@ -1,4 +1,4 @@
-"""An operator as a plain package: kernels, PyTorch reference, and one function that chooses between them."""
+"""An operator as a plain package: kernels, gradients, the PyTorch reference, and one function that chooses."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]
         operator=operator,
         header=header,
         arguments=", ".join(one.name for one in operator.parameters),
-        tensor=operator.tensors[0].name,
+        tensors=[one.name for one in operator.tensors],
     )
     return {
         f"{operator.name}/__init__.py": package,
+        f"{operator.name}/gradients.py": render_text(
+            "exchange/module_gradients.py.j2", operator=operator, header=header
+        ),
         f"{operator.name}/kernels.py": header + texts["triton"],
         f"{operator.name}/reference.py": header + texts["baseline"],
     }

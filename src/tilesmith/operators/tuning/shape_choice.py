@@ -41,7 +41,10 @@ def with_autotune(text: str, tunings: Sequence[Tuning]) -> str:
     """The winners as configurations, keyed by the kernel's sizes."""
     launch = _launch(text, tunings[0])
     if set(launch.read) - launch.constants.keys():
-        raise ProjectError("the launcher computes with its constants before it passes them: use --dispatch instead")
+        raise ProjectError(
+            "the launcher computes with its constants before it passes them, so configurations cannot choose them: "
+            "tune without --autotune, or on a GPU with --dispatch"
+        )
     configs = [_config(one, launch.constants) for one in tunings]
     key = [one.arg for one in launch.kernel.args.args if one.arg not in launch.constants.values()]
     key = [one for one in key if not one.endswith("_ptr") and one in _sizes_of(text, launch.kernel)]

@@ -22,11 +22,11 @@ from tilesmith.errors import ProjectError, UsageError
 from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, TuningSearch
 from tilesmith.judge import Judge
 from tilesmith.judge.trials import CompiledTrial
-from tilesmith.operators.checking import OperatorCheck, judge_accuracy, measure
+from tilesmith.operators.checking import OperatorCheck, PerformanceResult, judge_accuracy, measure
 from tilesmith.operators.definition import parse_definition
 from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
 from tilesmith.operators.judged_task import single_call, single_kernel, single_task
-from tilesmith.operators.project import passing, read_files, read_project, write_project
+from tilesmith.operators.project import passing, read_files, read_project, set_aside, write_project
 from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import shape_of, size_text
 from tilesmith.operators.tuning.constants import (
@@ -81,6 +81,8 @@ class TunedOperator:
     right: bool
     """What lies there now has passed for accuracy."""
     target_met: bool | None
+    performance: PerformanceResult | None
+    """Of what lies there now, call by call."""
     tried: int
     why: str
     history: str
@@ -97,9 +99,13 @@ def tune_project(
     name = project.operator.file_name("triton")
     own = read_tuning(texts["triton"])
     if chooses_by_shape(texts["triton"]):
-        raise ProjectError(f"{name} chooses its constants by shape already: put one set back to tune it again")
+        kept = sorted(folder.glob(f"{name}.bak*"), key=lambda path: path.stat().st_mtime)
+        back = f"copy {kept[-1]} to it" if kept else "put one set of them at its top"
+        raise ProjectError(f"{name} chooses its constants by shape already: {back} to tune it again")
     if not own.values:
         raise ProjectError(f"{name}: no constants to tune: write them at the top, as BLOCK = 1024 or NUM_WARPS = 4")
+    if options.autotune:
+        with_autotune(texts["triton"], [without_hints(own)])  # what cannot be written is said before the search
     quick = replace(config, speed_only=True)
     with Judge(replace(config, timing=False), host=host) as judge, Judge(quick, host=judge) as timing_judge:
         if options.dispatch and judge.device == "cpu":
@@ -167,7 +173,7 @@ def _tune(
     by_shape = options.autotune or options.dispatch
     with _trials(operator, texts, timing_judge) as trials:
         found = search_constants(operator, texts, trials, before, options, tell)
-    after, kept = before, own
+    after, kept, aside = before, own, ""
     if found.text != texts["triton"]:
         changed = {**texts, "triton": found.text}
         after = _check(project, changed, judge, timing_judge, tell)
@@ -177,6 +183,7 @@ def _tune(
                 raise ProjectError(
                     f"{project.path('triton')} was changed meanwhile, so it is left alone: tune it again"
                 )
+            aside = f" ({set_aside(project.path('triton')).name} is as it was)" if by_shape else ""
             write_atomically(project.path("triton"), found.text)
             if after.passed:
                 write_project(passing(project, changed, judge.device))
@@ -187,7 +194,7 @@ def _tune(
     append_rows(project.folder / operator.history, operator.name, title, found.rows)
     why = _why(own, kept, before, after, trials.is_timed)
     ended = _ended(project, own, kept, before, after, len(found.rows), why)
-    return replace(ended, after=f"by shape: {project.path('triton')}") if ended.changed and by_shape else ended
+    return replace(ended, after=f"by shape: {project.path('triton')}{aside}") if aside else ended
 
 
 class ShapeWinner(NamedTuple):
@@ -350,6 +357,7 @@ def _ended(
         mean_after=_mean(passed),
         right=passed.accuracy.passed,
         target_met=passed.performance.target_met if passed.performance else None,
+        performance=passed.performance,
         tried=tried,
         why=why,
         history=str(project.folder / project.operator.history),

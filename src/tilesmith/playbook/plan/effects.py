@@ -55,6 +55,14 @@ def reads_what_it_writes(graph: Graph) -> bool:
     return any(_owner(graph, name) in written for node in readers for name in references([node.args, node.kwargs]))
 
 
+def can_be_repeated(graph: Graph) -> bool:
+    """Whether a pass leaves no trace and gives nothing away that it was given: another one does the same again."""
+    written = {_owner(graph, name) for targets in graph.writes.values() for name in targets}
+    results = {_owner(graph, name) for name in references(graph.outputs)}
+    outer = {leaf.name for leaf in graph.leaves}
+    return not (graph.random or graph.assigned or (written | results) & outer)
+
+
 def _owner(graph: Graph, name: str) -> str:
     """The value whose memory it is in."""
     return graph.memory.get(name, name)

@@ -130,6 +130,15 @@ class PlannedForward:
         known = self.graph.sizes | {str(place): size for place, size in enumerate(sizes)}
         return all(explain(number, known) for number in numbers_in([node.args, node.kwargs]) if is_varying(number))
 
+    @property
+    def argument_names(self) -> tuple[str, ...] | None:
+        """As they can be passed on one after the other; none where some are collected, named or nested."""
+        arguments = self._arguments
+        is_nested = any(one.path for one in self.graph.inputs)
+        if is_nested or arguments.vararg or arguments.kwarg or arguments.kwonlyargs:
+            return None
+        return tuple(one.arg for one in (*arguments.posonlyargs, *arguments.args))[1:]
+
     @cached_property
     def _arguments(self) -> ast.arguments:
         function = ast.parse(f"def forward({self.signature}): pass").body[0]

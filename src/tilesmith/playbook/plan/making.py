@@ -7,6 +7,7 @@ import keyword
 from collections.abc import Sequence
 
 from tilesmith.playbook.graph.algebra import simplify
+from tilesmith.playbook.plan.chains import chain
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
 from tilesmith.playbook.plan.forward import PlannedForward, record_names
@@ -18,11 +19,12 @@ from tilesmith.playbook.recipes.attention.sources import NAMES as OF_ATTENTION
 from tilesmith.playbook.recipes.convolutions.sources import NAMES as OF_CONVOLUTIONS
 from tilesmith.playbook.recipes.products.sources import NAMES as OF_PRODUCTS
 from tilesmith.playbook.unmatched import Unmatched
+from tilesmith.playbook.writing.cuda_graphs import NAMES as OF_GRAPHS
 from tilesmith.playbook.writing.task_code import TaskCode, read_outer_code, read_task_code
 from tilesmith.records import Survey
 from tilesmith.tasks.graph import Graph
 
-_NAMES = OF_PRODUCTS | OF_CONVOLUTIONS | OF_ATTENTION
+_NAMES = OF_PRODUCTS | OF_CONVOLUTIONS | OF_ATTENTION | OF_GRAPHS
 """What written files have at module level."""
 
 
@@ -33,7 +35,7 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
         ordered, notes = _simplified(graph)
         whole = Region(ordered.graph, survey, _taken(code, graph))
         steps = cut(ordered, whole, recipes)
-        steps = steps if len(steps) == 1 else _worth_it(steps)
+        steps = steps if len(steps) == 1 else chain(ordered.graph, _worth_it(steps), whole.taken)
         plan = Plan(survey, code, (PlannedForward(ordered.graph, steps, code.signature),), notes)
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))
@@ -66,6 +68,7 @@ def plan_parts(survey: Survey, recipes: Sequence[RegionRecipe]) -> Plan | Declin
             ordered, removed = _simplified(part.graph)
             taken = _taken(code, part.graph) | launchers
             steps = _worth_it(cut(ordered, Region(ordered.graph, survey, taken), recipes))
+            steps = chain(ordered.graph, steps, taken)
             forward = PlannedForward(ordered.graph, steps, part.signature, part)
             if forward.regions:
                 forwards.append(forward)

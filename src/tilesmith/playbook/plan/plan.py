@@ -6,12 +6,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.playbook.graph.operators import called
+from tilesmith.playbook.graph.operators import called, is_free
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions
+from tilesmith.playbook.plan.chains import find_layouts
+from tilesmith.playbook.plan.effects import can_be_repeated
 from tilesmith.playbook.plan.forward import PlannedForward, Texts, share_halves
 from tilesmith.playbook.plan.part_classes import write_parts
 from tilesmith.playbook.plan.regions import PlannedRegion, structure
-from tilesmith.playbook.recipe import RegionMatch, RegionText, TunedPart, Tuning, part_key
+from tilesmith.playbook.recipe import ChainedMatch, Layout, RegionMatch, RegionText, TunedPart, Tuning, part_key
+from tilesmith.playbook.writing.cuda_graphs import (
+    CONSTANT,
+    GRAPHED,
+    PLAIN_FORWARD,
+    SUMMARY,
+    write_graph_call,
+    write_graph_code,
+)
 from tilesmith.playbook.writing.kernel_file import KernelFile, render_file, wrap, write_model
 from tilesmith.playbook.writing.task_code import TaskCode
 from tilesmith.records import STAGES, Analysis, Survey
@@ -19,6 +29,10 @@ from tilesmith.tasks.graph import Graph
 
 _CONSTANTS = ("BLOCK", "ROWS", "BLOCK_M", "BLOCK_N", "PART_N", "HELD_N", "NUM_WARPS")
 _MOST_NAMED = 6
+_LEAST_LAUNCHES = 6
+"""Fewer are launched in less time than kernels take that are worth having."""
+_STORES = ("_halves", "_filters")
+"""Where files keep what they made of weights."""
 _SPLIT_ONCE = "What several products take is split into halves once."
 
 
@@ -89,7 +103,23 @@ class Plan:
     @cached_property
     def parts(self) -> tuple[TunedPart, ...]:
         graphs = {id(region.match): region.graph for region in self.regions}
-        return tuple(self._part(match, graphs[id(match)]) for match in self.kernels)
+        kernels = tuple(self._part(match, graphs[id(match)]) for match in self.kernels)
+        if not self._may_have_graph:
+            return kernels
+        written = write_graph_code(self.graph.outputs, ())
+        key = part_key(structure(self.graph), [part.key for part in kernels], written)
+        return (*kernels, TunedPart("", key, "", (Tuning(()), GRAPHED), lambda _: (), is_kernel=False))
+
+    @cached_property
+    def _may_have_graph(self) -> bool:
+        """Whether the pass may come from a CUDA graph, and has so many launches that this could pay. What has no
+        weights is a function, which a graph of its caller's may hold."""
+        forward, code = self.forward, self.code
+        kept = [step for step in forward.steps if isinstance(step, PlannedRegion) or not is_free(step)]
+        is_taken = any(PLAIN_FORWARD in text for text in (code.body, *code.definitions))
+        is_whole = forward.part is None and forward.argument_names is not None and not is_taken
+        has_weights = any(one.attribute for one in forward.graph.parameters)
+        return is_whole and has_weights and len(kept) >= _LEAST_LAUNCHES and can_be_repeated(forward.graph)
 
     def _part(self, match: RegionMatch, graph: Graph) -> TunedPart:
         prefix = self.prefix(match)
@@ -105,13 +135,13 @@ class Plan:
     def strategy(self, tuning: Tuning) -> str:
         texts = self._texts(tuning)
         if len(texts) == 1 and self._is_simple:
-            return " ".join([next(iter(texts.values())).strategy, *self.notes])
+            return " ".join([next(iter(texts.values())).strategy, *self._notes(tuning)])
         kept = self._kept(texts)
         parts = [text.title.removesuffix(".") for text in texts.values()]
         shared = any(text.halves for text in texts.values())
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
         told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
-        return " ".join([told, *([_SPLIT_ONCE] if shared else []), *self.notes])
+        return " ".join([told, *([_SPLIT_ONCE] if shared else []), *self._notes(tuning)])
 
     def analysis(self) -> Analysis:
         if self._is_simple:
@@ -124,10 +154,16 @@ class Plan:
         simple = self._is_simple and bool(texts)
         shown = tuple(texts.values())
         summary = _summary_of_one(shown[0]) if simple else self._summary(texts)
-        summary += ("", *wrap(" ".join(self.notes))) if self.notes else ()
-        return render_file(KernelFile(summary, shown, self.code, self._classes(texts, simple)))
+        notes = self._notes(tuning)
+        summary += ("", *wrap(" ".join(notes))) if notes else ()
+        launching = tuning.within("", {CONSTANT})
+        classes = self._classes(texts, simple, bool(launching.values))
+        return render_file(KernelFile(summary, shown, self.code, classes, launching))
 
-    def _classes(self, texts: Texts, simple: bool) -> tuple[str, ...]:
+    def _notes(self, tuning: Tuning) -> tuple[str, ...]:
+        return (*self.notes, *([SUMMARY] if CONSTANT in tuning else []))
+
+    def _classes(self, texts: Texts, simple: bool, has_graph: bool) -> tuple[str, ...]:
         if self.forward.part is not None:
             return write_parts(self.code, self.forwards, texts)
         lines = self.forward.lines(texts, self.code.names, simple)
@@ -136,12 +172,27 @@ class Plan:
             for differs, planned in self.forward.conditions(texts, lines).items()
             for line in (f"if {differs}:", f"    raise ValueError({_quoted(f'written for {planned}')})")
         ]
-        return (write_model(self.code, [*checks, *lines]),)
+        if not has_graph:
+            return (write_model(self.code, {"forward": [*checks, *lines]}),)
+        kept = [name for name in self.graph.sizes if any(name in line for line in lines)]
+        numbers = [*kept, *(one for text in texts.values() for one in text.numbers)]
+        own = dict.fromkeys(one for one in numbers if "self." in one)
+        helpers = [helper for text in texts.values() for helper in text.kernel.helpers]
+        stores = [name for name in _STORES if any(f"{name} = {{}}" in helper for helper in helpers)]
+        call = write_graph_call(self.forward.argument_names or (), tuple(own))
+        methods = {"forward": [call], PLAIN_FORWARD: [*checks, *lines]}
+        return write_graph_code(self.graph.outputs, stores), write_model(self.code, methods)
 
     def _texts(self, tuning: Tuning) -> dict[str, RegionText]:
         """Of the kernels whose constants the tuning has."""
-        owned = [(match, self._own(tuning, match)) for match in self.kernels]
-        alone = {match.name: match.write(own, self.prefix(match)) for match, own in owned if own.values}
+        owned = [(match, own) for match in self.kernels if (own := self._own(tuning, match)).values]
+        layouts: dict[int, Layout] = {}
+        for one in self.forwards:
+            layouts |= find_layouts(one.graph, one.steps, [match for match, _ in owned])
+        alone: dict[str, RegionText] = {}
+        for match, own in owned:
+            fitting = match.laid_out(layouts[id(match)]) if isinstance(match, ChainedMatch) else match
+            alone[match.name] = fitting.write(own, self.prefix(match))
         return share_halves(alone, self.forwards)
 
     def _own(self, tuning: Tuning, match: RegionMatch) -> Tuning:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 from tilesmith.playbook.graph.indices import grouped
@@ -114,6 +115,8 @@ class _CallWriter:
             return self._special(value)
         if isinstance(value, list | tuple):
             return f"[{', '.join(self.argument(one) for one in value)}]"
+        if isinstance(value, float) and not isfinite(value):
+            return f'float("{value}")'
         found = explain(value, self._sizes) if is_varying(value) else None
         return repr(value) if found is None else found.write(str)
 

@@ -141,8 +141,26 @@ class _Cutter:
                     break
             else:
                 refused.add(name)
+        if found.recipe == "convolutions" and (pooled := self._with_pool(inside)) is not None:
+            found, inside = pooled, {node.name for node in pooled.nodes}
         self._assigned |= inside - find_views_of_inputs(found.nodes)
         return found
+
+    def _with_pool(self, inside: set[str]) -> PlannedRegion | None:
+        """With all that is computed from its results alone, up to where that comes to one value: a pool, no single
+        node of which fits."""
+        names = set(inside)
+        while users := {
+            user
+            for name in names
+            for user in self._users[name]
+            if user not in names and self._is_fusable(user) and self._ordered.before[user] <= names
+        }:
+            names |= users
+            opened = [one for one in names if one in self._results or not set(self._users[one]) <= names]
+            if len(opened) == 1 and not is_free(self._nodes[opened[0]]):
+                return self._matched(names)
+        return None
 
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
         """The first node that takes a result of the region and might belong to it."""
@@ -202,8 +220,10 @@ class _Cutter:
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
             graph, graph_names = renamed(extract(self._ordered.graph, nodes))
+        made = {name for one in self._planned if one.recipe in ("convolutions", "pools") for name in one.outputs}
+        convolved = frozenset(one.name for one in graph.inputs if graph_names[one.name] in made)
         for recipe in self._recipes:
-            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken))
+            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken, convolved=convolved))
             if not isinstance(match, Declined):
                 return PlannedRegion(nodes, graph, graph_names, match, recipe.name)
         return None

@@ -3,13 +3,14 @@
 from tilesmith.playbook.recipe import Recipe, RegionRecipe
 from tilesmith.playbook.recipes.attention import AttentionRecipe
 from tilesmith.playbook.recipes.columns import ColumnsRecipe
-from tilesmith.playbook.recipes.convolutions import ConvolutionsRecipe
+from tilesmith.playbook.recipes.convolutions import ConvolutionsRecipe, PoolsRecipe
 from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
 from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentRecipe
 from tilesmith.playbook.recipes.rows import RowsRecipe
 
 REGION_RECIPES: tuple[RegionRecipe, ...] = (
+    PoolsRecipe(),
     ElementwiseRecipe(),
     RowsRecipe(),
     ColumnsRecipe(),

@@ -236,11 +236,11 @@ class SharedRows:
         if not rows and not self._loops and self.length < _LARGEST_OFFSET:
             lines.append(f'    assert N < 2**31 - {block}, "offsets are 32-bit"')
         if self._loops:
-            most = f"max(1, {_MOST_PROGRAMS} // M)" if rows else str(_MOST_PROGRAMS)
+            most = f"max(1, {_MOST_PROGRAMS} // max(1, M))" if rows else str(_MOST_PROGRAMS)
             lines += [
-                f"    tiles = triton.cdiv(N, {block})",
+                f"    tiles = max(1, triton.cdiv(N, {block}))",
                 f"    SPAN = triton.cdiv(tiles, min(tiles, {most})) * {block}",
-                "    PARTS = triton.cdiv(N, SPAN)",
+                "    PARTS = max(1, triton.cdiv(N, SPAN))",
             ]
         else:
             lines += [

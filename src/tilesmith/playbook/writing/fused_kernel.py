@@ -125,15 +125,17 @@ class FusedKernel:
             return [line]
         return [f"def {self.name}(", f"    {', '.join(tensors + numbers)}", f") -> {results}:"]
 
-    def preparation(self, others: Sequence[KernelStep] = ()) -> list[str]:
+    def preparation(self, others: Sequence[KernelStep] = (), left: Collection[str] = ()) -> list[str]:
         """Inputs may come with any strides, which a product reads; parameters are as the constructor made them.
 
-        `others` must lie in one piece, too.
+        `others` must lie in one piece, too; what is `left` stays as it lies.
         """
         given = {leaf.name for leaf in self.graph.inputs}
         given |= {owned.name for owned in self.graph.parameters if not _is_contiguous(owned)}
         taken = [step for name, step in self.low.values.items() if name in given and isinstance(step, KernelStep)]
-        names = [one.name for one in dict.fromkeys((*self.loaded, *others)) if one in taken]
+        names = [
+            one.name for one in dict.fromkeys((*self.loaded, *others)) if one in taken and one.name not in left
+        ]
         made = ", ".join(f"{name}.contiguous()" for name in names)
         return [*self._checks(), *([f"    {', '.join(names)} = {made}"] if names else [])]
 

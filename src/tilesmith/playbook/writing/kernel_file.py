@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilesmith.playbook.recipe import KernelParts, RegionText
+from tilesmith.playbook.recipe import KernelParts, RegionText, Tuning, join_tunings
 from tilesmith.playbook.writing.task_code import NEW_NAME, TaskCode
 
 _WIDTH = 110
@@ -20,14 +20,17 @@ class KernelFile:
     code: TaskCode
     classes: tuple[str, ...]
     """ModelNew, and what it needs before it."""
+    tuning: Tuning
+    """Constants that are not those of a region."""
 
 
 def render_file(page: KernelFile) -> str:
     helpers = dict.fromkeys(helper for region in page.regions for helper in region.kernel.helpers)
+    tuning = join_tunings([*(region.tuning for region in page.regions), page.tuning])
     blocks = [
         _docstring(page.summary),
         "\n".join(_imports(page)),
-        "\n".join(f"{name} = {value}" for region in page.regions for name, value in region.tuning.values),
+        "\n".join(f"{name} = {value}" for name, value in tuning.values),
         *page.code.definitions,
         *helpers,
         *(text for region in page.regions for text in _region(region.kernel)),
@@ -53,8 +56,9 @@ def _imports(page: KernelFile) -> list[str]:
     if any("TensorDescriptor(" in helper for one in page.regions for helper in one.kernel.helpers):
         own.append("from triton.tools.tensor_descriptor import TensorDescriptor")
     brought = list(page.code.imports)
-    for name in ("itertools", "weakref"):
-        if any(f"{name}." in helper for region in page.regions for helper in region.kernel.helpers):
+    helpers = [helper for region in page.regions for helper in region.kernel.helpers]
+    for name in ("itertools", "threading", "weakref"):
+        if any(f"{name}." in text for text in (*page.classes, *helpers)) and f"import {name}" not in brought:
             brought.append(f"import {name}")
     if any("math." in text for text in page.classes) and not any("import math" in line for line in brought):
         brought.append("import math")
@@ -78,11 +82,12 @@ def _broken(line: str) -> list[str]:
     return textwrap.wrap(line, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
-def write_model(code: TaskCode, forward: Sequence[str]) -> str:
-    """ModelNew, with the lines of its `forward`."""
+def write_model(code: TaskCode, methods: Mapping[str, Sequence[str]]) -> str:
+    """ModelNew, with the lines of its `forward` and of others that take the same."""
     body = [code.body, ""] if code.body else []
-    head = f"    def forward({code.signature}){code.returns}:"
-    return "\n".join([f"class {NEW_NAME}({code.bases}):", *body, head, *(f"        {line}" for line in forward)])
+    for name, lines in methods.items():
+        body += [f"    def {name}({code.signature}){code.returns}:", *(f"        {line}" for line in lines), ""]
+    return "\n".join([f"class {NEW_NAME}({code.bases}):", *body[:-1]])
 
 
 def wrap(text: str) -> list[str]:

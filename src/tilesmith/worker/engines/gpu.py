@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
 
@@ -13,7 +14,7 @@ from tilesmith.process.protocol.candidate import MOST_CONFIGS
 from tilesmith.records import KernelResources
 from tilesmith.worker.compat.patches import Replacement, replace, replaced
 from tilesmith.worker.compat.torch_names import sleep_on_gpu
-from tilesmith.worker.compat.triton_names import Autotuner, CompiledKernel, JITFunction
+from tilesmith.worker.compat.triton_names import Autotuner, CompiledKernel, JITFunction, active_driver
 from tilesmith.worker.engines.engine import CallSettings, LaunchObserver, NoObserver
 
 _SLEEP_KERNEL = "spin_kernel"
@@ -21,6 +22,12 @@ _LONG_SLEEP_CYCLES = 4_000_000
 """About 2 ms: Python has queued the whole call by then."""
 _CLOCK_GRAIN_US = 2.0
 _TENSOR_CORE_PTX = ("wgmma.", "mma.sync", "tcgen05.mma", "v_mfma")
+
+
+@dataclass(frozen=True)
+class _GpuLaunch:
+    name: str
+    compiled: Any
 
 
 class GpuEngine:
@@ -33,13 +40,19 @@ class GpuEngine:
         self.observer: LaunchObserver = NoObserver()
         self.autotuned = 0
         self._compiled: dict[int, Any] = {}
+        self._captured: list[_GpuLaunch] | None = None
+        """What was launched into the CUDA graph that is being captured, if one is."""
+        self._in_graphs: WeakKeyDictionary[Any, list[_GpuLaunch]] = WeakKeyDictionary()
         self._muted = False
+        graph = torch.cuda.CUDAGraph
         replace(
             [
                 Replacement(JITFunction, "run", self._observed_run(JITFunction.run)),
                 Replacement(CompiledKernel, "__getitem__", self._observed_getitem(CompiledKernel.__getitem__)),
                 Replacement(Autotuner, "prune_configs", self._bounded_choice(Autotuner.prune_configs)),
-                Replacement(torch.cuda.CUDAGraph, "replay", self._observed_replay(torch.cuda.CUDAGraph.replay)),
+                Replacement(graph, "capture_begin", self._observed_capture_begin(graph.capture_begin)),
+                Replacement(graph, "capture_end", self._observed_capture_end(graph.capture_end)),
+                Replacement(graph, "replay", self._observed_replay(graph.replay)),
             ]
         )
 
@@ -58,10 +71,10 @@ class GpuEngine:
                 raise
             finally:
                 self.observer.after_launch(arguments)
-            if not kwargs.get("warmup") and not self._muted:
-                self.names.append(kernel.fn.__name__)
-                if compiled is not None:
-                    self._compiled[id(compiled)] = compiled
+            if self._muted:
+                _build_launcher(compiled)
+            elif not kwargs.get("warmup"):
+                self._note_launch(_GpuLaunch(kernel.fn.__name__, compiled))
             return compiled
 
         return run
@@ -105,8 +118,7 @@ class GpuEngine:
             launch = original(compiled, grid)
 
             def run(*args: Any, **kwargs: Any) -> Any:
-                self.names.append(_name(compiled))
-                self._compiled[id(compiled)] = compiled
+                self._note_launch(_GpuLaunch(_name(compiled), compiled))
                 self.observer.before_launch((*args, *kwargs.values()))
                 try:
                     return None if self._muted else launch(*args, **kwargs)
@@ -117,11 +129,33 @@ class GpuEngine:
 
         return launcher
 
+    def _note_launch(self, launch: _GpuLaunch) -> None:
+        self.names.append(launch.name)
+        if launch.compiled is not None:
+            self._compiled[id(launch.compiled)] = launch.compiled
+        if self._captured is not None:
+            self._captured.append(launch)
+
+    def _observed_capture_begin(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def capture_begin(graph: Any, *args: Any, **kwargs: Any) -> None:
+            self._captured = []
+            original(graph, *args, **kwargs)
+
+        return capture_begin
+
+    def _observed_capture_end(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def capture_end(graph: Any) -> None:
+            self._in_graphs[graph], self._captured = self._captured or [], None
+            original(graph)
+
+        return capture_end
+
     def _observed_replay(self, original: Callable[..., Any]) -> Callable[..., Any]:
         """A replay launches what was captured."""
 
         def replay(graph: Any) -> None:
-            self.names.append("CUDA graph")
+            for launch in self._in_graphs.get(graph) or [_GpuLaunch("CUDA graph", None)]:
+                self._note_launch(launch)
             original(graph)
             self.observer.after_replay()
 
@@ -161,6 +195,13 @@ class GpuEngine:
 
     def kernel_names(self) -> set[str]:
         return set(self.names) | {_name(compiled) for compiled in self._compiled.values()}
+
+
+def _build_launcher(compiled: Any) -> None:
+    """Some releases of Triton compile C code before a kernel's first launch, which would keep the GPU waiting: here
+    it is done ahead, and found in the cache then."""
+    with suppress(Exception):  # what is wrong is judged when it is launched
+        active_driver().launcher_cls(compiled.src, compiled.metadata)
 
 
 def _compile_configs(tuner: Any, /, *args: Any, **kwargs: Any) -> None:

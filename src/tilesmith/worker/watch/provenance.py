@@ -152,8 +152,9 @@ def _tensors_behind(arguments: Iterable[Any]) -> Iterator[torch.Tensor]:
 
 
 def _same_bits(one: torch.Tensor, other: torch.Tensor) -> bool:
-    a, b = (t.detach().contiguous().view(torch.uint8) if t.dim() else t.detach().reshape(1) for t in (one, other))
-    return torch.equal(a, b)
+    """A lone element counts as contiguous whatever its strides are."""
+    flat = (t.detach().contiguous().as_strided((t.numel(),), (1,)) for t in (one, other))
+    return one.shape == other.shape and torch.equal(*(t.view(torch.uint8) for t in flat))
 
 
 def _as_floats(held: torch.Tensor, dtype: torch.dtype) -> torch.Tensor | None:

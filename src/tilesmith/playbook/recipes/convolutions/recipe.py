@@ -9,16 +9,20 @@ fast. Where TF32 is not wanted, every number is two halves, and three products o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
 
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, operator_name
+from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
-from tilesmith.playbook.recipe import Declined, Region, RegionText, Tuning
+from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter, may_take
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
+from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
 from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
 from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
@@ -32,6 +36,8 @@ _LEAST_NUMBERS = 1 << 22
 """Of a result, from which on it is worth something that it is written once."""
 _MANY_CHANNELS = 512
 """Of a result, for which each number of an image is multiplied so often that it should be a half."""
+_WHOLE_CHANNELS = 8
+"""Halves that are read at once."""
 _LEAST_REUSE = 500
 """FLOPs for each number of the images: with fewer the time goes into copying them."""
 
@@ -64,12 +70,59 @@ class ConvolutionsRecipe:
 @dataclass(frozen=True)
 class ConvolutionsMatch:
     region: Region
+    layout: Layout = PLAIN
     kernel_type = "convolution"
     is_worth_it = True
 
     @cached_property
+    def _pool(self) -> Pool | None:
+        return find_pool(self.region.graph)
+
+    @cached_property
     def _fused(self) -> FusedKernel:
-        return fuse_convolution(self.region)
+        if self._pool is None:
+            return fuse_convolution(self.region)
+        fused = fuse_convolution(replace(self.region, graph=self._pool.before), f"{self._pool.kind}_pool")
+        (convolution,) = fused.low.convolutions
+        if convolution.is_transposed or self._halves_of(convolution) != 1:
+            raise Unmatched("pools a transposed convolution, or one that is not multiplied as halves")
+        return fused
+
+    @cached_property
+    def widest(self) -> Layout:
+        """Images with whole pieces of 16 bytes for each place; results whose size is known before they are."""
+        one, fused = self._convolution, self._fused
+        if one.is_transposed or self._halves != 1 or len(fused.outputs) != 1:
+            return PLAIN
+        inputs = {given.name: fused.low.values.get(given.name) for given in fused.graph.inputs}
+        images = {name: step for name, step in inputs.items() if isinstance(step, KernelStep)}
+        takes = {name for name, step in images.items() if self._may_take(step)}
+        shape = one.step.form.shape
+        try:
+            gives = shape[0] % _WHOLE_CHANNELS == 0
+            if gives:
+                self._chained(Layout(frozenset(takes), gives)).write("")
+        except Unmatched:
+            gives = False
+        return Layout(frozenset(takes), gives)
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Images that are added to the result: only then is it known how large they are."""
+        inputs = {given.name for given in self._fused.graph.inputs}
+        return frozenset(name for name in inputs if self._fused.low.values.get(name) in self._fused.loaded)
+
+    def _may_take(self, step: KernelStep) -> bool:
+        one, (channels, *columns) = self._convolution, self._convolution.step.form.shape
+        is_whole = step.form.rank > 2 and step.form.shape[1] % _WHOLE_CHANNELS == 0
+        is_used = step is one.images or step.form.shape == (columns[0], channels, *columns[1:])
+        return is_whole and is_used and step.dtype == "float32" and may_take(self._fused, step)
+
+    def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> ConvolutionsMatch:
+        if layout == self.layout and not taken:
+            return self
+        region = replace(self.region, taken=self.region.taken | set(taken)) if taken else self.region
+        return replace(self, region=region, layout=layout)
 
     @cached_property
     def _convolution(self) -> Convolution:
@@ -82,7 +135,10 @@ class ConvolutionsMatch:
     @property
     def _halves(self) -> int:
         """How many a float32 number is; 0 where numbers are halves already."""
-        if self._convolution.images.dtype in HALF_TYPES:
+        return self._halves_of(self._convolution)
+
+    def _halves_of(self, convolution: Convolution) -> int:
+        if convolution.images.dtype in HALF_TYPES:
             return 0
         return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
 
@@ -90,7 +146,11 @@ class ConvolutionsMatch:
     def _is_direct(self) -> bool:
         """Whether images are read where they lie: of one place at a time, for not too many output channels."""
         few = self._halves == 0 or self._convolution.step.form.shape[0] < _MANY_CHANNELS
-        return is_pointwise(self._convolution) and few
+        return is_pointwise(self._convolution) and few and not self._is_chained
+
+    @property
+    def _is_chained(self) -> bool:
+        return self._pool is not None or self.layout != PLAIN
 
     @cached_property
     def _extent(self) -> ConvolutionExtent:
@@ -107,6 +167,10 @@ class ConvolutionsMatch:
     def why_not(self) -> str:
         """What the library does as well; empty where a kernel gains."""
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
+        if any(
+            self._fused.low.values.get(name) is one.images for name in self.region.convolved & self.widest.takes
+        ):
+            return ""
         places = prod((one.images if one.is_transposed else one.step).form.shape)
         flops = 2.0 * places * prod(one.filters.form.shape[1:])
         if self._is_direct:
@@ -139,6 +203,12 @@ class ConvolutionsMatch:
             way = ", float32 numbers as several bfloat16 numbers" if self._halves else ""
             told += f"Images are read once, where they lie{way}"
             return f"{told}; what follows is computed before anything is stored."
+        if self.layout.gives:
+            told += "The result stays in halves, channels-last, for the next convolution. "
+        if self._pool:
+            told += "Every tile has whole windows of the pool, which is computed before anything is stored. "
+        if any(self._fused.low.step(name) is self._convolution.images for name in self.layout.takes):
+            return f"{told}Images come as halves, channels-last: a half has as many digits as TF32."
         told += "Images are copied channels-last with zeros around them"
         if self._halves == 0:
             return f"{told}, and what follows is computed before anything is stored."
@@ -157,9 +227,24 @@ class ConvolutionsMatch:
             kernel = PointwiseWriter(self._fused, self._convolution, self._halves).write(prefix)
             title = f"{self._fused.title} in one kernel."
             return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
-        owned = {parameter.name for parameter in self.region.graph.parameters}
-        keeps = any(self._fused.low.values.get(name) is self._convolution.filters for name in owned)
-        writer = ConvolutionWriter(self._fused, self._convolution, self._halves, self._extent.unit, keeps)
         way = {0: "", 1: ", multiplied as halves", 2: ", multiplied as three products of halves"}[self._halves]
-        title = f"{self._fused.title} in one kernel{way}."
+        pool = f", {self._pool.kind}_pool" if self._pool else ""
+        title = f"{self._fused.title}{pool} in one kernel{way}."
+        writer: ConvolutionWriter | ChainedWriter = ConvolutionWriter(
+            self._fused, self._convolution, self._halves, self._extent.unit, self._keeps_filters
+        )
+        if self._is_chained:
+            writer = self._chained(self.layout)
         return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), writer.write(prefix))
+
+    @property
+    def _keeps_filters(self) -> bool:
+        owned = {parameter.name for parameter in self.region.graph.parameters}
+        return any(self._fused.low.values.get(name) is self._convolution.filters for name in owned)
+
+    def _chained(self, layout: Layout) -> ChainedWriter:
+        takes = [self._fused.low.step(name) for name in sorted(layout.takes)]
+        unit = self._extent.unit
+        return ChainedWriter(
+            self._fused, self._convolution, unit, self._keeps_filters, takes, layout.gives, self._pool
+        )

@@ -3,160 +3,6 @@
 Images have three dimensions here; those that a task does not have are of size one.
 """
 
-PAD_IMAGES = '''@triton.jit
-def measure_images_kernel(x_ptr, largest_ptr, SIZE, SPAN, PARTS, BLOCK: tl.constexpr):
-    """The largest finite number in every part of an image, without its sign."""
-    image, part = (tl.program_id(0) // PARTS).to(tl.int64), (tl.program_id(0) % PARTS).to(tl.int64)
-    last = tl.minimum((part + 1) * SPAN, SIZE)
-    largest = tl.zeros((BLOCK,), tl.float32)
-    for start in range(part * SPAN, last, BLOCK):
-        offs = start + tl.arange(0, BLOCK)
-        x = tl.abs(tl.load(x_ptr + image * SIZE + offs, mask=offs < last, other=0.0))
-        largest = tl.maximum(largest, tl.where(x < float("inf"), x, 0.0))
-    tl.store(largest_ptr + tl.program_id(0), tl.max(largest, axis=0))
-
-
-@triton.jit
-def pad_images_kernel(
-    # pointers
-    x_ptr,
-    largest_ptr,
-    padded_ptr,
-    low_ptr,
-    scale_ptr,
-    # sizes
-    C,
-    D,
-    H,
-    W,
-    IN_D,
-    IN_H,
-    IN_W,
-    BEFORE_D,
-    BEFORE_H,
-    BEFORE_W,
-    stride_b,
-    stride_c,
-    stride_d,
-    stride_h,
-    stride_w,
-    PARTS,
-    # meta-parameters
-    CHANNELS: tl.constexpr,
-    HALVES: tl.constexpr,
-    BLOCK_PARTS: tl.constexpr,
-    BLOCK_C: tl.constexpr,
-    BLOCK: tl.constexpr,
-):
-    """Images channels-last, with zeros around them.
-
-    HALVES: into how many a float32 number goes; 0 where numbers stay what they are. A float32 image is scaled by a
-    power of two, its largest number to about 2**12.
-    """
-    places = IN_D * IN_H * IN_W
-    blocks, blocks_c = tl.cdiv(places, BLOCK), tl.cdiv(CHANNELS, BLOCK_C)
-    number = tl.program_id(0) % (blocks * blocks_c)
-    image = (tl.program_id(0) // (blocks * blocks_c)).to(tl.int64)
-    channels = (number % blocks_c * BLOCK_C + tl.arange(0, BLOCK_C)).to(tl.int64)[:, None]
-    place = (number // blocks_c * BLOCK + tl.arange(0, BLOCK))[None, :]
-    d, h = place // (IN_H * IN_W) - BEFORE_D, place // IN_W % IN_H - BEFORE_H
-    w = place % IN_W - BEFORE_W
-    inside = (d >= 0) & (d < D) & (h >= 0) & (h < H) & (w >= 0) & (w < W)
-    x_ptrs = x_ptr + image * stride_b + channels * stride_c
-    x_ptrs += d.to(tl.int64) * stride_d + h.to(tl.int64) * stride_h + w.to(tl.int64) * stride_w
-    x = tl.load(x_ptrs, mask=inside & (channels < C), other=0.0)
-    kept = (place < places) & (channels < CHANNELS)
-    target = (image * places + place) * CHANNELS + channels
-    if HALVES == 0:
-        tl.store(padded_ptr + target, x, mask=kept)
-    else:
-        parts = tl.arange(0, BLOCK_PARTS)
-        measured = tl.load(largest_ptr + image * PARTS + parts, mask=parts < PARTS, other=-float("inf"))
-        exponent = (tl.max(measured, axis=0).to(tl.int32, bitcast=True) >> 23) - 127
-        shift = tl.minimum(12 - exponent, 110)  # an image of zeros has no exponent
-        scaled = x * ((shift + 127) << 23).to(tl.float32, bitcast=True)
-        high = scaled.to(tl.float16)
-        tl.store(padded_ptr + target, high, mask=kept)
-        if HALVES == 2:  # an inf stays one in `high` and leaves nothing for `low`
-            low = tl.where(tl.abs(scaled) < float("inf"), scaled - high.to(tl.float32), 0.0)
-            tl.store(low_ptr + target, low.to(tl.float16), mask=kept)
-        tl.store(scale_ptr + image, ((127 - shift) << 23).to(tl.float32, bitcast=True), mask=number == 0)
-
-
-def pad_images(
-    x: torch.Tensor, before: tuple[int, ...], after: tuple[int, ...], CHANNELS: int, HALVES: int
-) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-    """(B, C, *sizes) as (B, *sizes, CHANNELS) with zeros around each image; x may have any strides.
-
-    Of float32 numbers: one half, or two, and what undoes each image's scale.
-    """
-    x = x[(slice(None), slice(None), *(None,) * (5 - x.dim()))]
-    B, C, D, H, W = x.shape
-    IN_D, IN_H, IN_W = (size + a + b for size, a, b in zip((D, H, W), before, after))
-    shape, dtype = (B, IN_D, IN_H, IN_W, CHANNELS), torch.float16 if HALVES else x.dtype
-    padded = torch.empty(shape, dtype=dtype, device=x.device)
-    low = torch.empty_like(padded) if HALVES == 2 else None
-    SIZE = C * D * H * W
-    PARTS = min(triton.cdiv(SIZE, 16384), 512)
-    largest = scale = None
-    if HALVES:
-        largest = torch.empty((B, PARTS), dtype=torch.float32, device=x.device)
-        scale = torch.empty((B,), dtype=torch.float32, device=x.device)
-        flat = (x.movedim(1, -1) if x.stride(1) == 1 else x).reshape(B, SIZE)  # in any order
-        measure_images_kernel[(B * PARTS,)](
-            flat, largest, SIZE, triton.cdiv(SIZE, PARTS), PARTS, BLOCK=4096, num_warps=8
-        )
-    BLOCK_C = min(64, triton.next_power_of_2(CHANNELS))
-    BLOCK = 4096 // BLOCK_C
-    blocks = triton.cdiv(IN_D * IN_H * IN_W, BLOCK) * triton.cdiv(CHANNELS, BLOCK_C)
-    pad_images_kernel[(B * blocks,)](
-        # inputs
-        x, largest,
-        # outputs
-        padded, low, scale,
-        # sizes
-        C, D, H, W, IN_D, IN_H, IN_W, *before, *x.stride(), PARTS,
-        # constants
-        CHANNELS=CHANNELS, HALVES=HALVES, BLOCK_PARTS=triton.next_power_of_2(PARTS), BLOCK_C=BLOCK_C, BLOCK=BLOCK,
-        num_warps=8,
-    )
-    return padded, low, scale'''
-
-KEPT_FILTERS = '''_filters = {}
-
-
-def kept_filters(make, weight: torch.Tensor, *how) -> tuple[torch.Tensor | None, ...]:
-    """What `make` makes of a weight, made again when that changes, and let go with it.
-
-    A write through `weight.data` does not count as a change in PyTorch: call `_filters.clear()` after one.
-    """
-    if weight.is_inference():
-        return make(weight, *how)  # such a tensor does not count its changes
-    name, state = (id(weight), make, how), (weight._version, weight.data_ptr())
-    owner, known, filters = _filters.get(name, (lambda: None, None, None))
-    if owner() is not weight or known != state:
-        filters = make(weight, *how)
-        _filters[name] = (weakref.ref(weight, lambda _: _filters.pop(name, None)), state, filters)
-    return filters'''
-
-MAKE_FILTERS = '''def make_filters(
-    weight: torch.Tensor, CHANNELS: int, BLOCK_K: int, HALVES: int
-) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-    """(O, C, *sizes) as rows of (*sizes, CHANNELS), with zeros at the end that make blocks whole.
-
-    Of float32 numbers: one half, or two, and what undoes each row's scale.
-    """
-    rows = nn.functional.pad(weight.detach().movedim(1, -1), (0, CHANNELS - weight.shape[1])).flatten(1)
-    rows = nn.functional.pad(rows, (0, -rows.shape[1] % BLOCK_K)).contiguous()
-    if HALVES == 0:
-        return rows, None, None
-    largest = rows.abs().nan_to_num(0.0, posinf=0.0).amax(1, keepdim=True)
-    shift = (12 - ((largest.view(torch.int32) >> 23) - 127)).clamp(max=110)  # a row of zeros has no exponent
-    scaled = rows * ((shift + 127) << 23).view(torch.float32)
-    high = scaled.half()
-    low = torch.where(scaled.isfinite(), scaled - high.float(), 0.0).half() if HALVES == 2 else None
-    return high, low, ((127 - shift) << 23).view(torch.float32)'''
-
 FIND_WINDOWS = '''@triton.jit
 def find_windows(
     cols,
@@ -181,26 +27,29 @@ def find_windows(
     begin = ((image.to(tl.int64) * IN_D + d * STRIDE_D) * IN_H + h * STRIDE_H) * IN_W + w * STRIDE_W
     return image, begin * CHANNELS'''
 
-MAKE_TRANSPOSED_FILTERS = '''def make_transposed_filters(
-    weight: torch.Tensor,
-    CHANNELS: int,
-    BLOCK_K: int,
-    HALVES: int,
-    TAPS: int,
-    strides: tuple[int, ...],
-    paddings: tuple[int, ...],
-) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
-    """(C, O, *sizes) as the filters of one convolution after the other, for each rest of a place by the strides.
-
-    Places whose rest is r meet every stride-th number of a filter, from (r + padding) % stride on, backwards.
-    """
-    rows = []
-    for rests in itertools.product(*map(range, strides)):
-        firsts = [(rest + padding) % stride for rest, padding, stride in zip(rests, paddings, strides)]
-        part = weight.detach()[(..., *(slice(first, None, by) for first, by in zip(firsts, strides)))]
-        part = part.flip(tuple(range(2, part.dim()))).movedim(0, -1).flatten(1, -2)
-        rows.append(nn.functional.pad(part, (0, 0, 0, TAPS - part.shape[1])))
-    return make_filters(torch.cat(rows).movedim(-1, 1), CHANNELS, BLOCK_K, HALVES)'''
+FIND_PLACES = '''@triton.jit
+def find_places(
+    cols,
+    # sizes
+    N,
+    OUT_D: tl.constexpr,
+    OUT_H: tl.constexpr,
+    OUT_W: tl.constexpr,
+    # windows of a pool, side by side
+    POOL_D: tl.constexpr,
+    POOL_H: tl.constexpr,
+    POOL_W: tl.constexpr,
+):
+    """The image that each column of a tile belongs to, and its place there; columns of one window are neighbors."""
+    col = tl.minimum(cols, N - 1).to(tl.int32)  # beyond the last column, the last will do
+    inner, window = col % (POOL_D * POOL_H * POOL_W), col // (POOL_D * POOL_H * POOL_W)
+    COUNT_D: tl.constexpr = OUT_D // POOL_D
+    COUNT_H: tl.constexpr = OUT_H // POOL_H
+    COUNT_W: tl.constexpr = OUT_W // POOL_W
+    d = window // (COUNT_H * COUNT_W) % COUNT_D * POOL_D + inner // (POOL_H * POOL_W)
+    h = window // COUNT_W % COUNT_H * POOL_H + inner // POOL_W % POOL_H
+    w = window % COUNT_W * POOL_W + inner % POOL_W
+    return window // (COUNT_D * COUNT_H * COUNT_W), d, h, w'''
 
 FIND_TRANSPOSED = '''@triton.jit
 def find_part(rest, KERNEL, STRIDE, PADDING, DILATION, BEFORE):
@@ -295,12 +144,50 @@ def load_windows(
         inside = start + depth < size_d * size_h * size_w * CHANNELS
         return tl.load(pixels_ptrs, mask=inside[:, None], other=0.0)'''
 
-UNDO_SCALES = """@triton.jit
-def undo_scales(total, pixels_scale_ptr, filters_scale_ptr, number, row):
-    pixels_scale = tl.load(pixels_scale_ptr + number)[None, :]
-    filters_scale = tl.load(filters_scale_ptr + row)[:, None]
-    small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
-    return total * small * large  # in this order nothing overflows on the way"""
+LOAD_PLACES = '''@triton.jit
+def load_places(
+    pixels_ptr,
+    # where the window of every column begins: among all numbers, and in its image
+    begin,
+    first_d,
+    first_h,
+    first_w,
+    start,
+    # sizes
+    IN_D,
+    IN_H,
+    IN_W,
+    IN_C: tl.constexpr,
+    CHANNELS: tl.constexpr,
+    # windows
+    SIZE_D: tl.constexpr,
+    SIZE_H: tl.constexpr,
+    SIZE_W: tl.constexpr,
+    DILATION_D: tl.constexpr,
+    DILATION_H: tl.constexpr,
+    DILATION_W: tl.constexpr,
+    # meta-parameters
+    BLOCK_K: tl.constexpr,
+):
+    """BLOCK_K numbers of the window of every column, from `start` on, in the order in which a filter has them.
+
+    Images are channels-last, with nothing around them: zeros are beyond borders, and beyond all channels.
+    """
+    depth = tl.arange(0, BLOCK_K)
+    if CHANNELS % BLOCK_K == 0:  # they are channels of one place
+        tap, channel = start // CHANNELS, (start % CHANNELS + depth)[:, None]
+    else:
+        tap, channel = ((start + depth) // CHANNELS)[:, None], ((start + depth) % CHANNELS)[:, None]
+    d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
+    w = tap % SIZE_W * DILATION_W
+    pixels_ptrs = pixels_ptr + begin[None, :] + (((d * IN_H + h) * IN_W + w) * IN_C + channel)
+    d, h, w = first_d[None, :] + d, first_h[None, :] + h, first_w[None, :] + w
+    inside = (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H) & (w >= 0) & (w < IN_W)
+    if IN_C != CHANNELS:
+        inside = inside & (channel < IN_C)
+    if CHANNELS % BLOCK_K != 0:
+        inside = inside & (tap < SIZE_D * SIZE_H * SIZE_W)
+    return tl.load(pixels_ptrs, mask=inside, other=0.0)'''
 
 SUM_WINDOWS = '''@triton.jit
 def sum_windows(
@@ -403,6 +290,7 @@ def multiply_places(
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
-    "make_transposed_filters", "find_transposed", "find_part", "itertools",
+    "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "load_places", "larger",
+    "choose_scales", "keep_images", "add_filters", "find_largest", "find_least",
 }  # fmt: skip
 """What these define at module level."""

@@ -11,7 +11,7 @@ from tilesmith.playbook.graph.placement import Placer, TilePosition
 from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
 from tilesmith.playbook.graph.sums.convolutions import Convolution, Window
 from tilesmith.playbook.recipe import KernelParts, Region
-from tilesmith.playbook.recipes.convolutions import sources
+from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, sources
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.tiles import BLOCKS, HALF_TYPES
 from tilesmith.playbook.recipes.products.writing import MASKS, TILE
@@ -28,7 +28,7 @@ _POINTERS = {
 """What the kernel is given, by the number of halves that a float32 number is; 0: numbers are halves already."""
 
 
-def fuse_convolution(region: Region) -> FusedKernel:
+def fuse_convolution(region: Region, ending: str = "") -> FusedKernel:
     """The one convolution of a region with what follows it. Rows are channels, those of every image where they are
     convolved by themselves; columns are places, those of all images where they are not."""
     low = Lowering(region.graph, CONVOLUTIONS)
@@ -37,7 +37,7 @@ def fuse_convolution(region: Region) -> FusedKernel:
         raise Unmatched(f"convolves {convolution.images.dtype} to few channels, which the library does as well")
     dims, rows = convolution.step.form.dims, 2 if convolution.is_depthwise else 1
     placer = Placer(low.symbols, TilePosition("rows", "cols", len(dims) - rows), dims[:rows], dims[rows:])
-    fused = fuse(low, placer, region, (convolution.images, convolution.filters))
+    fused = fuse(low, placer, region, (convolution.images, convolution.filters), ending)
     if not any(value.step is convolution.step for value in placer.values):
         raise Unmatched("does not use its convolution")
     if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
@@ -80,13 +80,13 @@ class ConvolutionWriter:
             body=tuple(self._body()),
             helpers=(
                 FIND_TILE,
-                sources.PAD_IMAGES,
-                sources.MAKE_FILTERS,
-                *((sources.MAKE_TRANSPOSED_FILTERS,) if self.convolution.is_transposed else ()),
-                *((sources.KEPT_FILTERS,) if self.keeps_filters else ()),
+                image_sources.PAD_IMAGES,
+                filter_sources.MAKE_FILTERS,
+                *((filter_sources.MAKE_TRANSPOSED_FILTERS,) if self.convolution.is_transposed else ()),
+                *((filter_sources.KEPT_FILTERS,) if self.keeps_filters else ()),
                 sources.FIND_TRANSPOSED if self.convolution.is_transposed else sources.FIND_WINDOWS,
                 sources.LOAD_WINDOWS,
-                *((sources.UNDO_SCALES,) if self.halves else ()),
+                *((image_sources.UNDO_SCALES,) if self.halves else ()),
             ),
             launcher=tuple(self._launcher(prefix)),
         )

@@ -1,0 +1,92 @@
+"""What a lost operator.toml said, from the other files of its project."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from tilesmith.errors import ProjectError
+from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
+from tilesmith.operators.project import code_digest, read_source
+from tilesmith.operators.records import KINDS, LEADING, Operator, OperatorParameter, Project, Sizes
+from tilesmith.operators.writing import accuracy_text
+
+
+def recover_project(folder: Path, name: str) -> Project:
+    """Interface, shapes and dtypes as the baseline has them; sizes, values and the target as the tests have them,
+    or sensible ones. Raises ProjectError where there is no baseline."""
+    texts = {kind: _text(folder / f"{name}_{kind}.py") for kind in KINDS}
+    if not texts["baseline"]:
+        raise ProjectError(f"{folder}: no operator project (it has no operator.toml); tilesmith op new makes one")
+    try:
+        definition = parse_definition(texts["baseline"], name)
+        told = {kind: _constants(ast.parse(texts[kind])) for kind in ("accuracy", "performance")}
+    except SyntaxError as error:
+        raise ProjectError(f"{folder}: line {error.lineno}: {error.msg}; mend the file first") from None
+    values = dict(_values(ast.parse(texts["accuracy"])))
+    parameters = tuple(
+        shaped(one, definition.contract) or one
+        if one.is_tensor
+        else replace(one, value=None if values.get(one.name) == one.default else values.get(one.name))
+        for one in definition.operator.parameters
+    )
+    operator = replace(definition.operator, parameters=parameters, accuracy=(), performance=())
+    dtypes = re.findall(r"\w+", definition.contract.rpartition("; ")[2])
+    operator = replace(operator, dtypes=tuple(dtypes) or operator.dtypes)
+    operator = _with_sizes(replace(definition, operator=operator), told)
+    operator = replace(operator, baseline=code_digest(texts["baseline"]))
+    fixed = replace(operator, parameters=tuple(replace(one, fixed=one.annotation == "float") for one in parameters))
+    is_fixed = code_digest(accuracy_text(fixed)) == code_digest(texts["accuracy"])
+    return Project(folder, fixed if is_fixed else operator)
+
+
+def shaped(one: OperatorParameter, contract: str) -> OperatorParameter | None:
+    """A tensor as the end of the baseline's docstring has it; None where that does not name it."""
+    said = re.search(rf"\b{one.name} \[([^]]*)\](?: (?!below\b)(\w+))?(?: below (\w+))?", contract)
+    if said is None:
+        return None
+    shape = parse_shapes(f"{one.name}={said[1]}")[one.name]
+    below = parse_shapes(f"below={said[3]}")["below"][0] if said[3] else None
+    return replace(one, shape=tuple(shape), dtype=said[2], below=below)
+
+
+def _text(path: Path) -> str:
+    return read_source(path) if path.exists() else ""
+
+
+def _constants(tree: ast.Module) -> dict[str, ast.expr]:
+    pairs = ((one.targets[0], one.value) for one in tree.body if isinstance(one, ast.Assign))
+    return {target.id: value for target, value in pairs if isinstance(target, ast.Name)}
+
+
+def _with_sizes(definition: Definition, told: dict[str, dict[str, ast.expr]]) -> Operator:
+    found = {kind: _sizes(constants.get("SHAPES")) for kind, constants in told.items()}
+    target = told["performance"].get("TARGET")
+    operator = with_shapes(definition, {}).operator
+    sizes: dict[str, Any] = {kind: rows for kind, rows in found.items() if rows}
+    sizes |= {"target": target.value} if isinstance(target, ast.Constant) else {}
+    return replace(operator, **sizes)
+
+
+def _sizes(shapes: ast.expr | None) -> tuple[Sizes, ...]:
+    """Of a list of `dict(M=37, N=53)`."""
+    calls = [one for one in getattr(shapes, "elts", []) if isinstance(one, ast.Call)]
+    return tuple(
+        {LEADING if one.arg == "leading" else str(one.arg): ast.literal_eval(one.value) for one in call.keywords}
+        for call in calls
+    )
+
+
+def _values(tree: ast.Module) -> Iterator[tuple[str, Any]]:
+    """Of the scalars, from what `make_inputs` returns."""
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef) and function.name == "make_inputs":
+            for node in ast.walk(function):
+                if isinstance(node, ast.Dict):
+                    for key, value in zip(node.keys, node.values, strict=True):
+                        if isinstance(key, ast.Constant) and not isinstance(value, ast.Call):
+                            yield str(key.value), ast.literal_eval(value)

@@ -1,0 +1,89 @@
+"""Which values pass from one kernel to the next as scaled halves, channels-last: those nobody else looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from tilesmith.playbook.plan.effects import reads_what_it_writes
+from tilesmith.playbook.plan.regions import PlannedRegion, Step
+from tilesmith.playbook.recipe import PLAIN, ChainedMatch, Layout, RegionMatch
+from tilesmith.tasks.graph import Graph, Node, references
+
+
+def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[Step, ...]:
+    """Kernels with the layout that fits their neighbors. `taken` are names that no kernel may have."""
+    values = _find_values(graph, steps, {id(step.match) for step in steps if isinstance(step, PlannedRegion)})
+    names = set(taken) | {step.match.name for step in steps if isinstance(step, PlannedRegion)}
+    made: dict[tuple[int, Layout], RegionMatch] = {}
+    known: set[int] = set()
+    chained: list[Step] = []
+    for step in steps:
+        if not isinstance(step, PlannedRegion) or not isinstance(step.match, ChainedMatch):
+            chained.append(step)
+            continue
+        layout, match = _layout(step, values), step.match
+        if (id(match), layout) not in made:
+            new = made[id(match), layout] = match.laid_out(layout, names if id(match) in known else ())
+            names |= {new.name, f"{new.name}_kernel"}
+            known.add(id(match))
+        chained.append(replace(step, match=made[id(match), layout]))
+    return tuple(chained)
+
+
+def find_layouts(graph: Graph, steps: Sequence[Step], written: Collection[RegionMatch]) -> Mapping[int, Layout]:
+    """The layout of each kernel of a file, by its id, where PyTorch computes what is not written."""
+    values = _find_values(graph, steps, {id(match) for match in written}, one_for_all=True)
+    return {id(match): _layout(one, values) for one, match in _chained_regions(steps)}
+
+
+def _chained_regions(steps: Sequence[Step]) -> list[tuple[PlannedRegion, ChainedMatch]]:
+    regions = [step for step in steps if isinstance(step, PlannedRegion)]
+    return [(one, one.match) for one in regions if isinstance(one.match, ChainedMatch)]
+
+
+def _layout(region: PlannedRegion, values: Collection[str]) -> Layout:
+    inputs = [one.name for one in region.graph.inputs if one.shape is not None]
+    takes = frozenset(name for name in inputs if region.names[name] in values)
+    return Layout(takes, region.outputs[0] in values)
+
+
+def _find_values(
+    graph: Graph, steps: Sequence[Step], written: Collection[int], one_for_all: bool = False
+) -> set[str]:
+    """What kernels of convolutions give to nobody but kernels of convolutions.
+
+    `one_for_all`: regions that are computed by one kernel have one layout.
+    """
+    if reads_what_it_writes(graph):
+        return set()
+    given: set[str] = set()
+    others = {*references(graph.outputs), *graph.assigned.values()}
+    for step in steps:
+        if isinstance(step, Node):
+            others |= set(references([step.args, step.kwargs]))
+        elif id(step.match) not in written:
+            others |= set(references([[node.args, node.kwargs] for node in step.nodes]))
+        else:
+            widest = step.match.widest if isinstance(step.match, ChainedMatch) else PLAIN
+            given |= set(step.outputs) if widest.gives else set()
+            others |= {step.names[one.name] for one in step.graph.inputs if one.name not in widest.takes}
+    return _settled(_chained_regions(steps), given - others, one_for_all)
+
+
+def _settled(
+    regions: Sequence[tuple[PlannedRegion, ChainedMatch]], values: set[str], one_for_all: bool
+) -> set[str]:
+    """Those of the values that are left when every kernel is given what it needs."""
+    while True:
+        left = set(values)
+        for one, match in regions:
+            alike = [other for other, known in regions if known is match] if one_for_all else [one]
+            layouts = [_layout(other, left) for other in alike]
+            takes = frozenset.intersection(*(layout.takes for layout in layouts))
+            left -= {one.names[given.name] for given in one.graph.inputs if given.name not in takes}
+            if not match.needs <= takes or not all(layout.gives for layout in layouts):
+                left -= set(one.outputs)
+        if left == values:
+            return left
+        values = left

@@ -1,0 +1,157 @@
+"""Pools between convolutions: maxima of scaled halves, channels-last, which keep their scale."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from tilesmith.playbook.graph.operators import is_known
+from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.convolutions.chaining import LARGER
+from tilesmith.playbook.recipes.convolutions.pooling import PooledWindows, find_windows
+from tilesmith.playbook.recipes.elementwise import ElementwiseMatch, ElementwiseRecipe
+from tilesmith.tasks.graph import Node
+
+_IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
+_WHOLE_CHANNELS = 8
+
+
+class PoolsRecipe:
+    """For maxima over windows of what a convolution's kernel has made."""
+
+    name = "pools"
+
+    def knows(self, node: Node) -> bool:
+        return is_known(node)
+
+    def match(self, region: Region) -> PoolMatch | Declined:
+        windows = find_windows(region.graph) if region.convolved else None
+        if windows is None or windows.kind != "max" or windows.source not in region.convolved:
+            return Declined("the task pools nothing that it has convolved")
+        plain = ElementwiseRecipe().match(region)
+        return plain if isinstance(plain, Declined) else PoolMatch(region, plain, windows)
+
+
+@dataclass(frozen=True)
+class PoolMatch:
+    """Computed like any other pool where its images are no halves."""
+
+    region: Region
+    plain: ElementwiseMatch
+    windows: PooledWindows
+    layout: Layout = PLAIN
+    kernel_type = "pooling"
+    is_worth_it = True
+
+    @property
+    def name(self) -> str:
+        return self.plain.name
+
+    @property
+    def advice(self) -> tuple[str, str]:
+        return self.plain.advice
+
+    @property
+    def tunings(self) -> tuple[Tuning, ...]:
+        return self.plain.tunings
+
+    def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
+        return self.plain.variations(tuning, stage)
+
+    @property
+    def widest(self) -> Layout:
+        """Maxima alone: what only adds up to a pool's source is not its images."""
+        (leaf,) = self.plain.fused.leaves
+        may = leaf.dtype == "float32" and leaf.form.shape[1] % _WHOLE_CHANNELS == 0 and not self.plain.has_rows
+        return Layout(self.needs, True) if may else PLAIN
+
+    @property
+    def needs(self) -> frozenset[str]:
+        return frozenset([self.windows.source])
+
+    def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> PoolMatch:
+        fused = self.plain.fused
+        plain = replace(self.plain, fused=replace(fused, taken=fused.taken | set(taken))) if taken else self.plain
+        return replace(self, plain=plain, layout=layout)
+
+    def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
+        if self.layout == PLAIN:
+            return self.plain.write(tuning, prefix)
+        fused = self.plain.fused
+        kernel = KernelParts(
+            name=fused.name,
+            pointers=("x_ptr", *([] if self.layout.gives else ["unscale_ptr"]), "y_ptr"),
+            sizes=("numel", *_IN, *(f"{name}: tl.constexpr" for name in (*_OUT, "IN_C"))),
+            scalars=(),
+            meta=("BLOCK: tl.constexpr",),
+            body=tuple(self._body()),
+            helpers=(LARGER,),
+            launcher=tuple(self._launcher(prefix)),
+        )
+        strategy = f"Halves, channels-last, {tuning['BLOCK']} in a program; their scale stays what it is."
+        return fused.text(f"{fused.title} of windows in one kernel.", strategy, tuning.prefixed(prefix), kernel)
+
+    def _each(self, name: str, missing: int) -> list[int]:
+        """What the windows have along all three dimensions."""
+        given: tuple[int, ...] = getattr(self.windows, name)
+        return [missing] * (3 - len(given)) + [*given]
+
+    def _body(self) -> list[str]:
+        (_, size_h, size_w), taps = self._each("size", 1), 1
+        for size in self.windows.size:
+            taps *= size
+        stride, before = self._each("stride", 1), self._each("before", 0)
+        lines = [
+            "offs = tl.program_id(0).to(tl.int64) * BLOCK + tl.arange(0, BLOCK)",
+            "mask = offs < numel",
+            "channel, place = offs % IN_C, offs // IN_C",
+            "number = place // (OUT_D * OUT_H * OUT_W)",
+            f"first_d = place // (OUT_H * OUT_W) % OUT_D * {stride[0]} - {before[0]}",
+            f"first_h = place // OUT_W % OUT_H * {stride[1]} - {before[1]}",
+            f"first_w = place % OUT_W * {stride[2]} - {before[2]}",
+            'y = tl.full((BLOCK,), float("-inf"), tl.float32)',
+            f"for tap in tl.static_range({taps}):",
+            f"    d, h = first_d + tap // {size_h * size_w}, first_h + tap // {size_w} % {size_h}",
+            f"    w = first_w + tap % {size_w}",
+            "    inside = mask & (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H) & (w >= 0) & (w < IN_W)",
+            "    x_ptrs = x_ptr + (((number * IN_D + d) * IN_H + h) * IN_W + w) * IN_C + channel",
+            '    y = larger(y, tl.load(x_ptrs, mask=inside, other=float("-inf")).to(tl.float32))',
+        ]
+        if self.layout.gives:
+            return [*lines, "tl.store(y_ptr + offs, y.to(tl.float16), mask=mask)"]
+        return [
+            *lines,
+            "y *= tl.load(unscale_ptr + number, mask=mask)",
+            "PLACES = OUT_D * OUT_H * OUT_W",
+            "tl.store(y_ptr + (number * IN_C + channel) * PLACES + place % PLACES, y, mask=mask)",
+        ]
+
+    def _launcher(self, prefix: str) -> list[str]:
+        fused, windows, rank = self.plain.fused, self.windows, len(self.windows.size)
+        several, gives = "tuple[torch.Tensor, ...]", self.layout.gives
+        (leaf,) = fused.leaves
+        name, missing = leaf.name, "1, " * (3 - rank)
+        sides = zip(windows.size, windows.stride, windows.before, windows.after, strict=True)
+        counts = [
+            f"({name}.shape[{i}] + {before + after - size}) // {stride} + 1"
+            for i, (size, stride, before, after) in enumerate(sides, 2)
+        ]
+        shape = ("BATCH", *_OUT[3 - rank :], "IN_C") if gives else ("BATCH", "IN_C", *_OUT[3 - rank :])
+        dtype = "torch.float16" if gives else "torch.float32"
+        return [
+            f"def {fused.name}({name}: {several}) -> {several if gives else 'torch.Tensor'}:",
+            f"    {name}, {name}_unscale, {name}_largest = {name}",
+            f'    assert {name}.dim() == {rank + 2}, "written for {name}.dim() == {rank + 2}"',
+            f"    (BATCH, IN_C), inside = {name}.shape[:2], [{missing}*{name}.shape[2:]]",
+            f"    OUT_D, OUT_H, OUT_W = {missing}{', '.join(counts)}",
+            f"    y = torch.empty(({', '.join(shape)}), dtype={dtype}, device={name}.device)",
+            *fused.call(
+                f"{fused.name}_kernel[(triton.cdiv(y.numel(), {prefix}BLOCK),)]",
+                [name, *([] if gives else [f"{name}_unscale"])],
+                ["y"],
+                ["y.numel()", "*inside", *(f"{one}={one}" for one in (*_OUT, "IN_C"))],
+                [f"BLOCK={prefix}BLOCK", f"num_warps={prefix}NUM_WARPS"],
+                body=["y"],
+            ),
+            f"    return y.movedim(-1, 1), {name}_unscale, {name}_largest" if gives else "    return y",
+        ]
