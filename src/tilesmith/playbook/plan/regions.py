@@ -72,6 +72,9 @@ class _Cutter:
         for core in find_cores(self._ordered.graph):
             if not core & self._assigned and all(map(self._is_fusable, core)):
                 self._plan(self._grown(core))
+                self._assigned |= (
+                    core if self._assigned & core else set()
+                )  # views, too: whoever comes later is above
         for name in self._nodes:
             if name not in self._assigned and self._may_start(name):
                 self._plan(self._grown({name}))
