@@ -56,6 +56,8 @@ def _check(call: ToolCall) -> dict[str, Any]:
     with call.judges.use(check_config(call.arguments)) as judge:
         evaluation = judge.check(task, kernel, lambda gate: call.progress(f"{kernel.name}: {gate}"))
     document: dict[str, Any] = to_json(evaluation)
+    if document["timing"]:
+        del document["timing"]["samples_ms"]
     return {name: value for name, value in document.items() if name not in ("gates", "format_version")}
 
 

@@ -97,6 +97,8 @@ class Timing:
     """Over each baseline, by call time."""
     rounds: int
     notes: tuple[str, ...] = ()
+    samples_ms: dict[str, tuple[tuple[float, ...], ...]] = field(default_factory=dict)
+    """Device time of every call of each contestant, round by round."""
 
 
 @dataclass(frozen=True)

@@ -251,6 +251,10 @@ class TimingRounds:
             call_speedup=self._speedups(lambda samples: samples.call),
             rounds=rounds,
             notes=tuple(self._notes),
+            samples_ms={
+                name: tuple(tuple(round(one, 6) for one in turn) for turn in s.device)
+                for name, s in self._samples.items()
+            },
         )
 
     def _doubt(self, name: str, timing: Timing) -> str | None:

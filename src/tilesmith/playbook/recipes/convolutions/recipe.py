@@ -108,9 +108,16 @@ class ConvolutionsMatch:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Images that are added to the result: only then is it known how large they are."""
-        inputs = {given.name for given in self._fused.graph.inputs}
-        return frozenset(name for name in inputs if self._fused.low.values.get(name) in self._fused.loaded)
+        """Images that are added to the result, for it to be known how large they are; and those that would have to
+        be copied otherwise, and need not be where they lie as they are."""
+        inputs = {given.name: self._fused.low.values.get(given.name) for given in self._fused.graph.inputs}
+        known = [*self._fused.loaded, *([self._convolution.images] if self._may_be_direct else [])]
+        return frozenset(name for name, step in inputs.items() if step in known)
+
+    def gains(self, layout: Layout) -> bool:
+        """Whether it was not taken for images that it is not given after all."""
+        given = {name for name, step in self._fused.low.values.items() if step is self._convolution.images}
+        return bool(given & layout.takes or not given & self.region.convolved) or not self._why_not_alone()
 
     def _may_take(self, step: KernelStep) -> bool:
         one, (channels, *columns) = self._convolution, self._convolution.step.form.shape
@@ -144,9 +151,14 @@ class ConvolutionsMatch:
 
     @property
     def _is_direct(self) -> bool:
-        """Whether images are read where they lie: of one place at a time, for not too many output channels."""
+        """Whether images are read where they lie."""
+        return self._may_be_direct and not self._is_chained
+
+    @property
+    def _may_be_direct(self) -> bool:
+        """Of one place at a time, for not too many output channels."""
         few = self._halves == 0 or self._convolution.step.form.shape[0] < _MANY_CHANNELS
-        return is_pointwise(self._convolution) and few and not self._is_chained
+        return is_pointwise(self._convolution) and few
 
     @property
     def _is_chained(self) -> bool:
@@ -162,15 +174,17 @@ class ConvolutionsMatch:
             4 if self._is_direct and self._halves else 2 * max(1, self._halves),
             self._is_direct,
             gpu.shared_bytes_per_block if gpu else inf,
+            any(len(step.form.shape) > 1 for step in self._fused.loaded),
         )
 
     def why_not(self) -> str:
         """What the library does as well; empty where a kernel gains."""
+        images, given = self._convolution.images, self.region.convolved & self.widest.takes
+        is_given = any(self._fused.low.values.get(name) is images for name in given)
+        return "" if is_given else self._why_not_alone()
+
+    def _why_not_alone(self) -> str:
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
-        if any(
-            self._fused.low.values.get(name) is one.images for name in self.region.convolved & self.widest.takes
-        ):
-            return ""
         places = prod((one.images if one.is_transposed else one.step).form.shape)
         flops = 2.0 * places * prod(one.filters.form.shape[1:])
         if self._is_direct:
