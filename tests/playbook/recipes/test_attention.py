@@ -17,6 +17,7 @@ from tilesmith.playbook.recipes import REGION_RECIPES
 from tilesmith.playbook.recipes.attention import AttentionRecipe
 from tilesmith.playbook.tuning import find_tuning
 from tilesmith.tasks.gpus import REPRESENTATIVES
+from tilesmith.tasks.numbers.varying import remember_varying
 
 ALL_ATTENTION = (
     *(one for one in REGION_RECIPES if one.name != "attention"),
@@ -110,14 +111,14 @@ ATTENTION = {
     ),
 }
 
-OF_ONE_SIZE = {"written_mask", "positions", "relu"}
+OF_ONE_SIZE = {"written_mask", "positions"}
 """A single trace does not say where their numbers come from."""
 
 
 def plan_of(name: str, text: str, others: tuple[str, ...] = ()) -> Plan:
     survey = survey_task(name, text, "default", others)
     assert survey.graph is not None
-    found = make_plan(survey, survey.graph, ALL_ATTENTION)
+    found = make_plan(survey, remember_varying(survey.graph), ALL_ATTENTION)
     assert isinstance(found, Plan), found
     assert [region.recipe for region in found.regions] == ["attention"]
     return found
@@ -152,6 +153,11 @@ LARGE = {
     "relu": task(
         "return torch.relu(q @ k.mT * 0.2) @ v", inputs("16, 16, 512, 64", "16, 16, 512, 64", "16, 16, 512, 64")
     ),
+    "long_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 64", "64, 8, 120, 64")),
+    "wide_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 128", "64, 8, 120, 128")),
+    "widest_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 256", "64, 8, 120, 256")),
+    "widest_half": large(8, 1024, 256, after=".half()"),
+    "decoding_floats": task(WRITTEN_OUT, inputs("16, 32, 1, 128", "16, 32, 4096, 128")),
     "decoding": task(WRITTEN_OUT, inputs("16, 32, 1, 128", "16, 32, 4096, 128", after=".half()")),
 }
 

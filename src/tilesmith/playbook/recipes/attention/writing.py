@@ -17,7 +17,7 @@ from tilesmith.playbook.recipes.attention.tiles import BLOCKS
 from tilesmith.playbook.recipes.products.sources import LOAD_ROWS, SPLIT_ROWS
 from tilesmith.playbook.recipes.products.writing import MASKS, TILE
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.playbook.writing.fused_kernel import FusedKernel
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, names_in
 from tilesmith.playbook.writing.kernel_body import write_on_one_tile
 
 _SPLIT = tuple(f"{side}_{part}" for side in ("q", "k", "v") for part in ("high", "low", "scale"))
@@ -96,17 +96,26 @@ class AttentionWriter:
         numbers = dict.fromkeys(one.name for one in used if isinstance(one, NamedNumber) and one.name in named)
         return (*_pointers(self.inner), *numbers, *self._root)
 
+    @cached_property
+    def _scores_lines(self) -> list[str]:
+        return write_on_one_tile(self.inner, TILE, ())
+
+    @property
+    def _scores_sizes(self) -> list[str]:
+        used = names_in(self._scores_lines)
+        return [name for name in self.inner.sizes if name in used]
+
     @property
     def _scores_helper(self) -> str:
         product = next(one for one in self.inner.values if one.step is self.attention.scores.step)
         own = [product.name, *self._scores_arguments, "rows", "cols", "N"]
-        parameters = [*own, *(f"{size}: tl.constexpr" for size in self.inner.sizes)]
+        parameters = [*own, *(f"{size}: tl.constexpr" for size in self._scores_sizes)]
         told = "What a softmax takes of a tile" if self.attention.has_softmax else "A tile of weights"
         return sources.SCORES.format(
             name=self._scores_name,
             parameters="\n".join(f"    {one}," for one in parameters),
             told=told,
-            lines="\n".join(f"    {line}" for line in write_on_one_tile(self.inner, TILE, ())),
+            lines="\n".join(f"    {line}" for line in self._scores_lines),
             value=self.weights.name,
         )
 
@@ -129,13 +138,24 @@ class AttentionWriter:
                 if self.attention.has_softmax
                 else ()
             ),
-            "for start in range(0, KEYS, BLOCK_N):",
+            *self._bounds(),
             *(f"    {line}" for line in self._loop()),
             *self._end(name),
             *MASKS,
             "rows, cols = (batch * M + rows)[:, None], cols[None, :]",
             *write_on_one_tile(fused.placer, TILE, fused.outputs),
         ]
+
+    def _bounds(self) -> list[str]:
+        """The head of the loop over all keys that some query of the tile sees."""
+        least, most = self.attention.band
+        lines: list[str] = []
+        if least is not None:
+            lines.append(f"first = tl.maximum(tl.min(rows, axis=0) + {least}, 0) // BLOCK_N * BLOCK_N")
+        if most is not None:
+            lines.append(f"last = tl.minimum(tl.max(rows, axis=0) + {most + 1}, KEYS)")
+        first, last = "0" if least is None else "first", "KEYS" if most is None else "last"
+        return [*lines, f"for start in range({first}, {last}, BLOCK_N):"]
 
     def _begin_split(self) -> list[str]:
         lines = [
@@ -207,7 +227,7 @@ class AttentionWriter:
     def _changed(self) -> list[str]:
         if not self._changes_scores:
             return []
-        given = ["scores", *self._scores_arguments, "q_rows[:, None]", "keys[None, :]", "KEYS", *self.inner.sizes]
+        given = ["scores", *self._scores_arguments, "q_rows[:, None]", "keys[None, :]", "KEYS", *self._scores_sizes]
         call = f"scores = {self._scores_name}({', '.join(given)})"
         return [call] if len(call) < 100 else [f"scores = {self._scores_name}(", f"    {', '.join(given)}", ")"]
 
