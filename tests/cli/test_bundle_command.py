@@ -23,15 +23,15 @@ import torch.nn as nn
 from .batches import make_batch
 
 
-class Model(nn.Module):
+class Ramp(nn.Module):
     def forward(self, x):
         return torch.relu(x) + 1.25
 
 
 def get_inputs():
-    return [make_batch()]
+    return make_batch(2)
 """
-BATCHES = "import torch\n\n\ndef make_batch():\n    return torch.randn(64, 33)\n"
+BATCHES = "import torch\n\n\ndef make_batch(rows=64):\n    return [torch.randn(rows, 33)]\n"
 
 
 def tilesmith(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
@@ -42,13 +42,13 @@ def tilesmith(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Made of a run whose task, a file in a package, is gone by now."""
+    """Made of a run whose task, a class in a package with inputs from another file, is gone by now."""
     home = tmp_path_factory.mktemp("maker")
     (home / "net").mkdir()
     for name, text in {"__init__": "", "model": MODEL, "batches": BATCHES}.items():
         (home / "net" / f"{name}.py").write_text(text)
     quick = ("--device", "cpu", "--effort", "quick", "--no-confirm", "--author", "playbook")
-    forged = tilesmith("forge", "net/model.py", *quick, cwd=home)
+    forged = tilesmith("forge", "net/model.py:Ramp", "--inputs", "net.batches:make_batch", *quick, cwd=home)
     assert forged.returncode == 0, forged.stderr
     made = tilesmith("bundle", "last", "--json", cwd=home)
     assert made.returncode == 0, made.stderr
@@ -60,7 +60,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_its_claim_holds_in_another_folder(bundle: Path, tmp_path: Path) -> None:
-    assert bundle.name.endswith("-model-1.tilesmith.zip")
+    assert bundle.name.endswith("-Ramp-1.tilesmith.zip")
     shutil.copy(bundle, tmp_path / "claim.zip")
     done = tilesmith("replay", "claim.zip", "--seed", 3, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, ""), done.stderr

@@ -14,7 +14,7 @@ from sample_run import EVENTS, SURVEY, evaluation, make_run, manifest
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError
-from tilesmith.records import Event, FinishedEvent, Verdict, to_json
+from tilesmith.records import Event, FinishedEvent, SurveyEvent, Verdict, to_json
 from tilesmith.runs import Manifest, Status, archives
 from tilesmith.runs.bundles import Bundle, config_to_repeat, make_bundle, read_bundle, unpack
 from tilesmith.runs.digest import text_digest
@@ -22,7 +22,6 @@ from tilesmith.runs.summary import summarize
 from tilesmith.tasks.source import read_task
 from tilesmith.tasks.user_code.task_name import TaskName
 
-TASK_TEXT = SURVEY.source
 MEMBERS = (
     *("best.py", "bundle.json", "evaluation.json", "events.jsonl", "kernels/0004.py", "report.html", "run.json"),
     *("task.py", "task/layers.py"),
@@ -31,8 +30,7 @@ MEMBERS = (
 
 def head(**more: object) -> Manifest:
     configuration = {"check": to_json(CheckConfig(seed=5, device="cuda"))}
-    given = {"configuration": configuration, "task_sha256": text_digest(TASK_TEXT), **more}
-    return replace(manifest(), **given)  # type: ignore[arg-type]
+    return replace(manifest(), configuration=configuration, **more)  # type: ignore[arg-type]
 
 
 def finished_run(parent: Path, head: Manifest, events: tuple[Event, ...] = EVENTS) -> Path:
@@ -288,12 +286,10 @@ def test_its_file_lies_where_its_imports_work(
     task: TaskName | None, path: str, own_files: dict[str, str], found: str, tmp_path: Path
 ) -> None:
     text = "import torch\n\nclass Model(torch.nn.Module): ...\n\ndef get_inputs(): return []\n"
-    given = head(task_name=task, task_path=path, own_files=own_files, task_sha256=text_digest(TASK_TEXT))
-    run = finished_run(tmp_path / "runs", given)
+    given = head(task_name=task, task_path=path, own_files=own_files)
+    surveyed = SurveyEvent(replace(SURVEY, source=text))
+    run = finished_run(tmp_path / "runs", given, (surveyed, *EVENTS[1:]))
     (run / "task.py").write_text(text)
-    (run / "run.json").write_text(
-        json.dumps(to_json(replace(given, task_sha256=text_digest(text), status=Status.FINISHED)))
-    )
     unpacked = unpack(make_bundle(run, tmp_path / "a.zip"), tmp_path / "unpacked")
     read = read_task(unpacked.task)
     place = (tmp_path / "unpacked/task").resolve()

@@ -25,6 +25,7 @@ from tilesmith.errors import RunError, UsageError
 from tilesmith.records import Attempt, Evaluation, from_json, to_json
 from tilesmith.runs.archives import CURE, is_inside, read_archive, write_archive
 from tilesmith.runs.claims import Claim, claim_of
+from tilesmith.runs.digest import text_digest
 from tilesmith.runs.journal import read_events
 from tilesmith.runs.listing import current_status
 from tilesmith.runs.manifest import Manifest, Status, read_manifest
@@ -93,7 +94,7 @@ def make_bundle(run: Path, out: Path) -> Bundle:
     summary = summarize(read_events(run / "events.jsonl"))
     if summary.best is None:
         raise RunError(f"{run}: has no winner to make a bundle of: {manifest.why}")
-    files = _files_of(run, manifest, summary.best)
+    files = _files_of(run, manifest, summary, summary.best)
     evaluation = _claimed(summary, summary.best)
     files[EVALUATION] = _json_bytes(to_json(evaluation))
     head = BundleManifest(
@@ -170,18 +171,16 @@ def _kernel_name(best: Attempt) -> str:
     return f"kernels/{best.candidate.number:04}.py"
 
 
-def _files_of(run: Path, manifest: Manifest, best: Attempt) -> dict[str, bytes]:
+def _files_of(run: Path, manifest: Manifest, summary: RunSummary, best: Attempt) -> dict[str, bytes]:
     """Those of the run's folder, if they are still what was judged."""
     files = {name: _file(run, name) for name in (TASK, BEST, _kernel_name(best))}
     files |= {f"task/{name}": _file(run, f"task/{name}") for name in manifest.own_files}
     files |= {name: _file(run, name) for name in _KEPT_IF_THERE if (run / name).is_file()}
-    digests = {f"task/{name}": digest for name, digest in manifest.own_files.items()}
-    if manifest.task_name is None or ":" not in (manifest.task_name.inputs or ""):
-        digests[TASK] = manifest.task_sha256  # else it stands for two files
+    texts = {_kernel_name(best): best.candidate.source} | ({TASK: summary.survey.source} if summary.survey else {})
+    digests = {name: text_digest(text) for name, text in texts.items()}
+    digests |= {f"task/{name}": digest for name, digest in manifest.own_files.items()}
     changed = [name for name, digest in digests.items() if _sha256(files[name]) != digest]
-    source = best.candidate.source.encode()
-    changed += [_kernel_name(best)] if files[_kernel_name(best)] != source else []
-    changed += [BEST] if source.rstrip() not in files[BEST] else []
+    changed += [BEST] if best.candidate.source.rstrip().encode() not in files[BEST] else []
     if changed:
         raise RunError(f"{run / changed[0]}: is not what was judged; put it back, or forge again")
     return files

@@ -53,4 +53,4 @@ def bundle(
     print(
         f"claims: {claim.verdict} on {claim.device}; {speeds_text(claim.speedup) or 'no speed, nothing was timed'}"
     )
-    print(f"check it anywhere:  tilesmith replay {made.path.name}")
+    print(f"check it anywhere:  tilesmith replay {made.path}")
