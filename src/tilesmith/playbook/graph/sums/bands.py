@@ -25,7 +25,7 @@ class Band(NamedTuple):
         return Band(max(least, default=None), min(most, default=None))
 
 
-class _Linear(NamedTuple):
+class _PlaceSum(NamedTuple):
     """A number made of places: `row * i + column * j + more`."""
 
     row: int
@@ -118,9 +118,9 @@ def _compared(op: str, left: Any, right: Any) -> Band:
     }[op]
 
 
-def _linear(step: Any) -> _Linear | None:
+def _linear(step: Any) -> _PlaceSum | None:
     if type(step) is int:
-        return _Linear(0, 0, step)
+        return _PlaceSum(0, 0, step)
     if not isinstance(step, KernelStep):
         return None
     if step.op in (CAST, VIEW):
@@ -142,10 +142,10 @@ def _linear(step: Any) -> _Linear | None:
         sign = 1 if step.op == "add" else -1
         if one is None or other is None:
             return None
-        return _Linear(*(a + sign * b for a, b in zip(one, other, strict=True)))
+        return _PlaceSum(*(a + sign * b for a, b in zip(one, other, strict=True)))
     return None
 
 
-def _at(place: int, scale: int, more: int) -> _Linear | None:
+def _at(place: int, scale: int, more: int) -> _PlaceSum | None:
     """Counted along a dimension, the last being 0."""
-    return {0: _Linear(0, scale, more), 1: _Linear(scale, 0, more)}.get(place)
+    return {0: _PlaceSum(0, scale, more), 1: _PlaceSum(scale, 0, more)}.get(place)

@@ -61,10 +61,19 @@ class AttentionWriter:
     @property
     def _sizes(self) -> tuple[str, ...]:
         """Beside M and N."""
+        repeats = ("REPEATS",) if self._repeats else ()
         if self.is_split:
-            return ("KEYS", "K_PADDED", "V_PADDED")
+            return ("KEYS", "K_PADDED", "V_PADDED", *repeats)
         strides = (f"{side}_stride_{axis}" for side, axes in _STRIDES.items() for axis in axes)
-        return ("KEYS", "K", "HEADS", *strides)
+        return ("KEYS", "K", "HEADS", *strides, *repeats)
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether several heads of queries share one of keys and values."""
+        counts = {one.repeats for one in (self.attention.scores.right, self.attention.mixed.right)} - {1}
+        if len(counts) > 1 or self.attention.scores.left.repeats > 1:
+            raise Unmatched("shares heads in several ways")
+        return bool(counts)
 
     @property
     def _root(self) -> tuple[str, ...]:
@@ -298,6 +307,9 @@ class AttentionWriter:
         else:
             strides = (f"*{side}_heads.stride()" for side in _STRIDES)
             sizes = ["M", "N", "KEYS", "K", "q_heads.shape[1]", *strides]
+        if self._repeats:
+            side = "k" if keys.repeats > 1 else "v"
+            sizes.append(f"q_heads.shape[1] // {side}_heads.shape[1]")
         root = [f"{name}=K**-0.5" for name in self._root]
         constants = [
             *(f"{name}={prefix}{name}" for name in BLOCKS),
@@ -313,13 +325,13 @@ class AttentionWriter:
     def _as_heads(self, factor: Factor, heads: Sequence[str]) -> str:
         own = [*heads]
         if factor.repeats > 1:
-            own[-1] = f"{own[-1]} // {factor.repeats}"
+            own[-1] = f"{factor.step.name}.shape[-3]"
         return f"as_heads({factor.source}, {', '.join(own)})"
 
 
 def _shared(number: str, factor: Factor) -> str:
     """The head of keys or values that belongs to one of queries, or to one of all batches."""
-    return f"{number} // {factor.repeats}" if factor.repeats > 1 else number
+    return f"{number} // REPEATS" if factor.repeats > 1 else number
 
 
 def _pointers(placer: Placer) -> tuple[str, ...]:
