@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import subprocess
@@ -75,6 +76,10 @@ def test_a_listing_for_programs(folder: Path) -> None:
         (("--since", "2026-05-02"), [RELU, SOFTMAX]),
         (("--faster",), [GRU]),
         (("--task", "nothing"), []),
+        (("--verdict", "wrong_values"), [GRU]),
+        (("--min-speedup", "1.2"), [GRU]),
+        (("--search", "playbook softmax"), [SOFTMAX]),
+        (("--model", "gpt-x"), []),
     ],
 )
 def test_filters_of_the_command(folder: Path, options: tuple[str, ...], found: list[str]) -> None:
@@ -180,7 +185,14 @@ def test_the_texts_of_a_run(folder: Path, option: str, text: str) -> None:
         (("--runs", "nowhere"), "nowhere: no such folder"),
         (("--since", "may"), "YYYY-MM-DD"),
         (("--status", "done"), "use running"),
-        (("--task", "x", "show", GRU), "leave them out"),
+        (("--task", "x", "show", GRU), "show takes runs by name; leave out"),
+        (("--verdict", "x"), "unknown verdict 'x'"),
+        (("compare", GRU), "see  tilesmith runs compare --help"),
+        (("compare", GRU, "nothing"), "no run 'nothing'"),
+        (("compare", GRU, RELU), "cannot be read"),
+        (("export",), "--csv FILE"),
+        (("export", "--csv", "-", "--json"), "both want stdout"),
+        (("export", "--csv", "no/such/folder.csv"), "cannot be written"),
     ],
     ids=lambda one: " ".join(one) if isinstance(one, tuple) else "",
 )
@@ -194,8 +206,66 @@ def test_an_error_for_programs(folder: Path) -> None:
     assert "no run 'nothing'" in json.loads(done.stdout)["error"]
 
 
-@pytest.mark.parametrize("command", [(), ("show",)], ids=["runs", "show"])
-def test_help_has_examples(folder: Path, command: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    ("command", "example"),
+    [
+        ((), "tilesmith runs show last"),
+        (("show",), "tilesmith runs show last"),
+        (("compare",), "tilesmith runs compare 2026-05-01 last --json"),
+        (("export",), "tilesmith runs export --csv runs.csv"),
+    ],
+    ids=["runs", "show", "compare", "export"],
+)
+def test_help_has_examples(folder: Path, command: tuple[str, ...], example: str) -> None:
     text = printed(run(folder, *command, "--help"))
-    assert "tilesmith runs show last" in text
+    assert example in text
     assert "--json" in text
+
+
+def test_compare_puts_two_runs_side_by_side(folder: Path) -> None:
+    lines = printed(run(folder, "compare", GRU, SOFTMAX)).splitlines()
+    rows = {line[:13].strip(): " ".join(line[13:].split()) for line in lines}
+    assert rows["task"] == "39_GRU softmax"
+    assert rows["author"] == "gpt-x playbook"
+    assert rows["attempts"] == "5, 3 passed 2, 1 passed"
+    assert rows["over eager"] == "1.36x (1.35 to 1.37) 0.12x (0.11 to 0.12)"
+    assert "61,541 tokens in 9 calls, at least $0.0800" in rows["cost"]
+    assert "note: different tasks: 39_GRU and softmax" in lines
+    assert lines[-1] == "over eager: the first is faster; the intervals do not overlap"
+
+
+def test_compare_for_programs(folder: Path) -> None:
+    document = json.loads(printed(run(folder, "compare", GRU, GRU, "--json")))
+    assert document["first"] == document["second"]
+    assert document["settings"] == document["notes"] == []
+    (eager,) = document["baselines"]
+    assert (eager["baseline"], eager["first"]["value"], eager["overlap"]) == ("eager", 1.36, True)
+
+
+def test_export_is_a_row_per_run(folder: Path, tmp_path: Path) -> None:
+    file = tmp_path / "runs.csv"
+    assert printed(run(folder, "export", "--csv", file)) == f"{file}: 3 runs\n"
+    assert printed(run(folder, "export", "--csv", "-")) == file.read_text()
+    relu, softmax, gru = csv.DictReader(file.read_text().splitlines())
+    assert list(gru)[:5] == ["run", "task", "author", "model", "created"]
+    assert (relu["status"], softmax["status"], gru["status"]) == ("damaged", "interrupted", "finished")
+    assert (gru["run"], gru["score"], gru["faster"], gru["attempts"], gru["passed"]) == (
+        GRU,
+        "1.36",
+        "true",
+        "5",
+        "3",
+    )
+    assert (gru["eager_low"], gru["graph_speedup"], gru["dollars"]) == (str(1.36 * 0.99), "", "")
+    assert (softmax["faster"], softmax["dollars"], relu["score"]) == ("", "0.06", "")
+
+
+def test_export_takes_the_filters_and_speaks_json(folder: Path) -> None:
+    (row,) = json.loads(printed(run(folder, "--task", "gru", "export", "--json")))
+    assert (row["run"], row["faster"], row["input_tokens"]) == (GRU, True, 60_873)
+
+
+def test_export_help_documents_every_column(folder: Path) -> None:
+    told = printed(run(folder, "export", "--help", COLUMNS="200"))
+    header = printed(run(folder, "export", "--csv", "-")).splitlines()[0].split(",")
+    assert [name for name in header if f"{name} " not in told] == []

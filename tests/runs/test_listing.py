@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,9 @@ from sample_run import EVENTS, attempted, evaluation, make_run, manifest
 from tilesmith.errors import RunError, UsageError
 from tilesmith.records import AttemptEvent, ConfirmationEvent, Event, FinishedEvent, Phase, Verdict
 from tilesmith.runs import Status
-from tilesmith.runs.listing import ListedRun, RunFilter, find_run, list_runs, read_run
+from tilesmith.runs.listing import ListedRun, find_run, list_runs, read_run
 from tilesmith.runs.manifest import read_manifest, write_manifest
+from tilesmith.runs.run_filter import RunFilter
 from tilesmith.runs.summary import summarize
 
 
@@ -51,6 +53,7 @@ def test_a_listing_agrees_with_the_summary(tmp_path: Path, count: int) -> None:
     events = EVENTS[:count]
     run, summary = read_run(made(tmp_path, events)), summarize(events)
     assert (run.verdicts, run.score) == (len(summary.attempts), summary.score)
+    assert run.judged == {one.evaluation.verdict for one in summary.attempts}
 
 
 def test_a_kernel_that_failed_its_confirmation_does_not_count(tmp_path: Path) -> None:
@@ -66,8 +69,10 @@ def test_a_source_tried_twice_is_one_verdict(tmp_path: Path) -> None:
 def test_texts_that_look_like_fields_do_not_mislead(tmp_path: Path) -> None:
     sly = attempted(1, Phase.SEED, None, evaluation(Verdict.CRASHED), False, '"kept": true, "event": "finished"}')
     assert isinstance(sly, AttemptEvent)
+    source = '"evaluation": {"verdict": "passed"'
+    sly = AttemptEvent(replace(sly.attempt, candidate=replace(sly.attempt.candidate, source=source)))
     run = read_run(made(tmp_path, (sly,)))
-    assert (run.verdicts, run.score) == (1, None)
+    assert (run.verdicts, run.score, run.judged) == (1, None, {"crashed"})
 
 
 def test_a_torn_last_line_is_not_there(tmp_path: Path) -> None:
@@ -181,11 +186,27 @@ def several(tmp_path: Path) -> Path:
         (RunFilter(since="2026-05-03"), ["relu", "softmax", "VGG16"]),
         (RunFilter(faster=True), ["41_GRUBidirectional", "39_GRU"]),
         (RunFilter(faster=True, since="2026-05-02", status="finished"), ["41_GRUBidirectional"]),
+        (RunFilter(verdict="wrong_values"), ["VGG16", "41_GRUBidirectional", "39_GRU"]),
+        (RunFilter(verdict="compile_error", status="stopped"), ["softmax"]),
+        (RunFilter(verdict="cheating"), []),
+        (RunFilter(min_speedup=1.36), ["41_GRUBidirectional", "39_GRU"]),
+        (RunFilter(min_speedup=0.1), ["softmax", "VGG16", "41_GRUBidirectional", "39_GRU"]),
+        (RunFilter(words="HTTPS gru"), ["41_GRUBidirectional"]),
+        (RunFilter(words="stopped wrong_values"), []),
+        (RunFilter(words="run.json damaged"), ["relu"]),
     ],
     ids=str,
 )
 def test_filters(several: Path, wanted: RunFilter, tasks: list[str]) -> None:
     assert [name.split("-")[3] for name in names(list_runs(several, wanted))] == tasks
+
+
+@pytest.mark.parametrize(("model", "found"), [("gpt-5", 2), ("gpt-[5]", 1), ("GPT-5-*", 1), ("playbook", 0)])
+def test_runs_are_found_by_their_model(tmp_path: Path, model: str, found: int) -> None:
+    for author in ({"endpoint": {"model": "gpt-5"}}, {"endpoint": {"model": "gpt-5-mini"}}, {"endpoint": None}, 5):
+        head = manifest(author="playbook")
+        make_run(tmp_path, (), replace(head, configuration={**head.configuration, "author": author})).close()
+    assert len(list_runs(tmp_path, RunFilter(model=model))) == found
 
 
 @pytest.mark.parametrize("since", ["yesterday", "2026-5-1", "2026-02-30", "20260501"])
@@ -197,6 +218,11 @@ def test_a_day_must_be_one(since: str) -> None:
 def test_an_unknown_status_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="running, stopped, finished, interrupted, damaged"):
         RunFilter(status="done")
+
+
+def test_an_unknown_verdict_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="unknown verdict 'fine': use passed, syntax_error"):
+        RunFilter(verdict="fine")
 
 
 @pytest.mark.parametrize("name", ["last", "2026-05-03-VGG16-1", "2026-05-03", "2026-05-03-V"])

@@ -8,18 +8,18 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from datetime import date
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tilesmith.errors import RunError, UsageError
+from tilesmith.errors import RunError
 from tilesmith.runs.folder import is_locked
 from tilesmith.runs.manifest import Manifest, Status, read_manifest
+from tilesmith.runs.run_filter import DAMAGED, INTERRUPTED, RunFilter
 
-INTERRUPTED, DAMAGED = "interrupted", "damaged"
-STATUSES = (*map(str, Status), INTERRUPTED, DAMAGED)
+_VERDICT = re.compile(
+    rb'"evaluation": {"verdict": "(\w+)"'
+)  # quotes inside texts are escaped, so this is the field
 
 
 @dataclass(frozen=True)
@@ -37,45 +37,26 @@ class ListedRun:
     """Its speedup, where it was timed."""
     faster: bool | None = None
     """Whether the winner beats every baseline; null before the end, or where nothing was timed."""
+    judged: frozenset[str] = frozenset()
+    """The verdicts that its kernels got."""
     problem: str = ""
     """Why it is damaged."""
 
+    @property
+    def task(self) -> str:
+        """A damaged run is known by its name, which holds the task's."""
+        return self.manifest.task if self.manifest else self.folder.name
 
-@dataclass(frozen=True)
-class RunFilter:
-    """Which runs to list: all that fit everything given."""
-
-    task: str | None = None
-    """Part of the task's name, or a pattern such as 3?_GRU*."""
-    status: str | None = None
-    author: str | None = None
-    """Part of the author's name."""
-    since: str | None = None
-    """YYYY-MM-DD."""
-    faster: bool = False
-
-    def __post_init__(self) -> None:
-        if self.status is not None and self.status not in STATUSES:
-            raise UsageError(f"unknown status '{self.status}': use {', '.join(STATUSES)}")
-        if self.since is not None and not _is_date(self.since):
-            raise UsageError(f"--since {self.since}: not a day; write YYYY-MM-DD")
-
-    def fits(self, run: ListedRun) -> bool:
-        author = run.manifest.author if run.manifest else ""
-        task = run.manifest.task if run.manifest else run.folder.name
-        return (
-            (self.task is None or _matches(self.task, task))
-            and (self.status is None or run.status == self.status)
-            and (self.author is None or self.author.lower() in author.lower())
-            and (self.since is None or _created(run)[:10] >= self.since)
-            and (not self.faster or run.faster is True)
-        )
+    @property
+    def created(self) -> str:
+        """A damaged run is placed by its name, which begins with the day."""
+        return self.manifest.created if self.manifest else self.folder.name
 
 
 def list_runs(parent: Path, wanted: RunFilter = RunFilter()) -> list[ListedRun]:  # noqa: B008
     """Newest first. A damaged run is listed with what is wrong with it."""
     runs = filter(wanted.fits, map(read_run, _folders(parent)))
-    return sorted(runs, key=lambda run: (_created(run), _natural_order(run.folder.name)), reverse=True)
+    return sorted(runs, key=lambda run: (run.created, _natural_order(run.folder.name)), reverse=True)
 
 
 def read_run(folder: Path) -> ListedRun:
@@ -97,10 +78,12 @@ def listed_document(run: ListedRun) -> dict[str, Any]:
         "path": str(run.folder),
         "task": manifest.task if manifest else None,
         "author": manifest.author if manifest else None,
+        "model": manifest.model if manifest else None,
         "created": manifest.created if manifest else None,
         "status": run.status,
         "why": manifest.why if manifest else run.problem,
         "verdicts": run.verdicts,
+        "judged": sorted(run.judged),
         "best": run.best,
         "score": run.score,
         "faster": run.faster,
@@ -177,24 +160,36 @@ def _looks_like_a_run(path: Path) -> bool:
         return True  # reading it will say what is wrong
 
 
-def _read_facts(journal: Path) -> tuple[int, int | None, float | None, bool | None]:
-    """Verdicts, the best kernel, its score and whether it is faster; only lines that decide these are parsed."""
+class _JournalFacts(NamedTuple):
+    """What a listing wants to know of a journal, in the order of the fields of `ListedRun`."""
+
+    verdicts: int
+    best: int | None
+    score: float | None
+    faster: bool | None
+    judged: frozenset[str]
+
+
+def _read_facts(journal: Path) -> _JournalFacts:
+    """Only the lines that decide how a run stands are parsed."""
     lines = journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []
     attempts = [line for line in lines if _is_event(line, "attempt")]
     verdicts = sum(b'"same_as": null' in line for line in attempts)
+    judged = frozenset(found[1].decode() for line in attempts if (found := _VERDICT.search(line)))
     for line in lines[-1:]:
         if _is_event(line, "finished"):
             end = json.loads(line)
-            return verdicts, end["best"], _number(end["score"]), end["faster"]
+            return _JournalFacts(verdicts, end["best"], _number(end["score"]), end["faster"], judged)
     failed = {
         one["candidate"] for one in _parse_events(lines, "confirmed") if one["evaluation"]["verdict"] != "passed"
     }
     for line in reversed(attempts):
-        if b'"kept": true' in line:  # quotes inside texts are escaped, so this is the field
+        if b'"kept": true' in line:
             attempt = json.loads(line)["attempt"]
             if attempt["candidate"]["number"] not in failed:
-                return verdicts, attempt["candidate"]["number"], _number(attempt["score"]), None
-    return verdicts, None, None, None
+                number, score = attempt["candidate"]["number"], _number(attempt["score"])
+                return _JournalFacts(verdicts, number, score, None, judged)
+    return _JournalFacts(verdicts, None, None, None, judged)
 
 
 def _number(value: Any) -> float | None:
@@ -210,23 +205,6 @@ def _parse_events(lines: list[bytes], event: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines if _is_event(line, event)]
 
 
-def _matches(pattern: str, task: str) -> bool:
-    pattern, task = pattern.lower(), task.lower()
-    return fnmatchcase(task, pattern) if re.search(r"[*?\[]", pattern) else pattern in task
-
-
-def _created(run: ListedRun) -> str:
-    """A damaged run is placed by its name, which begins with the day."""
-    return run.manifest.created if run.manifest else run.folder.name
-
-
 def _natural_order(name: str) -> list[tuple[int, str]]:
     """run-10 after run-9."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
-
-
-def _is_date(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text
-    except ValueError:
-        return False

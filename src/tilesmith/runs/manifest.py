@@ -46,6 +46,13 @@ class Manifest:
     own_files: dict[str, str] = field(default_factory=dict)
     """Digests of the user's own files that the task imports, by their path in the folder `task/`."""
 
+    @property
+    def model(self) -> str | None:
+        """The LLM that writes, or wrote what is replayed; null for the playbook."""
+        author = self.configuration.get("author")
+        endpoint = author.get("endpoint") if isinstance(author, dict) else None
+        return str(endpoint["model"]) if isinstance(endpoint, dict) and "model" in endpoint else None
+
     def with_status(self, status: Status, why: str = "") -> Manifest:
         return replace(self, status=status, why=why, format_version=FORMAT_VERSION)
 

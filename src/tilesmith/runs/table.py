@@ -1,0 +1,73 @@
+"""Runs as a table for other programs: one row each, and columns that stay."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from tilesmith.runs.event_text import one_line
+from tilesmith.runs.facts import RunFacts
+
+BASELINES = ("eager", "graph", "compile")
+Cell = str | int | float | bool | None
+COLUMNS = {
+    "run": "name of its folder",
+    "task": "name of the task",
+    "author": "who wrote the kernels",
+    "model": "the LLM, empty for the playbook",
+    "created": "when it began, UTC",
+    "status": "running, stopped, finished, interrupted, damaged",
+    "device": "the machine",
+    "attempts": "kernels that were judged",
+    "passed": "those that passed",
+    "best": "number of the best kernel",
+    "score": "its speedup over its best baseline",
+    "faster": "whether it beats every baseline",
+    "candidate_ms": "its median time",
+    **{
+        f"{name}{ending}": f"its speedup over {name}{meaning}"
+        for name in BASELINES
+        for ending, meaning in (("_speedup", ""), ("_low", ", lower end"), ("_high", ", upper end"))
+    },
+    "calls": "requests to the author",
+    "input_tokens": "of all calls",
+    "output_tokens": "of all calls",
+    "dollars": "of all calls, empty where a price is unknown",
+    "busy_s": "seconds of calls and verdicts",
+    "why": "how it ended",
+    "path": "its folder",
+}
+"""Every column and what it holds. New ones are added at the end."""
+_FORMULA = ("=", "+", "-", "@")
+"""What a spreadsheet would take for a formula when a text begins with it."""
+
+
+def table_row(facts: RunFacts) -> dict[str, Cell]:
+    """The cells of one run by column."""
+    cells: dict[str, Cell] = {name: getattr(facts, name) for name in COLUMNS if hasattr(facts, name)}
+    for name in BASELINES:
+        gain = facts.speedup.get(name)
+        cells[f"{name}_speedup"] = gain.value if gain else None
+        cells[f"{name}_low"], cells[f"{name}_high"] = (gain.low, gain.high) if gain else (None, None)
+    usage = facts.spent.usage
+    cells |= {"calls": facts.spent.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+    cells |= {"dollars": None if usage.dollars is None else round(usage.dollars, 6)}
+    return {name: cells[name] for name in COLUMNS}
+
+
+def write_csv(columns: Sequence[str], rows: Iterable[dict[str, Cell]]) -> str:
+    """The table as text; a cell is one line, and none is a formula."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({name: _cell(row[name]) for name in columns})
+    return text.getvalue()
+
+
+def _cell(value: Cell) -> Cell:
+    if not isinstance(value, str):
+        return "true" if value is True else "false" if value is False else value
+    line = one_line(value)
+    return f"'{line}" if line.startswith(_FORMULA) else line
