@@ -169,9 +169,10 @@ def _roofline(view: ReportView) -> _Drawing | None:
         _label_points(axes, limit.intensity, [one for one in limit.points if one.kind != "candidate"])
         if not limit.points:
             axes.plot(limit.intensity, height, "o", color=COLORS["c1"], markersize=6)
-            side = 1 if limit.intensity < ridge else -1
-            axes.annotate("the most this task can reach", (limit.intensity, height), (8 * side, -14),
-                          textcoords="offset points", ha="left" if side > 0 else "right")  # fmt: skip
+            below = (8, -14) if limit.intensity < ridge else (0, -18)
+            axes.annotate("the most this task can reach", (limit.intensity, height), below,
+                          textcoords="offset points", ha="left" if below[0] else "center",
+                          bbox={"facecolor": COLORS["paper"], "edgecolor": "none", "pad": 1.5})  # fmt: skip
         axes.set_xlim(left, right)
         axes.set_ylim(top=limit.peak_flops_per_s * 2)
         axes.set_xlabel("FLOP per byte")
