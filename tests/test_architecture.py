@@ -80,6 +80,7 @@ LAYERS = {
         "forge",
     }
     | {"playbook"},
+    "study": {"records", "errors", "config", "tasks", "lint", "judge", "llm", "runs", "authors", "forge"},
     "cli": {
         *[
             "records",
@@ -95,6 +96,7 @@ LAYERS = {
             "authors",
             "forge",
             "operators",
+            "study",
             "mcp",
         ]
     },

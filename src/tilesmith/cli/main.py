@@ -49,7 +49,7 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-COMMANDS = ("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "doctor", "mcp", "op")
+COMMANDS = ("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "doctor", "mcp", "op", "study")
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_command}").register(app)
 
