@@ -7,7 +7,7 @@
     │   ├── NotJudgedHere        this kernel cannot be judged on this machine, whatever it is worth
     │   └── OutOfGpuMemory       the reference did not fit beside what else is on the GPU
     ├── AuthorError              the author of kernels cannot answer: no network, no key, provider down
-    ├── RunError                 a run folder cannot be read, written or resumed
+    ├── RunError                 a run folder or a bundle cannot be read, written or resumed
     └── ProjectError             an operator project is broken: a missing, changed or contradicting file
 
 A wrong kernel is never an exception: it is a `Verdict`.
@@ -45,7 +45,7 @@ class AuthorError(TilesmithError):
 
 
 class RunError(TilesmithError):
-    """A run folder is missing, damaged, in use or of another format."""
+    """A run folder or a bundle is missing, damaged, in use or of another format."""
 
 
 class ProjectError(TilesmithError):

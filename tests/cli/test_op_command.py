@@ -61,7 +61,7 @@ BROKEN: dict[str, tuple[Breaking, str]] = {
     ),
     "drift in accuracy": (replaced("accuracy", "float = 2.0", "float"), "softmax_accuracy.py: the default of"),
     "drift in performance": (replaced("performance", "x [M, N];", "x [M];"), "softmax_performance.py: shapes and"),
-    "no triton": (removed("softmax_triton.py"), "softmax_triton.py is missing from softmax; put it back"),
+    "no triton": (removed("softmax_triton.py"), "softmax_triton.py is missing from softmax; write it, or"),
     "no accuracy": (removed("softmax_accuracy.py"), "softmax_accuracy.py is missing from softmax; put it back"),
     "no operator.toml": (removed("operator.toml"), "operator.toml is missing from softmax; put it back"),
     "test tampered with": (
@@ -105,6 +105,8 @@ MISTAKES = {
     ("new", "scaled", "--expr", "x *"): "--expr: invalid syntax",
     ("new", "scaled", "--expr", "x * 2", "--shapes", "y=N"): "--shapes: scaled has no tensor 'y'",
     ("new", "scaled", "--expr", "x * 2", "--dtypes", "half"): "dtype 'half' is none of",
+    ("new", "wide", "--expr", "x + y", "--shapes", "x=M,N; y=K"): "wide runs in PyTorch on single elements only",
+    ("new", "own", "--expr", "F.nosuch(x)"): "own does not run in PyTorch: AttributeError: module",
     ("new", "2x", "--expr", "x * 2"): "'2x' is no name for a Python function",
     ("new", "scaled", "--from", "nowhere.py"): "nowhere.py: cannot be read",
     ("new", "scaled", "--words", "twice x"): "--words needs an LLM",

@@ -279,6 +279,13 @@ def test_a_kernel_this_machine_cannot_judge_is_nobodys_fault(tmp_path: Path) -> 
     assert (told.run.path / "kernels" / "0001.py").exists()
 
 
+def test_pytorch_is_kept_where_no_kernel_can_be_judged(tmp_path: Path) -> None:
+    replies = {"seed": [kernel("not judged here", "a"), Reply("nothing else", "list", StopReason.DECLINED)]}
+    told = forged(tmp_path, replies, ForgeSettings(seeds=2))
+    assert told.finished.keeps_pytorch
+    assert told.finished.why == "PyTorch is kept: too much work"
+
+
 STAGES = {
     f"stage {name}": [kernel(f"passed {score}", name)]
     for name, score in (("grid", 1.2), ("block", 0.9), ("memory", 1.3))

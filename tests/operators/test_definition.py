@@ -84,6 +84,8 @@ def test_free_names_of_an_expression_are_its_parameters() -> None:
     [
         ("x + 1.5 * x.sin()", ("...",)),
         ("torch.where(x > 0, x, -x)", ("...",)),
+        ("(x.float() * 2).to(x.dtype)", ("...",)),
+        ("x.sin().to(torch.float16)", ("...",)),
         ("torch.softmax(x, -1)", ("M", "N")),
         ("x @ x.T", ("M", "N")),
         ("x[:, :1] + x", ("M", "N")),

@@ -165,7 +165,7 @@ def test_comments_and_layout_are_no_change() -> None:
 def test_the_two_kinds_of_change_are_told_apart() -> None:
     project, texts = written()
     faster = texts | {"triton": texts["triton"].replace("return launch(x, temperature)", "return launch(x, 3)")}
-    assert describe_change(project, faster).startswith("parameters only: softmax_triton.py changed")
+    assert describe_change(project, faster).startswith("the kernel alone: softmax_triton.py changed")
     _, other = written(DEFINITION.replace("x / temperature", "x * temperature"))
     assert describe_change(project, other).startswith("interface or maths: softmax_baseline.py changed")
     assert describe_change(replace(project, passed={}), texts) == "no check has passed yet"

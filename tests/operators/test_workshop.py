@@ -87,7 +87,7 @@ def test_a_wrong_kernel_stops_the_check(old: str, new: str, case: str, project: 
     assert not found.passed
     assert found.performance is None
     assert case in found.accuracy.reason
-    assert found.change.startswith("parameters only: bias_add_triton.py changed")
+    assert found.change.startswith("the kernel alone: bias_add_triton.py changed")
     assert run(project, "accuracy").returncode == 1
 
 

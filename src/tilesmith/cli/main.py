@@ -29,6 +29,9 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith scan MODEL            where the time of a whole model goes
     tilesmith capture MODEL --out D make tasks of the modules inside it
     tilesmith runs show last        what the last forge tried, and why
+    tilesmith study story last      the same as a case study; seeds, ablation
+    tilesmith bundle last           its claim in one file, for others
+    tilesmith replay BUNDLE         does that claim hold on this machine?
     tilesmith doctor                what this machine can do
     tilesmith mcp --root .          the same as tools for a coding agent
     tilesmith op new NAME --from F  an operator: kernel, reference and tests
@@ -49,9 +52,13 @@ app = typer.Typer(
 
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
-COMMANDS = ("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "doctor", "mcp", "op", "study")
+COMMANDS = (
+    *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "bundle", "replay", "doctor", "mcp"),
+    *("op", "study"),
+)
+_FOLDERS = {"bundle": "bundles.", "replay": "bundles."}
 for _command in COMMANDS:
-    import_module(f"tilesmith.cli.{_command}").register(app)
+    import_module(f"tilesmith.cli.{_FOLDERS.get(_command, '')}{_command}").register(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -43,6 +43,7 @@ def judge_kernel(state: ForgeState, request: AuthorRequest, source: str) -> Atte
     try:
         attempt = state.judge(request, source)
     except NotJudgedHere as reason:
+        state.not_judged = state.not_judged or str(reason)
         yield refusal_event(request, str(reason))
         return None
     yield AttemptEvent(attempt)

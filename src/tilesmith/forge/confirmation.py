@@ -27,8 +27,9 @@ def confirm(state: ForgeState) -> Generator[Event, None, None]:
             return
         told = f"not confirmed: {evaluation.verdict}: {evaluation.reason}"
         yield DecisionEvent(f"kernel {attempt.candidate.number}", told)
-    if not state.attempts and state.keeps_pytorch:
-        told = f"PyTorch is kept: {state.keeps_pytorch}"
+    reason = state.keeps_pytorch or state.not_judged
+    if not state.attempts and reason:
+        told = f"PyTorch is kept: {reason}"
         yield FinishedEvent(None, None, None, told, state.stopped_by, keeps_pytorch=True)
         return
     yield FinishedEvent(None, None, None, _reason_for_no_winner(state), state.stopped_by)

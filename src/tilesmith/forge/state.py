@@ -40,6 +40,8 @@ class ForgeState:
         """Whether the author had nothing to offer when it was asked the last time."""
         self.keeps_pytorch: str | None = None
         """What the author says who would write no kernel for this task."""
+        self.not_judged: str | None = None
+        """Why this machine could not judge the first kernel that it could not."""
         self._plans: dict[int, CandidatePlan] = {}
         self._authors: dict[int, str] = {}
         """Who answered which request."""

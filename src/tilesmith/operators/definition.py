@@ -37,6 +37,7 @@ _REDUCTIONS = {
     *("sum", "mean", "var", "std", "prod", "norm", "softmax", "log_softmax", "logsumexp", "cumsum", "var_mean"),
     *("layer_norm", "rms_norm", "group_norm", "batch_norm", "normalize", "cross_entropy", "nll_loss", "mse_loss"),
 }
+_CASTS = {"to", "type_as", "float", "half", "bfloat16", "double"}
 _EXPRESSION_NAMES = {"torch", "F", "math", *dir(builtins)}
 
 
@@ -153,9 +154,9 @@ def _is_elementwise(tree: ast.Expression) -> bool:
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr=name) if id(node) in called:
-                if name not in POINTWISE | SYNONYMS.keys():
+                if name not in POINTWISE | SYNONYMS.keys() | _CASTS:
                     return False
-            case ast.Attribute(value=ast.Name(id="torch" | "math")):
+            case ast.Attribute(attr="dtype") | ast.Attribute(value=ast.Name(id="torch" | "math")):
                 pass
             case ast.Attribute() | ast.Subscript() | ast.MatMult() | ast.Tuple() | ast.List() | ast.IfExp():
                 return False

@@ -119,7 +119,7 @@ def describe_change(project: Project, texts: Mapping[str, str]) -> str:
     names = ", ".join(project.operator.file_name(kind) for kind in moved)
     if not moved:
         return "nothing changed since the last check that passed"
-    kind = "parameters only" if moved == ["triton"] else "interface or maths"
+    kind = "the kernel alone" if moved == ["triton"] else "interface or maths"
     return f"{kind}: {names} changed since the last check that passed"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,8 +30,8 @@ from tilesmith.operators.project import (
 )
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.recovering import recover_project, shaped
-from tilesmith.operators.sizes import size_text, usual_value
-from tilesmith.operators.writing import accuracy_text, baseline_text, performance_text
+from tilesmith.operators.sizes import shape_of, size_text, usual_value
+from tilesmith.operators.writing import accuracy_text, baseline_text, contract, performance_text
 from tilesmith.runs.atomic_files import write_atomically
 
 
@@ -260,10 +261,17 @@ def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Opera
     problem = _problem(operator, baseline, operator.accuracy, judge)
     if problem is None:
         return operator
+    if problem.startswith(("AttributeError", "NameError")):
+        raise ProjectError(f"{operator.name} does not run in PyTorch: {problem}")
     problems = {size_text(one): _problem(operator, baseline, (one,), judge) for one in operator.accuracy}
     good = tuple(one for one in operator.accuracy if problems[size_text(one)] is None)
     if not good:
         raise ProjectError(f"{operator.name} does not run in PyTorch: {problem}")
+    if all(math.prod(shape_of(one, sizes)) <= 1 for sizes in good for one in operator.tensors):
+        raise ProjectError(
+            f"{operator.name} runs in PyTorch on single elements only, so its shapes cannot be "
+            f"{contract(operator).partition(';')[0]} ({problem}): give others in SHAPES or --shapes"
+        )
     for sizes, reason in problems.items():
         if reason is not None:
             workshop.tell(f"shapes  {sizes} left out, because PyTorch fails there: {reason}")
@@ -278,5 +286,5 @@ def _problem(operator: Operator, baseline: str, accuracy: tuple[Sizes, ...], jud
         try:
             judge.survey(path)
         except TaskError as error:
-            return str(error)
+            return str(error).partition(" failed: ")[2] or str(error)
     return None

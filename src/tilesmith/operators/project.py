@@ -128,11 +128,12 @@ def read_files(project: Project) -> dict[str, str]:
 
 
 def missing_file(project: Project, kind: str) -> ProjectError:
-    """What to do about it; only a definition can bring a baseline back."""
+    """What to do about it; only a definition brings a baseline back, and of a kernel there may have been none."""
     given = " --from FILE" if kind == "baseline" else ""
+    done = "write it" if kind == "triton" else "put it back"
     name = project.operator.file_name(kind)
     return ProjectError(
-        f"{name} is missing from {project.folder}; put it back, or run  {update_command(project)}{given}"
+        f"{name} is missing from {project.folder}; {done}, or run  {update_command(project)}{given}"
     )
 
 

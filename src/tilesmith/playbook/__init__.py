@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 
 from tilesmith.playbook.graph.operators import (
+    ATTENTION,
     CONVOLUTIONS,
     PRODUCTS,
     has_known_work,
@@ -64,8 +65,11 @@ def _find_match(survey: Survey) -> Match | Declined:
         return _kept(survey, f"no recipe for {small}, which PyTorch does in one kernel; {_EVAL}; else {_LLM}")
     with contextlib.suppress(Unmatched):  # then that is the reason
         singles = f"; {_SINGLES}" if has_known_work(survey.graph) else ""
-        if unknown := list_unknown_operators(survey.graph, PRODUCTS | CONVOLUTIONS):
+        if unknown := list_unknown_operators(survey.graph, PRODUCTS | CONVOLUTIONS | ATTENTION):
             return _kept(survey, f"no recipe for {unknown}{singles}; {_LLM}")
+        if any(operator_name(node) in ATTENTION for node in survey.graph.nodes):
+            small = "attention of half types or with few FLOPs, which PyTorch's own function does as well"
+            return _kept(survey, f"no recipe for {small}{singles}; {_LLM}")
         if any(operator_name(node) in PRODUCTS for node in survey.graph.nodes):
             small = "products smaller than 64 rows, a GFLOP or float32, which PyTorch's library does as well"
             return _kept(survey, f"no recipe for {small}{singles}; {_LLM}")

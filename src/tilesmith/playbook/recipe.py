@@ -209,6 +209,9 @@ class ChainedMatch(RegionMatch, Protocol):
     def layout(self) -> Layout:
         """What it does take and give so."""
 
+    def gains(self, layout: Layout) -> bool:
+        """Whether it is worth it with this layout."""
+
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> RegionMatch:
         """The same with another layout; its kernel is not called what is `taken`."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +31,13 @@ import torch
 """
 
 
-@pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
+TWO_VALUES = replace(
+    PICK_AND_MAX,
+    parameters=(*PICK_AND_MAX.tensors, replace(PICK_AND_MAX.scalars[0], value=(0.5, -2.0))),
+)
+
+
+@pytest.mark.parametrize("operator", [*OPERATORS, TWO_VALUES], ids=lambda operator: operator.name)
 def test_there_and_back_is_the_same_project(operator: Operator, sample, tmp_path: Path) -> None:
     project = sample(operator)
     export_project(project, "kernelgen", tmp_path / "download")
@@ -50,6 +57,7 @@ def test_there_and_back_is_the_same_project(operator: Operator, sample, tmp_path
     "operator",
     [
         PICK_AND_MAX,
+        TWO_VALUES,
         pytest.param(BIAS_ADD, marks=pytest.mark.slow_suite),
         pytest.param(SCALED_SOFTMAX, marks=pytest.mark.slow_suite),
     ],
@@ -60,7 +68,8 @@ def test_the_exported_accuracy_test_runs(operator: Operator, sample, python, tmp
     write_sandbox(tmp_path / "download")
     test = f"test_{operator.name}_accuracy.py"
     done = python("-m", "pytest", "-q", test, cwd=tmp_path / "download", TRITON_INTERPRET="1")
-    assert f"{len(operator.accuracy) * len(operator.dtypes)} passed" in done.stdout, done.stdout
+    count = len(operator.accuracy) * len(operator.dtypes) * math.prod(len(one.values) for one in operator.scalars)
+    assert f"{count} passed" in done.stdout, done.stdout
 
 
 @pytest.fixture

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 from playbook_children import compile_exact, find_problems, interpreting
+from playbook_judging import assert_clean, judge_written, some_of
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
+from tilesmith.judge import Judge
 from tilesmith.lint import lint, read_kernel
 from tilesmith.playbook.plan.making import make_plan
 from tilesmith.playbook.plan.plan import Plan
@@ -17,6 +19,7 @@ from tilesmith.playbook.recipes import REGION_RECIPES
 from tilesmith.playbook.recipes.attention import AttentionRecipe
 from tilesmith.playbook.tuning import find_tuning
 from tilesmith.tasks.gpus import REPRESENTATIVES
+from tilesmith.tasks.numbers.varying import remember_varying
 
 ALL_ATTENTION = (
     *(one for one in REGION_RECIPES if one.name != "attention"),
@@ -93,7 +96,7 @@ ATTENTION = {
         inputs("2, 3, 37, 24", "2, 3, 45, 24", more="bias = torch.randn(2, 37, 45, 3)"),
     ),
     "positions": task(
-        "far = torch.arange(q.shape[2])[:, None] - torch.arange(k.shape[2])[None, :]\n"
+        "far = torch.arange(q.shape[2])[:, None] - torch.arange(q.shape[2])[None, :]\n"
         "seen = (far >= 0) & (far < self.size)\n"
         "return torch.softmax(torch.where(seen, q @ k.mT * 0.3 - 0.1 * far, torch.finfo(q.dtype).min), -1) @ v",
         SELF,
@@ -110,14 +113,14 @@ ATTENTION = {
     ),
 }
 
-OF_ONE_SIZE = {"written_mask", "positions", "relu"}
+OF_ONE_SIZE = {"written_mask", "positions"}
 """A single trace does not say where their numbers come from."""
 
 
 def plan_of(name: str, text: str, others: tuple[str, ...] = ()) -> Plan:
     survey = survey_task(name, text, "default", others)
     assert survey.graph is not None
-    found = make_plan(survey, survey.graph, ALL_ATTENTION)
+    found = make_plan(survey, remember_varying(survey.graph), ALL_ATTENTION)
     assert isinstance(found, Plan), found
     assert [region.recipe for region in found.regions] == ["attention"]
     return found
@@ -130,6 +133,88 @@ def test_values_are_right(name: str) -> None:
     assert lint(read_kernel(source)).findings == ()
     assert find_tuning(plan, source) == plan.tunings[0]
     assert interpreting(find_problems, ATTENTION[name], source, ragged=name not in OF_ONE_SIZE) == []
+
+
+@pytest.mark.parametrize("name", some_of([one for one in ATTENTION if one not in OF_ONE_SIZE], ["causal"]))
+def test_the_judge_passes_it(name: str, judge: Judge, tmp_path: Path) -> None:
+    plan = plan_of(name, ATTENTION[name])
+    source = plan.write(plan.tunings[0])
+    launches = 4 if "split_rows(q_heads)" in source else 1
+    assert_clean(judge_written(judge, tmp_path, ATTENTION[name], plan, plan.tunings[0]), launches)
+
+
+@pytest.mark.parametrize("name", ["causal", "grouped", "relu"])
+def test_every_tuning_is_right(name: str) -> None:
+    plan = plan_of(name, ATTENTION[name])
+    near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
+    for tuning in dict.fromkeys((*plan.tunings[1:], *near)):
+        assert interpreting(find_problems, ATTENTION[name], plan.write(tuning), ragged=False) == [], tuning
+
+
+UNSEEN = {
+    "causal": ("0", "last"),
+    "positions": ("first", "last"),
+    "boolean_mask": ("0", "KEYS"),
+    "softmax_of_triangle": ("0", "last"),
+    "weights_of_triangle": ("0", "last"),
+    "rows_without_keys": ("0", "KEYS"),
+    "merely_low": ("0", "KEYS"),
+}
+
+
+@pytest.mark.parametrize("name", UNSEEN)
+def test_keys_that_nobody_sees_are_skipped(name: str) -> None:
+    triangle = "mask = torch.ones(q.shape[2], q.shape[2], dtype=torch.bool).triu(1)\n"
+    filled = "(q @ k.mT).masked_fill(mask, {})"
+    others = {
+        "softmax_of_triangle": f"{triangle}return torch.softmax({filled.format('-1e30')}, -1) @ v",
+        "weights_of_triangle": f"{triangle}return torch.exp({filled.format('-math.inf')}) @ v",
+        "rows_without_keys": f"{triangle[:-3]}0)\nreturn torch.softmax({filled.format('-1e30')}, -1) @ v",
+        "merely_low": f"{triangle}return torch.softmax({filled.format('-5.0')}, -1) @ v",
+    }
+    text = task(others[name], SELF) if name in others else ATTENTION[name]
+    plan = plan_of(name, text)
+    assert "for start in range({}, {}, BLOCK_N):".format(*UNSEEN[name]) in plan.write(plan.tunings[0])
+
+
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "playbook_tasks" / "attention"
+PLANNED = {
+    "causal_self_attention": ["products", "attention", "products"],
+    "cosine_scores": ["rows", "attention"],
+    "decoding_step": ["attention"],
+    "grouped_heads_bfloat16": ["attention"],
+    "image_windows": ["products", "attention", "products"],
+    "padding_mask": ["attention"],
+    "pair_bias": ["products", "attention"],
+    "relative_positions": ["attention"],
+    "relu_attention": ["products", "attention"],
+    "retention": ["attention", "rows"],
+    "sliding_window": ["attention"],
+    "slope_bias": ["attention"],
+    "softmax_attention": ["attention"],
+    "state_space_chunk": ["rows", "attention"],
+}
+
+
+@pytest.mark.parametrize("name", PLANNED)
+def test_tasks_of_the_benchmark_are_planned(name: str) -> None:
+    survey = survey_task(name, (BENCHMARK / f"{name}.py").read_text())
+    assert survey.graph is not None
+    plan = make_plan(survey, remember_varying(survey.graph), REGION_RECIPES)
+    assert isinstance(plan, Plan), plan
+    found = [region.recipe for region in plan.regions]
+    assert [one for one in dict.fromkeys(found) if one in PLANNED[name]] == list(dict.fromkeys(PLANNED[name]))
+    assert found.count("attention") == 1
+
+
+@pytest.mark.parametrize("more", ["", ", is_causal=True"])
+def test_the_library_keeps_its_own_attention_of_halves(more: str) -> None:
+    shape = "4, 16, 1024, 64"
+    survey = survey_task("kept", task(OWN.replace("v)", f"v{more})"), inputs(shape, shape, after=".half()")))
+    assert survey.graph is not None
+    found = make_plan(survey, survey.graph, REGION_RECIPES)
+    assert not isinstance(found, Plan)
+    assert "by PyTorch's own function, which is as fast" in found.reason
 
 
 def large(heads: int, steps: int, width: int, mask: str = "", after: str = "") -> str:
@@ -152,6 +237,11 @@ LARGE = {
     "relu": task(
         "return torch.relu(q @ k.mT * 0.2) @ v", inputs("16, 16, 512, 64", "16, 16, 512, 64", "16, 16, 512, 64")
     ),
+    "long_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 64", "64, 8, 120, 64")),
+    "wide_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 128", "64, 8, 120, 128")),
+    "widest_windows": task(WRITTEN_OUT, inputs("64, 8, 100, 256", "64, 8, 120, 256")),
+    "widest_half": large(8, 1024, 256, after=".half()"),
+    "decoding_floats": task(WRITTEN_OUT, inputs("16, 32, 1, 128", "16, 32, 4096, 128")),
     "decoding": task(WRITTEN_OUT, inputs("16, 32, 1, 128", "16, 32, 4096, 128", after=".half()")),
 }
 

@@ -72,6 +72,13 @@ CHAINS = {
         layers("Conv2d(8, size, 3)", "Conv2d(size, size, 3, padding=1)", "Conv2d(size, 10, 1)"),
         "16",
     ),
+    "other_forms": task(
+        "y = F.relu(self.a(x))\nz = F.relu(self.b(y).half())\n"
+        "return F.relu(self.a(x).transpose(2, 3)) + 1, F.max_pool2d(z, 2), F.relu(self.c(y)).flatten(2)",
+        "x = torch.randn(2, 8, 9, 9)",
+        layers("Conv2d(8, size, 3, padding=1)", "Conv2d(size, 24, 3)", "Conv2d(size, 24, 1)"),
+        "16",
+    ),
     "deep": task(
         "return F.avg_pool3d(F.hardtanh(self.b(F.leaky_relu(self.a(x), 0.1)), -2.0, 3.0), (1, 2, 2))",
         "x = torch.randn(2, 6, 5, 7, 6)",
@@ -102,6 +109,7 @@ def links(plan: Plan) -> list[tuple[int, bool]]:
         ("skips", [(0, True), (1, True), (2, False)]),
         ("stem", [(0, True), (1, True), (1, True), (1, True), (1, False)]),
         ("own_skip", [(0, True), (1, True), (1, False)]),
+        ("other_forms", [(0, False)] * 5),
         ("deep", [(0, True), (1, False)]),
     ],
 )

@@ -81,9 +81,17 @@ def test_empty_and_scalar_outputs():
 
 
 def test_how_many_elements_carry_pytorchs_error():
-    ones = [1.0] * 8
-    assert measured(ones, ones, [1.5] * 8).effective == pytest.approx(8)
-    assert measured(ones, ones, [1.5] + [1.0] * 7).effective == pytest.approx(1)
+    numbers = [float(one) for one in range(8)]
+    assert measured(numbers, numbers, [one + 0.5 for one in numbers]).effective == pytest.approx(8)
+    assert measured(numbers, numbers, [0.5, *numbers[1:]]).effective == pytest.approx(1)
+
+
+def test_equal_elements_count_once():
+    truth = torch.full((37,), 0.3, dtype=torch.float64)
+    stats = measure(truth.float(), truth, truth.float())
+    assert (stats.numel, stats.distinct, stats.effective) == (37, 1, 1.0)
+    large = torch.zeros(1 << 15, dtype=torch.float64)
+    assert measure(large.float(), large, large.float()).distinct is None
 
 
 def test_layout_of_memory_does_not_matter():

@@ -16,7 +16,7 @@ from tilesmith.operators.exchange.parametrized_test import (
     find_test,
     size_names,
 )
-from tilesmith.operators.records import FLOATS, Operator, OperatorParameter, Sizes
+from tilesmith.operators.records import FLOATS, Number, Operator, OperatorParameter, Sizes
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class DownloadReader:
     def _with_value(
         self, parameter: OperatorParameter, place: int, test: ParametrizedTest | None
     ) -> OperatorParameter:
-        value = self._hints.values.get(parameter.name)
+        value: Number | tuple[Number, ...] | None = self._hints.values.get(parameter.name)
         if value is None and test is not None:
             try:
                 value = test.scalar(_argument(test, parameter.name, place))

@@ -13,12 +13,16 @@ from tilesmith.operators.writing import render_text
 
 def exported_files(project: Project, texts: Mapping[str, str]) -> dict[str, str]:
     operator, header = standalone(project.operator), provenance.header(project, texts)
+    varied = {one.name: list(one.values) for one in operator.scalars if len(one.values) > 1}
+    given = {one.name: one.name if one.name in varied else argument(operator, one) for one in operator.parameters}
     values = {
         "operator": operator,
+        "varied": varied,
+        "arguments": ", ".join(given.values()),
         "header": header,
         "inputs": inputs_of(operator, "device"),
         "reference_arguments": ", ".join(
-            f"to_reference({one.name}, {is_upcast(operator, one)})" if one.is_tensor else argument(operator, one)
+            f"to_reference({one.name}, {is_upcast(operator, one)})" if one.is_tensor else given[one.name]
             for one in operator.parameters
         ),
         "several": returns_several(operator),

@@ -80,17 +80,17 @@ class ParametrizedTest:
         is_index = _name(creation) == "randint" and dtype is not None and "int" in dtype
         return TensorUse(shape, dtype, self._below(creation) if is_index else None)
 
-    def scalar(self, argument: ast.expr) -> Number:
-        """The value, or the first of several."""
-        if isinstance(argument, ast.Name) and argument.id in self._values:
-            value = self._values[argument.id][0]
-        elif isinstance(argument, ast.Name) and argument.id in self._locals:
+    def scalar(self, argument: ast.expr) -> Number | tuple[Number, ...]:
+        """The value, or all of several."""
+        if isinstance(argument, ast.Name) and argument.id in self._locals:
             return self.scalar(self._locals[argument.id])
+        if isinstance(argument, ast.Name) and argument.id in self._values:
+            values = tuple(dict.fromkeys(self._values[argument.id]))
         else:
-            value = literal(argument, self._constants)
-        if not isinstance(value, float | int | bool | str):
+            values = (literal(argument, self._constants),)
+        if not all(isinstance(one, float | int | bool | str) for one in values):
             raise Underivable
-        return value
+        return values if len(values) > 1 else values[0]
 
     def cases(self, origins: tuple[SizeOrigin, ...]) -> tuple[Mapping[SizeOrigin, int | tuple[int, ...]], ...]:
         """The sizes of every case that has them all."""

@@ -294,8 +294,6 @@ def _repeat(low: Lowering, node: Node) -> KernelStep:
 def _repeat_interleave(low: Lowering, node: Node) -> KernelStep:
     """(x, count, dim)"""
     step, count = low.operand(node.args[0]), node.args[1]
-    if is_varying(count):
-        low.symbols.pin_everything()
     if not isinstance(count, int) or len(node.args) < 3 or node.args[2] is None:
         raise Unmatched("repeats elements a different number of times")
     dim = node.args[2] % step.form.rank
@@ -303,8 +301,9 @@ def _repeat_interleave(low: Lowering, node: Node) -> KernelStep:
     rule = SizeRule(f"{count} * {{0}}", symbol) if symbol else SizeRule(None, is_constant=True)
     maps = same_places(step)
     maps[dim] = DimMap(dim, form=f"{{0}} // {count}")
-    form = with_dim(step.form, dim, size, low.symbols.make((node.name, dim), size, rule))
-    return make_move(low, step, form, maps, node.name)
+    made = low.symbols.make((node.name, dim), size, None if is_varying(count) else rule)
+    moved = make_move(low, step, with_dim(step.form, dim, size, made), maps, node.name)
+    return replace(moved, options=moved.options | {"count_varies": is_varying(count)})
 
 
 MOVES: dict[str, Lower] = {

@@ -31,6 +31,14 @@ def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[
     return tuple(chained)
 
 
+def find_unchained(graph: Graph, steps: Sequence[Step]) -> set[str]:
+    """Values that kernels were planned to be given as halves, which they will not be."""
+    values = _find_values(graph, steps, {id(step.match) for step in steps if isinstance(step, PlannedRegion)})
+    pairs = [(one, match, _layout(one, values)) for one, match in _chained_regions(steps)]
+    lost = [(one, layout) for one, match, layout in pairs if not match.gains(layout)]
+    return {one.names[given.name] for one, layout in lost for given in one.graph.inputs} - values
+
+
 def find_layouts(graph: Graph, steps: Sequence[Step], written: Collection[RegionMatch]) -> Mapping[int, Layout]:
     """The layout of each kernel of a file, by its id, where PyTorch computes what is not written."""
     values = _find_values(graph, steps, {id(match) for match in written}, one_for_all=True)

@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Sequence
 
 from tilesmith.playbook.graph.algebra import simplify
-from tilesmith.playbook.plan.chains import chain
+from tilesmith.playbook.plan.chains import chain, find_unchained
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
 from tilesmith.playbook.plan.forward import PlannedForward, record_names
@@ -34,8 +34,7 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
         code = read_task_code(survey, record_names(graph.outputs), _NAMES)
         ordered, notes = _simplified(graph)
         whole = Region(ordered.graph, survey, _taken(code, graph))
-        steps = cut(ordered, whole, recipes)
-        steps = steps if len(steps) == 1 else chain(ordered.graph, _worth_it(steps), whole.taken)
+        steps = _cut(ordered, whole, recipes)
         plan = Plan(survey, code, (PlannedForward(ordered.graph, steps, code.signature),), notes)
         if not plan.regions:
             return Declined(_why_nothing(whole, recipes))
@@ -67,8 +66,7 @@ def plan_parts(survey: Survey, recipes: Sequence[RegionRecipe]) -> Plan | Declin
                 continue
             ordered, removed = _simplified(part.graph)
             taken = _taken(code, part.graph) | launchers
-            steps = _worth_it(cut(ordered, Region(ordered.graph, survey, taken), recipes))
-            steps = chain(ordered.graph, steps, taken)
+            steps = _worth_it(_cut(ordered, Region(ordered.graph, survey, taken), recipes))
             forward = PlannedForward(ordered.graph, steps, part.signature, part)
             if forward.regions:
                 forwards.append(forward)
@@ -88,6 +86,15 @@ def _taken(code: TaskCode, graph: Graph) -> frozenset[str]:
     """Names that a kernel must leave alone."""
     arguments = {given.argument for given in graph.inputs}
     return code.names | arguments | set(dir(builtins)) | set(keyword.kwlist)
+
+
+def _cut(ordered: OrderedGraph, whole: Region, recipes: Sequence[RegionRecipe]) -> tuple[Step, ...]:
+    steps = cut(ordered, whole, recipes)
+    if len(steps) == 1:
+        return steps
+    if unchained := find_unchained(ordered.graph, steps):
+        steps = cut(ordered, whole, recipes, unchained)
+    return chain(ordered.graph, _worth_it(steps), whole.taken)
 
 
 def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.lowering import list_outputs
@@ -40,14 +40,19 @@ Step = PlannedRegion | Node
 """A kernel, or one operator that PyTorch computes."""
 
 
-def cut(ordered: OrderedGraph, region: Region, recipes: Sequence[RegionRecipe]) -> tuple[Step, ...]:
-    """Every node once, in an order in which they can be computed. `region` is the whole pass."""
-    return _Cutter(ordered, region, recipes).steps()
+def cut(
+    ordered: OrderedGraph, region: Region, recipes: Sequence[RegionRecipe], unchained: Collection[str] = ()
+) -> tuple[Step, ...]:
+    """Every node once, in an order in which they can be computed. `region` is the whole pass; what is `unchained`
+    does not pass from one convolution's kernel to another as halves."""
+    return _Cutter(ordered, region, recipes, unchained).steps()
 
 
 class _Cutter:
-    def __init__(self, ordered: OrderedGraph, whole: Region, recipes: Sequence[RegionRecipe]) -> None:
-        self._ordered, self._whole, self._recipes = ordered, whole, recipes
+    def __init__(
+        self, ordered: OrderedGraph, whole: Region, recipes: Sequence[RegionRecipe], unchained: Collection[str]
+    ) -> None:
+        self._ordered, self._whole, self._recipes, self._unchained = ordered, whole, recipes, set(unchained)
         self._nodes = {node.name: node for node in ordered.graph.nodes}
         self._place = {name: position for position, name in enumerate(self._nodes)}
         self._users: dict[str, list[str]] = {name: [] for name in self._nodes}
@@ -67,6 +72,9 @@ class _Cutter:
         for core in find_cores(self._ordered.graph):
             if not core & self._assigned and all(map(self._is_fusable, core)):
                 self._plan(self._grown(core))
+                self._assigned |= (
+                    core if self._assigned & core else set()
+                )  # views, too: whoever comes later is above
         for name in self._nodes:
             if name not in self._assigned and self._may_start(name):
                 self._plan(self._grown({name}))
@@ -218,6 +226,7 @@ class _Cutter:
         else:
             graph, graph_names = renamed(extract(self._ordered.graph, nodes))
         made = {name for one in self._planned if one.recipe in ("convolutions", "pools") for name in one.outputs}
+        made -= self._unchained
         convolved = frozenset(one.name for one in graph.inputs if graph_names[one.name] in made)
         for recipe in self._recipes:
             match = recipe.match(replace(self._whole, graph=graph, taken=self._taken, convolved=convolved))

@@ -48,7 +48,8 @@ class FusedKernel:
     operands: tuple[KernelStep, ...] = ()
     """Tensors that the launcher takes and the tile does not: the factors of a product."""
     inner: Placer | None = None
-    """Values on another tile, which a helper of the kernel computes: the scores of an attention."""
+    """Values on another tile, which a helper of the kernel computes: the scores of an attention. Both know the same
+    sizes."""
 
     @property
     def graph(self) -> Graph:
@@ -64,19 +65,10 @@ class FusedKernel:
         numbered = (f"{name}_{number}" for number in count(2))
         return next(one for one in chain([name], numbered) if one not in self.taken)
 
-    @cached_property
+    @property
     def values(self) -> tuple[PlacedValue, ...]:
         """On all tiles."""
         return (*self.placer.values, *(self.inner.values if self.inner else ()))
-
-    @cached_property
-    def sizes(self) -> dict[str, Dim]:
-        """What index arithmetic needs, on all tiles."""
-        found = dict(self.placer.sizes)
-        for name, dim in (self.inner.sizes if self.inner else {}).items():
-            if found.setdefault(name, dim) != dim:
-                raise Unmatched("has two sizes of one name")
-        return found
 
     @property
     def working_operators(self) -> int:
@@ -114,7 +106,7 @@ class FusedKernel:
     @property
     def index_sizes(self) -> tuple[str, ...]:
         """What index arithmetic needs to know."""
-        return tuple(f"{name}: tl.constexpr" for name in self.sizes)
+        return tuple(f"{name}: tl.constexpr" for name in self.placer.sizes)
 
     @property
     def loaded(self) -> tuple[KernelStep, ...]:
@@ -165,7 +157,7 @@ class FusedKernel:
         """Whether the kernel goes by single dimensions of its inputs, not only by rows or elements of them all."""
         steps = [*(one for one in self.leaves if one.name in given), *(output.step for output in self.outputs)]
         forms = {tuple(map(self.low.symbols.canonical, one.form.dims)) for one in steps}
-        return bool(self.sizes) or len(forms) > 1
+        return bool(self.placer.sizes) or len(forms) > 1
 
     def _ties(self, pinned: Collection[Axis]) -> list[str]:
         """What must be as large as what: a kernel reads all of its tensors by the sizes of some."""
@@ -204,7 +196,7 @@ class FusedKernel:
         """Everything that the launcher computes must be computed from tensors that it has."""
         self.preparation()
         self.allocations()
-        for dim in self.sizes.values():
+        for dim in self.placer.sizes.values():
             self.product(dim)
 
     def allocations(self) -> list[str]:
@@ -229,7 +221,9 @@ class FusedKernel:
     ) -> list[str]:
         """A launch of a kernel that takes the sizes and numbers of this one, or those that its `body` uses."""
         used = names_in(body or ())
-        extra = [f"{name}={self.product(dim)}" for name, dim in self.sizes.items() if body is None or name in used]
+        extra = [
+            f"{name}={self.product(dim)}" for name, dim in self.placer.sizes.items() if body is None or name in used
+        ]
         named = (number.name for number in self.scalars)
         numbers = [f"{name}={name}" for name in named if body is None or name in used]
         groups = (("inputs", inputs), ("outputs", outputs), ("sizes", [*sizes, *extra]), ("scalars", numbers))

@@ -42,8 +42,10 @@ class FloatStatistics:
     max_abs: float
     mean_abs: float
     effective: float
-    """How many elements carry PyTorch's error."""
+    """How many elements carry PyTorch's error; equal ones count once."""
     worst: tuple[WorstElement, ...]
+    distinct: int | None = None
+    """How many different numbers there are; null where there are too many to count."""
 
 
 OutputStatistics = ExactStatistics | FloatStatistics

@@ -24,6 +24,8 @@ from tilesmith.worker.truth.arg_reductions import ArgReduction, same_choice
 _CHUNK = 1 << 24
 _WORST = 3
 _ASSUMED_ULPS = 64
+_COUNTED = 1 << 14
+"""Of so many elements at the most, different ones are counted: rows of an expanded input are all the same."""
 
 
 def layout_problem(candidate: FlatOutputs, eager: FlatOutputs) -> str | None:
@@ -133,6 +135,8 @@ def _measure_floats(candidate: torch.Tensor, truth: torch.Tensor, eager: torch.T
     for start, c, t, e in _chunks(candidate, truth, eager):
         tally.add(start, c, t, e)
     norm = math.sqrt(tally.truth2)
+    effective = tally.eager2**2 / tally.eager4 if tally.eager4 else 0.0
+    distinct = max(one.double().unique().numel() for one in (truth, eager)) if truth.numel() <= _COUNTED else None
     return FloatStatistics(
         kind="float",
         dtype=_name(eager.dtype),
@@ -144,8 +148,9 @@ def _measure_floats(candidate: torch.Tensor, truth: torch.Tensor, eager: torch.T
         eager_max_relative=_share(tally.eager_peak, tally.truth_peak),
         max_abs=tally.error_peak,
         mean_abs=tally.error1 / max(tally.compared, 1),
-        effective=tally.eager2**2 / tally.eager4 if tally.eager4 else 0.0,
+        effective=min(effective, distinct or effective),
         worst=tuple(_place(candidate, truth, place) for place in tally.worst_places()),
+        distinct=distinct,
     )
 
 

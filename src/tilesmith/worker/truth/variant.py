@@ -264,15 +264,18 @@ class Variant:
         return not same_to_rounding(*runs)
 
     def steadied(self, stats: OutputStatistics, position: int) -> OutputStatistics:
-        """For outputs of a few elements, PyTorch's error over several seeds in place of a single lucky one."""
-        if isinstance(stats, ExactStatistics) or stats.numel > _FEW_ELEMENTS:
+        """For outputs of a few numbers, PyTorch's error over several seeds in place of a single lucky one."""
+        if isinstance(stats, ExactStatistics):
+            return stats
+        few = stats.numel if stats.distinct is None else stats.distinct
+        if few > _FEW_ELEMENTS:
             return stats
         typical = self.typical_error()[position]
         return replace(
             stats,
             eager_relative=max(stats.eager_relative, typical.relative),
             eager_max_relative=max(stats.eager_max_relative, typical.max_relative),
-            effective=max(stats.effective, float(_TYPICAL_SEEDS * stats.numel)),
+            effective=max(stats.effective, float(_TYPICAL_SEEDS * few)),
         )
 
     def typical_error(self) -> list[TypicalError]:

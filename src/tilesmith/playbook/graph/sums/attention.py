@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from tilesmith.playbook.graph.operators import ATTENTION, PRODUCTS, is_free, is_
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import CAST, KernelStep
+from tilesmith.playbook.graph.sums.bands import Band, find_band
 from tilesmith.playbook.graph.sums.factors import Product, find_factor, multiply
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Graph, Node, references
@@ -32,6 +33,8 @@ class Attention:
     mixed: Product
     """Of weights and values."""
     has_softmax: bool
+    band: Band
+    """Which keys a query sees at all."""
     empty_is_zero: bool
     """Whether a row without any key is zero, as PyTorch's own function has it; by a softmax it is NaN."""
 
@@ -51,7 +54,9 @@ def find_attention(low: Lowering) -> Attention:
     if len({one.dtype for one in (scores.left, scores.right, mixed.right)}) > 1:
         raise Unmatched("has queries, keys and values of several types")
     found = _before_softmax(made)
-    return Attention(scores, made if found is None else found, mixed, found is not None, bool(low.safe_softmax))
+    weights, (*_, rows, keys) = made if found is None else found, map(low.symbols.canonical, scores.step.form.dims)
+    band = find_band(weights, found is not None, rows == keys)
+    return Attention(scores, weights, mixed, found is not None, band, low.safe_softmax)
 
 
 def _before_softmax(step: KernelStep) -> KernelStep | None:
@@ -134,15 +139,16 @@ def _found_cores(node: Node, nodes: dict[str, Node]) -> Iterator[tuple[set[str],
     """Nodes from the scores to this one, if it is where an attention ends, and what else they are made of."""
     given = list(references([node.args, node.kwargs]))
     if operator_name(node) in ATTENTION:
-        yield {node.name}, _cheap(_producers(given[3:], nodes))
+        yield {node.name}, _producers(given[3:], nodes, _is_cheap)
     elif operator_name(node) in PRODUCTS and given[0] in nodes:
-        made = _producers(given[:1], nodes)
+        made = [one for one in nodes.values() if one.name in _producers(given[:1], nodes, _leads_to_scores)]
         for scores in made:
             if operator_name(scores) in PRODUCTS and scores.shape == nodes[given[0]].shape:
                 core = {scores.name}
                 for one in made:
                     core |= {one.name} if set(references([one.args, one.kwargs])) & core else set()
-                yield core | {node.name}, _cheap([one for one in made if one.name not in core])
+                sides = [name for one in core - {scores.name} for name in references(nodes[one].args)]
+                yield core | {node.name}, _producers([one for one in sides if one not in core], nodes, _is_cheap)
 
 
 def _tail(node: Node, users: dict[str, list[Node]]) -> set[str]:
@@ -156,19 +162,23 @@ def _tail(node: Node, users: dict[str, list[Node]]) -> set[str]:
     return {one.name for one in found}
 
 
-def _producers(names: Sequence[str], nodes: dict[str, Node]) -> list[Node]:
-    """Whatever makes these, back to products, in the order of the pass."""
+def _producers(names: Iterable[str], nodes: dict[str, Node], leads_on: Callable[[Node], bool]) -> set[str]:
+    """Whatever makes these, as far back as nodes lead on."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name in nodes and name not in found:
+        if name in nodes and name not in found and leads_on(nodes[name]):
             found.add(name)
-            if is_known(nodes[name]):
-                waiting += references([nodes[name].args, nodes[name].kwargs])
-    return [node for name, node in nodes.items() if name in found]
+            is_end = operator_name(nodes[name]) in PRODUCTS
+            waiting += [] if is_end else references([nodes[name].args, nodes[name].kwargs])
+    return found
 
 
-def _cheap(nodes: Sequence[Node]) -> set[str]:
-    """Those that a kernel may compute for each tile."""
-    return {one.name for one in nodes if is_known(one) and operator_name(one) not in COMPOSITES}
+def _leads_to_scores(node: Node) -> bool:
+    return is_known(node) or operator_name(node) in PRODUCTS
+
+
+def _is_cheap(node: Node) -> bool:
+    """Whether a kernel may compute it for each tile."""
+    return is_known(node) and operator_name(node) not in COMPOSITES

@@ -27,7 +27,8 @@ from tilesmith.tasks.graph import Node
 
 _KNOWN = PRODUCTS | ATTENTION
 _FEW = 128
-"""Queries or keys of a head: with more, each number is read so often that it should be two halves beforehand."""
+"""Queries or keys of a head: with more, each number is read so often that it should be two halves beforehand. With
+more columns than this, float32 numbers do not fit on chip."""
 _MOST_COLUMNS = 256
 _LEAST_FLOPS = 1e8
 """Smaller ones are over before PyTorch has launched anything; there is little to gain."""
@@ -88,6 +89,7 @@ class AttentionMatch:
         inner, _ = self._inner
         dims = found.mixed.step.form.dims
         placer = Placer(low.symbols, TilePosition("rows", "cols", 1), dims[:-1], dims[-1:], turns_rows=True)
+        placer.sizes = inner.sizes
         operands = (found.scores.left.step, found.scores.right.step, found.mixed.right.step)
         fused = fuse(low, placer, self.region, operands, inner=inner)
         if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
@@ -118,7 +120,7 @@ class AttentionMatch:
             depth,
             width,
             2 if is_half else 4,
-            not is_half and min(rows, keys) > _FEW,
+            not is_half and (min(rows, keys) > _FEW or max(depth, width) > _FEW),
             gpu.shared_bytes_per_block if gpu else inf,
         )
 

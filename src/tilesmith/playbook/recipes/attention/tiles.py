@@ -11,40 +11,22 @@ BLOCKS = ("BLOCK_M", "BLOCK_N")
 _NAMES = (*BLOCKS, "NUM_WARPS", "NUM_STAGES")
 Size = tuple[int, int, int, int]
 """BLOCK_M queries, BLOCK_N keys, warps, stages."""
-_SPLIT: tuple[Size, ...] = (
-    (128, 64, 8, 2),
-    (128, 64, 8, 3),
-    (64, 64, 4, 2),
-    (64, 64, 4, 3),
-    (128, 32, 8, 2),
-    (64, 32, 4, 2),
-    (32, 32, 4, 2),
-    (32, 32, 4, 1),
-    (16, 32, 4, 1),
-)
-"""Of numbers that are two halves each."""
-_HALVES: tuple[Size, ...] = (
-    (128, 64, 4, 3),
-    (128, 128, 8, 2),
-    (128, 64, 8, 3),
-    (64, 64, 4, 3),
-    (128, 32, 4, 3),
-    (64, 128, 4, 2),
-    (64, 32, 4, 2),
-    (32, 32, 4, 1),
-)
-_FLOATS: tuple[Size, ...] = (
-    (64, 32, 4, 2),
-    (64, 64, 4, 1),
-    (32, 64, 4, 2),
-    (32, 32, 4, 2),
-    (64, 64, 8, 1),
-    (16, 64, 4, 2),
-    (16, 32, 4, 1),
-)
-"""Of float32 numbers that are read as they are."""
-_WIDE = 64
-"""Columns of queries and values above which a tile of 128 rows takes all warps that there are."""
+_SPLIT: dict[int, tuple[Size, ...]] = {
+    64: ((128, 64, 8, 2), (128, 64, 8, 3), (64, 64, 4, 2), (64, 64, 4, 3), (128, 32, 8, 2), (64, 32, 4, 2)),
+    128: ((64, 64, 8, 2), (128, 64, 8, 2), (128, 32, 8, 2), (32, 64, 4, 2), (64, 32, 4, 2), (32, 32, 4, 2)),
+    256: ((32, 32, 8, 1), (64, 32, 8, 2), (16, 32, 4, 1), (32, 32, 4, 1)),
+}
+"""Of numbers that are two halves each, by the columns that queries and values have at most."""
+_HALVES: dict[int, tuple[Size, ...]] = {
+    64: ((128, 64, 4, 3), (128, 128, 8, 2), (128, 64, 8, 3), (64, 64, 4, 3), (64, 128, 4, 2), (64, 32, 4, 2)),
+    128: ((128, 64, 8, 3), (128, 128, 8, 2), (128, 64, 8, 2), (64, 64, 4, 3), (128, 32, 8, 3), (64, 32, 4, 2)),
+    256: ((64, 64, 8, 2), (128, 32, 8, 2), (128, 64, 8, 2), (64, 32, 4, 2), (32, 32, 4, 1)),
+}
+_FLOATS: dict[int, tuple[Size, ...]] = {
+    64: ((64, 32, 4, 1), (64, 32, 4, 2), (32, 32, 4, 2), (64, 64, 8, 1), (32, 64, 4, 2), (16, 32, 4, 2)),
+    128: ((32, 32, 4, 1), (32, 32, 4, 2), (16, 32, 4, 2), (16, 64, 4, 2), (64, 32, 8, 2), (16, 32, 4, 1)),
+}
+"""Of float32 numbers that are read as they are, of which 128 columns fit on chip."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +44,10 @@ class AttentionExtent:
     shared_limit: float = inf
 
     def tunings(self) -> tuple[Tuning, ...]:
-        sizes = _SPLIT if self.is_split else _FLOATS if self.number_bytes == 4 else _HALVES
+        table = _SPLIT if self.is_split else _FLOATS if self.number_bytes == 4 else _HALVES
+        sizes = next(found for most, found in table.items() if max(self.depth, self.width, 64) <= most)
         height, breadth = _block(self.rows), _block(self.keys)
         found = [(min(size[0], height), min(size[1], breadth), *size[2:]) for size in sizes]
-        if max(self.depth, self.width) > _WIDE:
-            found = [(*size[:2], 8 if size[0] >= 128 else 4, size[3]) for size in found]
         fitting = [size for size in found if self._shared_bytes(size) <= self.shared_limit] or [found[-1]]
         return tuple(Tuning(tuple(zip(_NAMES, size, strict=True))) for size in dict.fromkeys(fitting))
 

@@ -17,7 +17,7 @@ from tilesmith.playbook.recipes.attention.tiles import BLOCKS
 from tilesmith.playbook.recipes.products.sources import LOAD_ROWS, SPLIT_ROWS
 from tilesmith.playbook.recipes.products.writing import MASKS, TILE
 from tilesmith.playbook.unmatched import Unmatched
-from tilesmith.playbook.writing.fused_kernel import FusedKernel
+from tilesmith.playbook.writing.fused_kernel import FusedKernel, names_in
 from tilesmith.playbook.writing.kernel_body import write_on_one_tile
 
 _SPLIT = tuple(f"{side}_{part}" for side in ("q", "k", "v") for part in ("high", "low", "scale"))
@@ -61,10 +61,19 @@ class AttentionWriter:
     @property
     def _sizes(self) -> tuple[str, ...]:
         """Beside M and N."""
+        repeats = ("REPEATS",) if self._repeats else ()
         if self.is_split:
-            return ("KEYS", "K_PADDED", "V_PADDED")
+            return ("KEYS", "K_PADDED", "V_PADDED", *repeats)
         strides = (f"{side}_stride_{axis}" for side, axes in _STRIDES.items() for axis in axes)
-        return ("KEYS", "K", "HEADS", *strides)
+        return ("KEYS", "K", "HEADS", *strides, *repeats)
+
+    @property
+    def _repeats(self) -> bool:
+        """Whether several heads of queries share one of keys and values."""
+        counts = {one.repeats for one in (self.attention.scores.right, self.attention.mixed.right)} - {1}
+        if len(counts) > 1 or self.attention.scores.left.repeats > 1:
+            raise Unmatched("shares heads in several ways")
+        return bool(counts)
 
     @property
     def _root(self) -> tuple[str, ...]:
@@ -96,17 +105,26 @@ class AttentionWriter:
         numbers = dict.fromkeys(one.name for one in used if isinstance(one, NamedNumber) and one.name in named)
         return (*_pointers(self.inner), *numbers, *self._root)
 
+    @cached_property
+    def _scores_lines(self) -> list[str]:
+        return write_on_one_tile(self.inner, TILE, ())
+
+    @property
+    def _scores_sizes(self) -> list[str]:
+        used = names_in(self._scores_lines)
+        return [name for name in self.inner.sizes if name in used]
+
     @property
     def _scores_helper(self) -> str:
         product = next(one for one in self.inner.values if one.step is self.attention.scores.step)
         own = [product.name, *self._scores_arguments, "rows", "cols", "N"]
-        parameters = [*own, *(f"{size}: tl.constexpr" for size in self.inner.sizes)]
+        parameters = [*own, *(f"{size}: tl.constexpr" for size in self._scores_sizes)]
         told = "What a softmax takes of a tile" if self.attention.has_softmax else "A tile of weights"
         return sources.SCORES.format(
             name=self._scores_name,
             parameters="\n".join(f"    {one}," for one in parameters),
             told=told,
-            lines="\n".join(f"    {line}" for line in write_on_one_tile(self.inner, TILE, ())),
+            lines="\n".join(f"    {line}" for line in self._scores_lines),
             value=self.weights.name,
         )
 
@@ -129,13 +147,24 @@ class AttentionWriter:
                 if self.attention.has_softmax
                 else ()
             ),
-            "for start in range(0, KEYS, BLOCK_N):",
+            *self._bounds(),
             *(f"    {line}" for line in self._loop()),
             *self._end(name),
             *MASKS,
             "rows, cols = (batch * M + rows)[:, None], cols[None, :]",
             *write_on_one_tile(fused.placer, TILE, fused.outputs),
         ]
+
+    def _bounds(self) -> list[str]:
+        """The head of the loop over all keys that some query of the tile sees."""
+        least, most = self.attention.band
+        lines: list[str] = []
+        if least is not None:
+            lines.append(f"first = tl.maximum(tl.min(rows, axis=0) + {least}, 0) // BLOCK_N * BLOCK_N")
+        if most is not None:
+            lines.append(f"last = tl.minimum(tl.max(rows, axis=0) + {most + 1}, KEYS)")
+        first, last = "0" if least is None else "first", "KEYS" if most is None else "last"
+        return [*lines, f"for start in range({first}, {last}, BLOCK_N):"]
 
     def _begin_split(self) -> list[str]:
         lines = [
@@ -207,7 +236,7 @@ class AttentionWriter:
     def _changed(self) -> list[str]:
         if not self._changes_scores:
             return []
-        given = ["scores", *self._scores_arguments, "q_rows[:, None]", "keys[None, :]", "KEYS", *self.inner.sizes]
+        given = ["scores", *self._scores_arguments, "q_rows[:, None]", "keys[None, :]", "KEYS", *self._scores_sizes]
         call = f"scores = {self._scores_name}({', '.join(given)})"
         return [call] if len(call) < 100 else [f"scores = {self._scores_name}(", f"    {', '.join(given)}", ")"]
 
@@ -278,6 +307,9 @@ class AttentionWriter:
         else:
             strides = (f"*{side}_heads.stride()" for side in _STRIDES)
             sizes = ["M", "N", "KEYS", "K", "q_heads.shape[1]", *strides]
+        if self._repeats:
+            side = "k" if keys.repeats > 1 else "v"
+            sizes.append(f"q_heads.shape[1] // {side}_heads.shape[1]")
         root = [f"{name}=K**-0.5" for name in self._root]
         constants = [
             *(f"{name}={prefix}{name}" for name in BLOCKS),
@@ -293,13 +325,13 @@ class AttentionWriter:
     def _as_heads(self, factor: Factor, heads: Sequence[str]) -> str:
         own = [*heads]
         if factor.repeats > 1:
-            own[-1] = f"{own[-1]} // {factor.repeats}"
+            own[-1] = f"{factor.step.name}.shape[-3]"
         return f"as_heads({factor.source}, {', '.join(own)})"
 
 
 def _shared(number: str, factor: Factor) -> str:
     """The head of keys or values that belongs to one of queries, or to one of all batches."""
-    return f"{number} // {factor.repeats}" if factor.repeats > 1 else number
+    return f"{number} // REPEATS" if factor.repeats > 1 else number
 
 
 def _pointers(placer: Placer) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ the next one starts from the largest number that was found.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -185,10 +186,10 @@ class ChainedWriter:
         for value in fused.placer.values:
             name = value.step.name
             if value.step in self.takes:
-                undone = f"tl.load({name}_unscale_ptr + number)[None, :]"
-                lines.append(
-                    f"{value.name} = tl.load({name}_ptr + cols * M + rows, mask=mask).to(tl.float32) * {undone}"
-                )
+                lines += [
+                    f"{value.name} = tl.load({name}_ptr + cols * M + rows, mask=mask).to(tl.float32)",
+                    f"{value.name} *= tl.load({name}_unscale_ptr + number)[None, :]",
+                ]
             elif value.step.op != PRODUCT:
                 lines.append(write_value(TILE, value, {}))
         result, columns, count = output.value.name, "columns", "N"
@@ -196,7 +197,9 @@ class ChainedWriter:
             largest = "tl.load(pixels_largest_ptr + number)"
             if not self._takes_images:
                 largest = "8192.0 * tl.load(pixels_scale_ptr + number)"  # the largest number is scaled to less
-            lines += [f"reach = {largest} * tl.load(filters_sum_ptr)", f"reach = {self._reach[0]}"]
+            lines.append(f"reach = {largest} * tl.load(filters_sum_ptr)  # no number is further from zero")
+            bound = textwrap.wrap(self._reach[0], 96, break_long_words=False, break_on_hyphens=False)
+            lines += ["reach = (", *(f"    {line}" for line in bound), ")"] if self._reach[0] != "reach" else []
         if self.pool:
             lines += self._pooled(result)
             columns, count = "windows", f"COLUMNS // {self.pool.size}"
@@ -301,8 +304,7 @@ class ChainedWriter:
         return [
             *lines,
             f"    {name} = torch.empty(({shape}), dtype=torch.float16, device=filters.device).movedim(-1, 1)",
-            f"    {name}_unscale = torch.empty((BATCH,), dtype=torch.float32, device=filters.device)",
-            f"    {name}_largest = torch.zeros((BATCH,), dtype=torch.float32, device=filters.device)",
+            f"    {name}_unscale, {name}_largest = filters_scale.new_zeros((2, BATCH))",
         ]
 
     def _launch(self, prefix: str) -> list[str]:
@@ -334,6 +336,14 @@ def _moved(place: str, stride: int, before: int = 0) -> str:
     """Where the window of a place begins."""
     times = place if stride == 1 else f"{place} * {stride}"
     return f"{times} - {before}" if before else times
+
+
+def gives_images(fused: FusedKernel, convolution: Convolution) -> bool:
+    """Whether the one result has a float32 number for each that is convolved, in the order of images."""
+    (step, *others), canonical = [one.step for one in fused.outputs], fused.low.symbols.canonical
+    channels, batch, *places = convolution.step.form.dims
+    is_whole = [*map(canonical, step.form.dims)] == [*map(canonical, (batch, channels, *places))]
+    return is_whole and step.dtype == "float32" and not others
 
 
 def may_take(fused: FusedKernel, leaf: KernelStep) -> bool:

@@ -69,6 +69,9 @@ class PoolMatch:
     def needs(self) -> frozenset[str]:
         return frozenset([self.windows.source])
 
+    def gains(self, layout: Layout) -> bool:
+        return True
+
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> PoolMatch:
         fused = self.plain.fused
         plain = replace(self.plain, fused=replace(fused, taken=fused.taken | set(taken))) if taken else self.plain

@@ -19,7 +19,7 @@ from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, 
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter, may_take
+from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter, gives_images, may_take
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
@@ -84,7 +84,7 @@ class ConvolutionsMatch:
             return fuse_convolution(self.region)
         fused = fuse_convolution(replace(self.region, graph=self._pool.before), f"{self._pool.kind}_pool")
         (convolution,) = fused.low.convolutions
-        if convolution.is_transposed or self._halves_of(convolution) != 1:
+        if convolution.is_transposed or self._halves_of(convolution) != 1 or not gives_images(fused, convolution):
             raise Unmatched("pools a transposed convolution, or one that is not multiplied as halves")
         return fused
 
@@ -92,7 +92,7 @@ class ConvolutionsMatch:
     def widest(self) -> Layout:
         """Images with whole pieces of 16 bytes for each place; results whose size is known before they are."""
         one, fused = self._convolution, self._fused
-        if one.is_transposed or self._halves != 1 or len(fused.outputs) != 1:
+        if one.is_transposed or self._halves != 1 or not gives_images(fused, one):
             return PLAIN
         inputs = {given.name: fused.low.values.get(given.name) for given in fused.graph.inputs}
         images = {name: step for name, step in inputs.items() if isinstance(step, KernelStep)}
@@ -108,9 +108,16 @@ class ConvolutionsMatch:
 
     @property
     def needs(self) -> frozenset[str]:
-        """Images that are added to the result: only then is it known how large they are."""
-        inputs = {given.name for given in self._fused.graph.inputs}
-        return frozenset(name for name in inputs if self._fused.low.values.get(name) in self._fused.loaded)
+        """Images that are added to the result, for it to be known how large they are; and those that would have to
+        be copied otherwise, and need not be where they lie as they are."""
+        inputs = {given.name: self._fused.low.values.get(given.name) for given in self._fused.graph.inputs}
+        known = [*self._fused.loaded, *([self._convolution.images] if self._may_be_direct else [])]
+        return frozenset(name for name, step in inputs.items() if step in known)
+
+    def gains(self, layout: Layout) -> bool:
+        """Whether it was not taken for images that it is not given after all."""
+        given = {name for name, step in self._fused.low.values.items() if step is self._convolution.images}
+        return bool(given & layout.takes or not given & self.region.convolved) or not self._why_not_alone()
 
     def _may_take(self, step: KernelStep) -> bool:
         one, (channels, *columns) = self._convolution, self._convolution.step.form.shape
@@ -144,9 +151,14 @@ class ConvolutionsMatch:
 
     @property
     def _is_direct(self) -> bool:
-        """Whether images are read where they lie: of one place at a time, for not too many output channels."""
+        """Whether images are read where they lie."""
+        return self._may_be_direct and not self._is_chained
+
+    @property
+    def _may_be_direct(self) -> bool:
+        """Of one place at a time, for not too many output channels."""
         few = self._halves == 0 or self._convolution.step.form.shape[0] < _MANY_CHANNELS
-        return is_pointwise(self._convolution) and few and not self._is_chained
+        return is_pointwise(self._convolution) and few
 
     @property
     def _is_chained(self) -> bool:
@@ -162,15 +174,17 @@ class ConvolutionsMatch:
             4 if self._is_direct and self._halves else 2 * max(1, self._halves),
             self._is_direct,
             gpu.shared_bytes_per_block if gpu else inf,
+            any(len(step.form.shape) > 1 for step in self._fused.loaded),
         )
 
     def why_not(self) -> str:
         """What the library does as well; empty where a kernel gains."""
+        images, given = self._convolution.images, self.region.convolved & self.widest.takes
+        is_given = any(self._fused.low.values.get(name) is images for name in given)
+        return "" if is_given else self._why_not_alone()
+
+    def _why_not_alone(self) -> str:
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
-        if any(
-            self._fused.low.values.get(name) is one.images for name in self.region.convolved & self.widest.takes
-        ):
-            return ""
         places = prod((one.images if one.is_transposed else one.step).form.shape)
         flops = 2.0 * places * prod(one.filters.form.shape[1:])
         if self._is_direct:

@@ -50,6 +50,8 @@ _DIRECT: tuple[Size, ...] = (
     (64, 64, 32, 8, 4, 2),
 )
 """Of images that are read where they lie."""
+_CROWDED: tuple[Size, ...] = ((128, 64, 64, 8, 8, 3), (64, 128, 64, 8, 4, 4), (64, 64, 64, 8, 4, 4))
+"""Where a second tile is in registers, of what is added to the result."""
 _WASTED = 1.25
 """How many times as many channels there may be for blocks of 32 to be whole."""
 
@@ -68,6 +70,8 @@ class ConvolutionExtent:
     is_direct: bool = False
     """Whether images are read where they lie."""
     shared_limit: float = inf
+    is_crowded: bool = False
+    """Whether images are added to the result."""
 
     @property
     def unit(self) -> int:
@@ -86,6 +90,7 @@ class ConvolutionExtent:
             sizes = tuple((height, *size[1:]) for size in _TWICE[2:] + _FEW_CHANNELS)
         elif self._tiles(*sizes[0][:2]) < MULTIPROCESSORS:
             sizes = (*_SMALL, *sizes)
+        sizes += _CROWDED if self.is_crowded and not self.is_direct else ()
         deep = (
             sizes
             if self.is_direct

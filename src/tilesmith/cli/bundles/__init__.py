@@ -1,0 +1,1 @@
+"""Commands that hand the claim of a run on, and that check one."""
