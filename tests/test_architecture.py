@@ -81,6 +81,7 @@ LAYERS = {
         "forge",
     }
     | {"playbook"},
+    "study": {"records", "errors", "config", "tasks", "lint", "judge", "llm", "runs", "authors", "forge"},
     "cli": {
         *[
             "records",
@@ -97,6 +98,7 @@ LAYERS = {
             "forge",
             "operators",
             "report",
+            "study",
             "mcp",
         ]
     },

@@ -30,6 +30,7 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith capture MODEL --out D make tasks of the modules inside it
     tilesmith runs show last        what the last forge tried, and why
     tilesmith report last           the same as a page to look at
+    tilesmith study story last      the same as a case study; seeds, ablation
     tilesmith bundle last           its claim in one file, for others
     tilesmith replay BUNDLE         does that claim hold on this machine?
     tilesmith doctor                what this machine can do
@@ -54,7 +55,7 @@ INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
 COMMANDS = (
     *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "report", "bundle", "replay"),
-    *("doctor", "mcp", "op"),
+    *("doctor", "mcp", "op", "study"),
 )
 _FOLDERS = {"bundle": "bundles.", "replay": "bundles."}
 for _command in COMMANDS:

@@ -29,6 +29,8 @@ class RunSpecification:
     author: AuthorChoice
     check: CheckConfig
     settings: ForgeSettings
+    study: str = ""
+    """The place the run has in a study; empty for a run of its own."""
 
 
 def begin_run(specification: RunSpecification, runs: Path) -> RunFolder:
@@ -50,6 +52,7 @@ def begin_run(specification: RunSpecification, runs: Path) -> RunFolder:
         environment={"tilesmith": __version__, "python": platform.python_version(), "machine": platform.machine()},
         task_name=specification.task.absolute(),
         own_files=_digests(own_files),
+        study=specification.study,
     )
     return create_run(runs, manifest, task.model_text, own_files)
 
@@ -63,6 +66,7 @@ def read_specification(folder: Path) -> RunSpecification:
             author=from_json(AuthorChoice, manifest.configuration["author"]),
             check=from_json(CheckConfig, manifest.configuration["check"]),
             settings=from_json(ForgeSettings, manifest.configuration["dials"]),
+            study=manifest.study,
         )
     except (KeyError, TypeError) as error:
         raise RunError(f"{folder / 'run.json'}: its configuration is damaged: {error}") from None

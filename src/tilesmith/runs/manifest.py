@@ -45,6 +45,8 @@ class Manifest:
     """How the task was named; null in runs that could only be of a file, which `task_path` names."""
     own_files: dict[str, str] = field(default_factory=dict)
     """Digests of the user's own files that the task imports, by their path in the folder `task/`."""
+    study: str = ""
+    """The place it has in a study, such as `seeds 3`; empty for a run of its own."""
 
     @property
     def model(self) -> str | None:
