@@ -47,9 +47,10 @@ LAYERS = {
     "judge": {"records", "errors", "config", "syntax", "tasks", "lint", "process"},
     "llm": {"records", "errors", "config", "syntax", "tasks", "lint", "playbook"},
     "runs": {"records", "errors", "config", "tasks"},
+    "report": {"records", "errors", "playbook", "runs"},
     "authors": {"records", "errors", "config", "tasks", "playbook", "llm", "runs"},
     "forge": {"records", "errors", "config", "syntax", "tasks", "lint", "judge", "llm", "runs", "authors"}
-    | {"playbook"},
+    | {"playbook", "report"},
     "live": {
         *[
             "records",
@@ -96,6 +97,7 @@ LAYERS = {
             "authors",
             "forge",
             "operators",
+            "report",
             "study",
             "mcp",
         ]

@@ -14,7 +14,7 @@ import pytest
 from sample_run import EVENTS, make_run
 from test_bundles import files_of_archive, resealed
 
-from tilesmith.runs.archives import write_archive
+from tilesmith.runs.bundling.archives import write_archive
 
 MODEL = """
 import torch

@@ -12,7 +12,7 @@ FLEETING = {"at", "seconds", "gates", "created", "retries"}
 def snapshot(folder: Path) -> dict[str, Any]:
     """File by file; events without regard to order, because calls made at once end in any order."""
     files = {str(file.relative_to(folder)): file for file in folder.rglob("*") if file.is_file()}
-    special = ("log.txt", "events.jsonl", "run.json")
+    special = ("log.txt", "events.jsonl", "run.json", "report.html")
     kept = {name: file.read_text() for name, file in files.items() if name not in special}
     if "best.py" in kept:
         kept["best.py"] = kept["best.py"].replace(folder.name, "RUN", 1)

@@ -16,7 +16,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError
 from tilesmith.records import Event, FinishedEvent, SurveyEvent, Verdict, to_json
 from tilesmith.runs import Manifest, Status, archives
-from tilesmith.runs.bundles import Bundle, config_to_repeat, make_bundle, read_bundle, unpack
+from tilesmith.runs.bundling.bundles import Bundle, config_to_repeat, make_bundle, read_bundle, unpack
 from tilesmith.runs.digest import text_digest
 from tilesmith.runs.summary import summarize
 from tilesmith.tasks.source import read_task

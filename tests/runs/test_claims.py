@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tilesmith.records import Evaluation, Quantiles, Speedup, Timing, Verdict
-from tilesmith.runs.claims import ClaimOutcome, compare_claim
+from tilesmith.runs.bundling.claims import ClaimOutcome, compare_claim
 
 TIMES = Quantiles(9.0, 10.0, 11.0)
 

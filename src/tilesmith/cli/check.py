@@ -36,6 +36,8 @@ torch.compile. Examples:
 
     tilesmith check TASK KERNEL --json | jq .verdict
 
+    tilesmith check TASK KERNEL --report verdict.html
+
 Exit code 0: the kernel passed; 1: it failed; 2: the task, the options or this machine are at fault.
 """
 
@@ -67,6 +69,7 @@ def check(
     require_sandbox: bool = typer.Option(
         _DEFAULTS.require_sandbox, "--require-sandbox", help="Judge nothing unless every wall stands; see doctor."
     ),
+    report: Path | None = typer.Option(None, metavar="FILE", help="Also write the verdict as a page to look at."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.cli.display.evaluation_display import show_evaluation
@@ -91,6 +94,10 @@ def check(
     errors = Console(stderr=True)
     with errors.status("starting") as status, Judge(config) as judge:
         evaluation = judge.check(named, kernel, progress=lambda gate: status.update(f"{kernel.name}: {gate}"))
+    if report is not None:
+        from tilesmith.report import write_verdict_report
+
+        write_verdict_report(report, Path(task).name, kernel, evaluation)
     if as_json:
         print(json.dumps(to_json(evaluation), indent=2))
     else:

@@ -20,7 +20,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError, TilesmithError, UsageError
 from tilesmith.forge.judge_evaluator import JudgeEvaluator
 from tilesmith.forge.run_specification import RunSpecification, begin_run, read_specification
-from tilesmith.forge.runner import run_forge
+from tilesmith.forge.runner import run_forge, write_report
 from tilesmith.forge.settings import settings_for
 from tilesmith.judge.machine.devices import choose_device
 from tilesmith.llm.endpoint_choice import LlmOptions
@@ -71,6 +71,7 @@ def resume_run(name: str, options: Options, output: OutputOptions) -> int:
         if isinstance(finished, FinishedEvent) and run.manifest.status is Status.FINISHED:
             console = Console(stderr=output.as_json)
             print_line(f"run     {run.path} is finished: {finished.why}; more is a new run", console)
+            write_report(run)
             return _print_result(run, finished, console, output)
         specification = read_specification(run.path)
         specification = replace(specification, author=_author_for_resume(specification.author, options))
@@ -176,6 +177,7 @@ def _log_and_print(line: str, run: RunFolder, console: Console) -> None:
 def _print_result(run: RunFolder, finished: FinishedEvent, console: Console, output: OutputOptions) -> int:
     """What came out, and the exit code that says so."""
     best = run.path / "best.py" if finished.best is not None else None
+    report = run.path / "report.html"
     summary = summarize(run.journal)
     if output.as_json:
         print_line(json.dumps(_document(run, finished, summary), indent=2), Console())
@@ -185,6 +187,8 @@ def _print_result(run: RunFolder, finished: FinishedEvent, console: Console, out
             print_line(f"cost    {summary.usage.tokens:,} tokens in {summary.calls} calls, {cost}", console)
         if best is not None:
             print_line(f"best    {best}", console)
+        if report.exists():
+            print_line(f"report  {report}", console)
     if finished.keeps_pytorch:
         for line in _plan_lines(summary):
             print_line(f"        {line}", console)
@@ -210,6 +214,7 @@ def _document(run: RunFolder, finished: FinishedEvent, summary: RunSummary) -> d
         "run": str(run.path),
         "author": run.manifest.author,
         "best_path": str(run.path / "best.py") if finished.best is not None else None,
+        "report": str(run.path / "report.html"),
         "attempts": len(summary.attempts),
         "calls": summary.calls,
         "usage": to_json(summary.usage),

@@ -29,6 +29,7 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith scan MODEL            where the time of a whole model goes
     tilesmith capture MODEL --out D make tasks of the modules inside it
     tilesmith runs show last        what the last forge tried, and why
+    tilesmith report last           the same as a page to look at
     tilesmith study story last      the same as a case study; seeds, ablation
     tilesmith bundle last           its claim in one file, for others
     tilesmith replay BUNDLE         does that claim hold on this machine?
@@ -53,8 +54,8 @@ app = typer.Typer(
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
 COMMANDS = (
-    *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "bundle", "replay", "doctor", "mcp"),
-    *("op", "study"),
+    *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "pages", "bundle", "replay"),
+    *("doctor", "mcp", "op", "study"),
 )
 _FOLDERS = {"bundle": "bundles.", "replay": "bundles."}
 for _command in COMMANDS:

@@ -28,10 +28,23 @@ def run_forge(
         if not isinstance(error, KeyboardInterrupt):
             effects.wait_for_calls()
         run.set_status(Status.STOPPED, _describe_error(error))
+        if isinstance(error, TilesmithError):
+            write_report(run)
         raise
     assert finished is not None, "the loop always tells how it ended"
     run.set_status(Status.FINISHED, finished.why)
+    write_report(run)
     return finished
+
+
+def write_report(run: RunFolder) -> None:
+    """The page of the run. One that cannot be made is no reason to lose a run: then the log says why."""
+    try:
+        from tilesmith.report import write_run_report
+
+        write_run_report(run.path)
+    except Exception as error:
+        run.log(f"report  not written: {type(error).__name__}: {error}")
 
 
 def _describe_error(error: BaseException) -> str:

@@ -7,6 +7,7 @@ events.jsonl       the truth; everything below can be made again from it
 kernels/NNNN.py    every candidate
 llm/NNNN.*.md      every prompt and reply
 best.py            the best verified kernel so far
+report.html        all of it as a page to look at
 log.txt            what a person saw
 """
 

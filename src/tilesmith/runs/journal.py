@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilesmith.errors import RunError
 from tilesmith.records import (
@@ -88,11 +88,31 @@ class Journal:
 
 def read_events(path: Path) -> list[Event]:
     """Every whole event; a line cut off by a kill is not one."""
+    return [_event(path, number, line) for number, line in enumerate(_whole_lines(path), 1)]
+
+
+class SalvagedEvents(NamedTuple):
+    events: list[Event]
+    problems: list[str]
+    """What is wrong with the lines that are not among them."""
+
+
+def salvage_events(path: Path) -> SalvagedEvents:
+    """Every event that can be read, for those who only look."""
+    events, problems = [], []
+    for number, line in enumerate(_whole_lines(path), 1):
+        try:
+            events.append(_event(path, number, line))
+        except RunError as error:
+            problems.append(str(error))
+    return SalvagedEvents(events, problems if path.exists() else [f"{path}: is missing"])
+
+
+def _whole_lines(path: Path) -> list[bytes]:
     if not path.exists():
         return []
     whole, _, _ = path.read_bytes().rpartition(b"\n")
-    lines = whole.split(b"\n") if whole else []
-    return [_event(path, number, line) for number, line in enumerate(lines, 1)]
+    return whole.split(b"\n") if whole else []
 
 
 def _event(path: Path, number: int, line: bytes) -> Event:

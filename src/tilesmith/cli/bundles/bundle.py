@@ -39,8 +39,8 @@ def bundle(
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
-    from tilesmith.runs.bundles import ENDING, make_bundle
-    from tilesmith.runs.claims import speeds_text
+    from tilesmith.runs.bundling.bundles import ENDING, make_bundle
+    from tilesmith.runs.bundling.claims import speeds_text
     from tilesmith.runs.listing import find_run
 
     path = find_run(runs_folder(folder), run)

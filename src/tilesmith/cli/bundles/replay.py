@@ -16,7 +16,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.records import Evaluation, to_json
 
 if TYPE_CHECKING:
-    from tilesmith.runs.bundles import Bundle
+    from tilesmith.runs.bundling.bundles import Bundle
 
 _EXAMPLE = """
 Check the claim in a bundle: judge its kernel again on this machine, and compare.
@@ -45,8 +45,8 @@ def replay(
     seed: int | None = typer.Option(None, help="Seed of weights, inputs and schedules, in place of the claim's."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
-    from tilesmith.runs.bundles import config_to_repeat, read_bundle
-    from tilesmith.runs.claims import ClaimOutcome, compare_claim
+    from tilesmith.runs.bundling.bundles import config_to_repeat, read_bundle
+    from tilesmith.runs.bundling.claims import ClaimOutcome, compare_claim
 
     read = read_bundle(bundle)
     config = config_to_repeat(read, seed)
@@ -71,7 +71,7 @@ def replay(
 def _judge_again(bundle: Bundle, config: CheckConfig) -> Evaluation:
     """Judges best.py, which people get; without a GPU what its author wrote, if best.py wants larger shapes."""
     from tilesmith.judge import Judge
-    from tilesmith.runs.bundles import unpack
+    from tilesmith.runs.bundling.bundles import unpack
 
     with (
         tempfile.TemporaryDirectory(prefix="tilesmith-") as folder,
@@ -85,7 +85,7 @@ def _judge_again(bundle: Bundle, config: CheckConfig) -> Evaluation:
 
 
 def _summary(evaluation: Evaluation) -> str:
-    from tilesmith.runs.claims import claim_of, speeds_text
+    from tilesmith.runs.bundling.claims import claim_of, speeds_text
 
     claim = claim_of(evaluation)
     ratio = claim.errors.ratio if claim.errors else None

@@ -23,8 +23,8 @@ from tilesmith import __version__
 from tilesmith.config import TARGETS, CheckConfig
 from tilesmith.errors import RunError, UsageError
 from tilesmith.records import Attempt, Evaluation, from_json, to_json
-from tilesmith.runs.archives import CURE, is_inside, read_archive, write_archive
-from tilesmith.runs.claims import Claim, claim_of
+from tilesmith.runs.bundling.archives import CURE, is_inside, read_archive, write_archive
+from tilesmith.runs.bundling.claims import Claim, claim_of
 from tilesmith.runs.digest import text_digest
 from tilesmith.runs.journal import read_events
 from tilesmith.runs.listing import current_status

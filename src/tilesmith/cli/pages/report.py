@@ -1,0 +1,58 @@
+"""`tilesmith report RUN`: a run as one page to look at, keep and send."""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path
+
+import typer
+
+from tilesmith.cli.output_options import command_help, runs_folder
+
+_HELP = """
+Write the page of a run: how much faster, how accurate, the kernel, every attempt with its diff, and plots.
+
+One HTML file that needs no network, for phones, desks and paper, light and dark. Every forge writes it at its end;
+this makes it again, also while a run goes on or after it broke off. Examples:
+
+    tilesmith report last --open
+
+    tilesmith report 2026-05-01-softmax-1 --out softmax.html
+
+    tilesmith report last --json | jq -r .report
+
+RUN is a folder, the name of one in the runs folder, the start of such a name, or `last`.
+
+Exit code 0; 2: there is no such run, or the page cannot be written.
+"""
+
+
+def register(app: typer.Typer) -> None:
+    app.command(help=command_help(_HELP))(report)
+
+
+def report(
+    run: str = typer.Argument(metavar="RUN", help="Folder, name, start of a name, or last."),
+    out: Path | None = typer.Option(None, metavar="FILE", help="The page; report.html in the run's folder."),
+    show: bool = typer.Option(False, "--open", help="Open the page in a browser."),
+    folder: Path | None = typer.Option(
+        None, "--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+) -> None:
+    from tilesmith.report import REPORT_NAME, write_run_report
+    from tilesmith.runs.listing import find_run
+
+    damaged = Path(run, "events.jsonl").is_file()
+    path = Path(run) if damaged else find_run(runs_folder(folder), run)
+    page = out or path / REPORT_NAME
+    view = write_run_report(path, page)
+    if as_json:
+        best = view.kernel.number if view.kernel else None
+        document = {"run": str(path), "report": str(page), "attempts": len(view.attempts), "best": best}
+        print(json.dumps(document | {"told": view.headline.told, "problems": list(view.problems)}, indent=2))
+    else:
+        print(page)
+    if show:
+        webbrowser.open(page.resolve().as_uri())

@@ -1,0 +1,85 @@
+"""A view as one HTML file: no network, no script but our own, nothing in it that a kernel wrote is ever markup."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from tilesmith.report.plots import plots_of, short_number
+from tilesmith.report.source_text import highlighted, shown_source, visible
+from tilesmith.report.view import ReportView
+from tilesmith.runs.atomic_files import write_atomically
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def write_page(view: ReportView, path: Path) -> None:
+    """In one step: whoever has the old page open never sees half of the new one."""
+    write_atomically(path, render_page(view))
+
+
+def render_page(view: ReportView) -> str:
+    style, script = _file("report.css"), _file("report.js")
+    policy = "; ".join(
+        (
+            "default-src 'none'",
+            "img-src data:",
+            f"style-src-elem '{_fingerprint(style)}'",
+            "style-src-attr 'unsafe-inline'",
+            f"script-src '{_fingerprint(script)}'",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+    page = _environment().get_template("page.html.j2")
+    return page.render(view=view, plots=plots_of(view), policy=policy, style=Markup(style), script=Markup(script))
+
+
+def _file(name: str) -> str:
+    return (resources.files("tilesmith.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _fingerprint(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    made = Environment(
+        loader=PackageLoader("tilesmith.report", "templates"),
+        undefined=StrictUndefined,
+        autoescape=True,
+        finalize=_finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.filters.update(
+        code=highlighted, python=lambda text: highlighted(shown_source(text)), power=power, short=short_number
+    )
+    return made
+
+
+def _finalize(value: Any) -> Any:
+    """Every plain text on its way to the page."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)
+
+
+def power(value: float) -> str:
+    """6.9 × 10⁻⁸, or 0.012 where that is as short."""
+    if not math.isfinite(value) or value == 0 or 0.001 <= abs(value) < 10_000:
+        return f"{value:.3g}"
+    digits, _, exponent = f"{value:.1e}".partition("e")
+    return f"{digits} × 10{str(int(exponent)).translate(_RAISED)}"
