@@ -61,11 +61,14 @@ def test_seeds_by_the_playbook_then_once_more_then_replayed(tmp_path: Path) -> N
         (("seeds", SOFTMAX, "--replay", "nowhere"), "no runs of softmax in there"),
         (("seeds", "nothing.py", "--runs", 1), "nothing.py"),
         (("ablation", SOFTMAX, "--stages", "some"), "use both, on, off"),
+        (("ablation", SOFTMAX, "copies/softmax.py"), "two tasks are called softmax"),
         (("ablation",), "see  tilesmith study ablation --help"),
     ],
     ids=lambda one: " ".join(map(str, one[:3:2])) if isinstance(one, tuple) else "",
 )
 def test_wrong_use_of_study_is_one_line(tmp_path: Path, arguments: tuple[object, ...], message: str) -> None:
+    (tmp_path / "copies").mkdir()
+    (tmp_path / "copies/softmax.py").write_text(SOFTMAX.read_text())
     done = study(*arguments, folder=tmp_path)
     assert done.returncode == 2, done.stdout
     assert len(done.stderr.splitlines()) == 1, done.stderr

@@ -67,22 +67,27 @@ def ablation(
     as_json: JsonOption = False,
 ) -> None:
     from tilesmith.config import CheckConfig
+    from tilesmith.errors import UsageError
     from tilesmith.forge.run_specification import RunSpecification
     from tilesmith.forge.settings import ForgeSettings
     from tilesmith.records import to_json
     from tilesmith.study.ablation import plan_ablation, read_arm_run, study_ablation
     from tilesmith.study.ablation_table import ablation_markdown
     from tilesmith.study.experiment import recorded_runs
+    from tilesmith.tasks.source import read_task
     from tilesmith.tasks.user_code.task_name import TaskName
 
     check = CheckConfig(device=device, target=target, timeout_s=timeout)
     choice = chosen_author(author, model, provider, base_url)
-    plans = []
+    plans, names = [], set[str]()
     for task in dict.fromkeys(tasks):
         named = TaskName(task, path=tuple(map(str, path or ())))
         recorded = recorded_runs(replay, named) if replay else None
         wanted = RunSpecification(named, choice, check, ForgeSettings())
         plans += plan_ablation(wanted, runs, stages, recorded)
+        if (name := read_task(named).name) in names:
+            raise UsageError(f"two tasks are called {name}: the table could not tell them apart; rename one")
+        names.add(name)
     made = make_runs(plans, runs_folder(folder))
     found = [
         read_arm_run(plan.specification.study, name, summary)
