@@ -54,7 +54,7 @@ app = typer.Typer(
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
 COMMANDS = (
-    *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "pages", "bundle", "replay"),
+    *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "report", "bundle", "replay"),
     *("doctor", "mcp", "op", "study"),
 )
 _FOLDERS = {"bundle": "bundles.", "replay": "bundles."}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from tilesmith.errors import RunError
 from tilesmith.report.plots import plots_of, short_number
 from tilesmith.report.source_text import highlighted, shown_source, visible
 from tilesmith.report.view import ReportView
@@ -24,11 +25,18 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def write_page(view: ReportView, path: Path) -> None:
-    """In one step: whoever has the old page open never sees half of the new one."""
-    write_atomically(path, render_page(view))
+    write_template(path, "page.html.j2", view=view, plots=plots_of(view))
 
 
-def render_page(view: ReportView) -> str:
+def write_template(path: Path, template: str, **values: Any) -> None:
+    """A page in one step: whoever has the old one open never sees half of the new one."""
+    try:
+        write_atomically(path, _render(template, values))
+    except OSError as error:
+        raise RunError(f"{path}: the report cannot be written: {error.strerror}; name another file") from None
+
+
+def _render(template: str, values: dict[str, Any]) -> str:
     style, script = _file("report.css"), _file("report.js")
     policy = "; ".join(
         (
@@ -41,8 +49,8 @@ def render_page(view: ReportView) -> str:
             "form-action 'none'",
         )
     )
-    page = _environment().get_template("page.html.j2")
-    return page.render(view=view, plots=plots_of(view), policy=policy, style=Markup(style), script=Markup(script))
+    page = _environment().get_template(template)
+    return page.render(values, policy=policy, style=Markup(style), script=Markup(script))
 
 
 def _file(name: str) -> str:
