@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesmith.records import Speedup
-from tilesmith.runs.comparison import RunComparison, SpeedupComparison
+from tilesmith.runs.compared.comparison import RunComparison, SpeedupComparison
+from tilesmith.runs.compared.facts import RunFacts
 from tilesmith.runs.event_text import LONGEST_ENDING, clock_text, money_text, one_line, score_text
-from tilesmith.runs.facts import RunFacts
 
 _LONGEST = 60
 """Characters of a cell that could be of any length."""
