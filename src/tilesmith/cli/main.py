@@ -30,6 +30,7 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith capture MODEL --out D make tasks of the modules inside it
     tilesmith runs show last        what the last forge tried, and why
     tilesmith report last           the same as a page to look at
+    tilesmith serve --open          all runs in a browser, as they go on
     tilesmith study story last      the same as a case study; seeds, ablation
     tilesmith bundle last           its claim in one file, for others
     tilesmith replay BUNDLE         does that claim hold on this machine?

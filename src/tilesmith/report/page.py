@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -28,33 +29,52 @@ def write_page(view: ReportView, path: Path) -> None:
     write_atomically(path, render_page(view))
 
 
-def render_page(view: ReportView) -> str:
-    style, script = _file("report.css"), _file("report.js")
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            "img-src data:",
-            f"style-src-elem '{_fingerprint(style)}'",
-            "style-src-attr 'unsafe-inline'",
-            f"script-src '{_fingerprint(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+@dataclass(frozen=True)
+class ServedPage:
+    """What is different about a page that `tilesmith serve` shows."""
+
+    home: str
+    """Where the list of runs is."""
+    news: str | None
+    """Where the run, which goes on, tells of new events; null when it is over."""
+
+
+def render_page(view: ReportView, served: ServedPage | None = None) -> str:
+    """A served page has its policy in the header of the answer."""
+    style, script = page_file("report.css"), served_script() if served else page_file("report.js")
+    policy = "" if served else page_policy((style,), script, "form-action 'none'")
+    page = page_environment().get_template("page.html.j2")
+    texts = {"policy": policy, "style": Markup(style), "script": Markup(script)}
+    return page.render(view=view, plots=plots_of(view), served=served, **texts)
+
+
+def served_script() -> str:
+    return page_file("live.js") + page_file("report.js")
+
+
+def page_policy(styles: tuple[str, ...], script: str, *more: str) -> str:
+    """What a browser may do on a page: our own styles and script, known by their digests, and nothing else."""
+    rules = (
+        "default-src 'none'",
+        "img-src data:",
+        f"style-src-elem {' '.join(map(_fingerprint, styles))}",
+        "style-src-attr 'unsafe-inline'",
+        f"script-src {_fingerprint(script)}",
+        "base-uri 'none'",
     )
-    page = _environment().get_template("page.html.j2")
-    return page.render(view=view, plots=plots_of(view), policy=policy, style=Markup(style), script=Markup(script))
+    return "; ".join((*rules, *more))
 
 
-def _file(name: str) -> str:
+def page_file(name: str) -> str:
     return (resources.files("tilesmith.report") / "templates" / name).read_text(encoding="utf-8")
 
 
 def _fingerprint(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(

@@ -55,7 +55,7 @@ class ListedRun:
 
 def list_runs(parent: Path, wanted: RunFilter = RunFilter()) -> list[ListedRun]:  # noqa: B008
     """Newest first. A damaged run is listed with what is wrong with it."""
-    runs = filter(wanted.fits, map(read_run, _folders(parent)))
+    runs = filter(wanted.fits, map(read_run, run_folders(parent)))
     return sorted(runs, key=lambda run: (run.created, _natural_order(run.folder.name)), reverse=True)
 
 
@@ -111,7 +111,7 @@ def find_run(parent: Path, name: str) -> Path:
     for path in (parent / name, Path(name)):
         if name and (path / "run.json").is_file():
             return path
-    names = sorted(folder.name for folder in _folders(parent))
+    names = sorted(folder.name for folder in run_folders(parent))
     found = [one for one in names if name and one.startswith(name)]
     if len(found) == 1:
         return parent / found[0]
@@ -142,7 +142,7 @@ def _join_names(names: list[str]) -> str:
     return " or ".join(names[:4]) + more
 
 
-def _folders(parent: Path) -> list[Path]:
+def run_folders(parent: Path) -> list[Path]:
     """Those that are runs, or were about to become one when they were killed."""
     if not parent.is_dir():
         return []

@@ -2,8 +2,9 @@
 
 import typer
 
-from tilesmith.cli.pages import report
+from tilesmith.cli.pages import report, serve
 
 
 def register(app: typer.Typer) -> None:
     report.register(app)
+    serve.register(app)
