@@ -45,7 +45,7 @@ def test_a_run_without_times_says_so(tmp_path: Path) -> None:
         events.append(replace(event, faster=None, score=None) if isinstance(event, FinishedEvent) else event)
     view = view_of(finished_run(tmp_path, tuple(events)))
     assert view.headline.gains == ()
-    assert view.headline.not_timed == "Not timed: there is no GPU here, so nothing is said about speed."
+    assert view.headline.not_timed == "There is no GPU here, so nothing is said about speed."
     assert view.headline.tone == "good"
     assert view.times == ()
     assert view.roofline is not None

@@ -9,9 +9,9 @@ import pytest
 from sample_run import EVENTS, evaluation, make_run, manifest
 
 from tilesmith.records import ConfirmationEvent, Event, Speedup, Verdict
-from tilesmith.runs.comparison import compare_runs, compare_speedups
-from tilesmith.runs.facts import RunFacts, read_facts
-from tilesmith.runs.table import COLUMNS, table_row, write_csv
+from tilesmith.runs.compared.comparison import compare_runs, compare_speedups
+from tilesmith.runs.compared.facts import RunFacts, read_facts
+from tilesmith.runs.compared.table import COLUMNS, table_row, write_csv
 
 
 def made(parent: Path, events: tuple[Event, ...] = EVENTS, **settings: object) -> Path:

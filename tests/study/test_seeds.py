@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from marked_equipment import MarkedEquipment, Replies, made, specification
-from marked_kernels import TASK, kernel
+from marked_kernels import TASK, MarkedEvaluator, kernel
 
-from tilesmith.errors import AuthorError, UsageError
-from tilesmith.records import Reply, StopReason, Usage
+from tilesmith.errors import AuthorError, RunError, UsageError
+from tilesmith.records import Reply, StopReason, Survey, Usage
 from tilesmith.runs.listing import list_runs
 from tilesmith.study.experiment import carry_out, recorded_runs
 from tilesmith.study.features import UNREADABLE, code_features
@@ -78,6 +78,16 @@ def test_a_study_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert [one.score for one in study.outcomes] == [0.5, 0.6, 0.7]
     assert len(list_runs(runs)) == 3
     assert made(plan_seeds(wanted, 3), runs, MarkedEquipment([]))
+
+
+def test_a_run_that_was_interrupted_before_anything_happened_leaves_nothing(tmp_path: Path) -> None:
+    class Interrupted(MarkedEvaluator):
+        def survey(self) -> Survey:
+            raise KeyboardInterrupt
+
+    with pytest.raises(RunError, match="interrupted; what was done is kept"):
+        made(plan_seeds(specification(tmp_path), 1), tmp_path / "runs", MarkedEquipment([{}], Interrupted()))
+    assert list_runs(tmp_path / "runs") == []
 
 
 def test_runs_of_another_task_or_setting_do_not_count(tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ def test_the_story_of_a_bad_seed_rescued() -> None:
         "- If that is too hard: precompute the input gates",
         "**Kernel 2 to kernel 3** (optimize): 1 lines in, 1 out.",
         "```diff\n@@ -1 +1 @@\n-# kernel 3\n+# kernel 4\n```",
+        "The analysis expected 2.5x more; it became 11.84x.",
         "| 5 | stage block | 0.090x | passed | slower than the best so far |",
         "over eager 1.36x (1.35 to 1.37)",
         "- stage grid: skipped: persistent_recurrent, complexity persistent",

@@ -55,10 +55,23 @@ app = typer.Typer(
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
 COMMANDS = (
-    *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "pages", "bundle", "replay"),
+    *(
+        "forge",
+        "check",
+        "certify",
+        "lint",
+        "plan",
+        "scan",
+        "capture",
+        "runs",
+        "report",
+        "serve",
+        "bundle",
+        "replay",
+    ),
     *("doctor", "mcp", "op", "study"),
 )
-_FOLDERS = {"bundle": "bundles.", "replay": "bundles."}
+_FOLDERS = {"bundle": "bundles.", "replay": "bundles.", "serve": "runs."}
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_FOLDERS.get(_command, '')}{_command}").register(app)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from tilesmith.errors import RunError
 from tilesmith.report.plots import plots_of, short_number
 from tilesmith.report.source_text import highlighted, shown_source, visible
 from tilesmith.report.view import ReportView
@@ -24,28 +25,39 @@ if TYPE_CHECKING:
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def write_page(view: ReportView, path: Path) -> None:
-    """In one step: whoever has the old page open never sees half of the new one."""
-    write_atomically(path, render_page(view))
-
-
 @dataclass(frozen=True)
 class ServedPage:
     """What is different about a page that `tilesmith serve` shows."""
 
-    home: str
-    """Where the list of runs is."""
-    news: str | None
-    """Where the run, which goes on, tells of new events; null when it is over."""
+    news: str | None = None
+    """Where it is told of new events; null where there will be none."""
+    more_style: str = ""
 
 
-def render_page(view: ReportView, served: ServedPage | None = None) -> str:
+def write_page(view: ReportView, path: Path) -> None:
+    write_template(path, "page.html.j2", view=view, plots=plots_of(view))
+
+
+def write_template(path: Path, template: str, **values: Any) -> None:
+    """A page in one step: whoever has the old one open never sees half of the new one."""
+    try:
+        write_atomically(path, render(template, values))
+    except OSError as error:
+        raise RunError(f"{path}: the report cannot be written: {error.strerror}; name another file") from None
+
+
+def render_served_run(view: ReportView, served: ServedPage) -> str:
+    return render("page.html.j2", {"view": view, "plots": plots_of(view)}, served)
+
+
+def render(
+    template: str, values: dict[str, Any], served: ServedPage | None = None, environment: Environment | None = None
+) -> str:
     """A served page has its policy in the header of the answer."""
     style, script = page_file("report.css"), served_script() if served else page_file("report.js")
     policy = "" if served else page_policy((style,), script, "form-action 'none'")
-    page = page_environment().get_template("page.html.j2")
-    texts = {"policy": policy, "style": Markup(style), "script": Markup(script)}
-    return page.render(view=view, plots=plots_of(view), served=served, **texts)
+    page = (environment or page_environment()).get_template(template)
+    return page.render(values, served=served, policy=policy, style=Markup(style), script=Markup(script))
 
 
 def served_script() -> str:
@@ -65,8 +77,8 @@ def page_policy(styles: tuple[str, ...], script: str, *more: str) -> str:
     return "; ".join((*rules, *more))
 
 
-def page_file(name: str) -> str:
-    return (resources.files("tilesmith.report") / "templates" / name).read_text(encoding="utf-8")
+def page_file(name: str, package: str = "tilesmith.report") -> str:
+    return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 def _fingerprint(text: str) -> str:

@@ -6,7 +6,7 @@ here and only when a page is written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +58,9 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class _Drawing:
+class Drawing:
+    """What is to become a plot."""
+
     name: str
     title: str
     caption: str
@@ -68,9 +70,13 @@ class _Drawing:
 
 
 def plots_of(view: ReportView) -> dict[str, Plot]:
+    return draw(_drawings(view))
+
+
+def draw(drawings: Iterable[Drawing]) -> dict[str, Plot]:
     """By name; empty where there is nothing to draw, and then matplotlib is not even imported."""
     made = {}
-    for drawing in _drawings(view):
+    for drawing in drawings:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
 
@@ -82,13 +88,13 @@ def plots_of(view: ReportView) -> dict[str, Plot]:
     return made
 
 
-def _drawings(view: ReportView) -> Iterator[_Drawing]:
+def _drawings(view: ReportView) -> Iterator[Drawing]:
     for made in (_scores(view), _errors(view), _roofline(view), _work(view), _samples(view), _tokens(view)):
         if made is not None:
             yield made
 
 
-def _scores(view: ReportView) -> _Drawing | None:
+def _scores(view: ReportView) -> Drawing | None:
     scored = [one for one in view.attempts if one.score is not None and one.score > 0]
     if not scored or len(view.attempts) < 2:
         return None
@@ -113,17 +119,17 @@ def _scores(view: ReportView) -> _Drawing | None:
         values = [one.score for one in scored if one.score]
         if max(values) > 12 * min(values):
             axes.set_yscale("log")
-        _plain_numbers(axes.yaxis, "{:g}×")
+        plain_numbers(axes.yaxis, "{:g}×")
         _whole_numbers(axes.xaxis)
         axes.set_xlabel("attempt")
         axes.grid(axis="y")
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=6, handletextpad=0.1, columnspacing=1.1)
 
     told = "Speed against the best baseline (dashed: as fast as that); the line is the best kernel so far."
-    return _Drawing("scores", "Speedup of each attempt", told, draw)
+    return Drawing("scores", "Speedup of each attempt", told, draw)
 
 
-def _errors(view: ReportView) -> _Drawing | None:
+def _errors(view: ReportView) -> Drawing | None:
     """Only where nothing was timed: then accuracy is the story."""
     judged = [(one.number, one.error_ratio) for one in view.attempts if one.error_ratio][:_MOST_ROWS]
     if not judged or any(one.score is not None for one in view.attempts):
@@ -142,15 +148,15 @@ def _errors(view: ReportView) -> _Drawing | None:
                           textcoords="offset points", color=COLORS["bad"])  # fmt: skip
         axes.set_xlim(left=0)
         axes.margins(y=0.5 if len(judged) == 1 else 0.15)
-        _plain_numbers(axes.xaxis, "{:g}×")
+        plain_numbers(axes.xaxis, "{:g}×")
         axes.invert_yaxis()
         axes.set_xlabel("error ÷ PyTorch's own error")
 
     told = "Error against float64, as a multiple of eager PyTorch's own."
-    return _Drawing("errors", "Error of each attempt", told, draw, _bars_height(len(judged)))
+    return Drawing("errors", "Error of each attempt", told, draw, bars_height(len(judged)))
 
 
-def _roofline(view: ReportView) -> _Drawing | None:
+def _roofline(view: ReportView) -> Drawing | None:
     limit = view.roofline
     if limit is None:
         return None
@@ -169,9 +175,10 @@ def _roofline(view: ReportView) -> _Drawing | None:
         _label_points(axes, limit.intensity, [one for one in limit.points if one.kind != "candidate"])
         if not limit.points:
             axes.plot(limit.intensity, height, "o", color=COLORS["c1"], markersize=6)
-            side = 1 if limit.intensity < ridge else -1
-            axes.annotate("the most this task can reach", (limit.intensity, height), (8 * side, -14),
-                          textcoords="offset points", ha="left" if side > 0 else "right")  # fmt: skip
+            below = (8, -14) if limit.intensity < ridge else (0, -18)
+            axes.annotate("the most this task can reach", (limit.intensity, height), below,
+                          textcoords="offset points", ha="left" if below[0] else "center",
+                          bbox={"facecolor": COLORS["paper"], "edgecolor": "none", "pad": 1.5})  # fmt: skip
         axes.set_xlim(left, right)
         axes.set_ylim(top=limit.peak_flops_per_s * 2)
         axes.set_xlabel("FLOP per byte")
@@ -182,7 +189,7 @@ def _roofline(view: ReportView) -> _Drawing | None:
         axes.grid()
 
     told = f"What {limit.gpu} allows: this task is bound by {limit.bound}, at least {limit.floor_ms:.3g} ms."
-    return _Drawing("roofline", "Roofline", told, draw)
+    return Drawing("roofline", "Roofline", told, draw)
 
 
 def _label_points(axes: Any, at: float, points: list[Any]) -> None:
@@ -196,7 +203,7 @@ def _label_points(axes: Any, at: float, points: list[Any]) -> None:
                       color=COLORS["good" if point.kind == "best" else "ink"])  # fmt: skip
 
 
-def _work(view: ReportView) -> _Drawing | None:
+def _work(view: ReportView) -> Drawing | None:
     """Where PyTorch's time goes, by region where the plan has several, else by operator."""
     plan = view.plan
     if plan is None:
@@ -217,17 +224,17 @@ def _work(view: ReportView) -> _Drawing | None:
         axes.barh(range(len(known)), [time for _, time, _ in known], color=colors, height=0.55)
         axes.set_yticks(range(len(known)), names)
         axes.invert_yaxis()
-        _plain_numbers(axes.xaxis, "{:g}")
+        plain_numbers(axes.xaxis, "{:g}")
         axes.set_xlabel("ms in PyTorch, at least")
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
 
     what = "regions of the plan" if len(plan.regions) > 1 else "operators"
     told = f"Where the time goes: {what} in PyTorch, one launch each, estimated from bytes and FLOPs."
-    return _Drawing("work", "Where the time goes", told, draw, _bars_height(len(known)))
+    return Drawing("work", "Where the time goes", told, draw, bars_height(len(known)))
 
 
-def _samples(view: ReportView) -> _Drawing | None:
+def _samples(view: ReportView) -> Drawing | None:
     if not view.times:
         return None
 
@@ -243,16 +250,16 @@ def _samples(view: ReportView) -> _Drawing | None:
         axes.set_yticks(range(len(view.times)), [one.name for one in view.times])
         axes.set_ylim(len(view.times) - 0.5, -0.5)
         axes.set_xlim(left=0)
-        _plain_numbers(axes.xaxis, "{:g}")
+        plain_numbers(axes.xaxis, "{:g}")
         axes.set_xlabel("ms of device time")
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
 
     told = "Every timed call: dots are samples, the bar is the 20th to 80th percentile, the stroke the median."
-    return _Drawing("samples", "Timing samples", told, draw, 0.9 + 0.55 * len(view.times))
+    return Drawing("samples", "Timing samples", told, draw, 0.9 + 0.55 * len(view.times))
 
 
-def _tokens(view: ReportView) -> _Drawing | None:
+def _tokens(view: ReportView) -> Drawing | None:
     phases = view.costs[:-1]
     if not phases:
         return None
@@ -270,14 +277,14 @@ def _tokens(view: ReportView) -> _Drawing | None:
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
         axes.grid(axis="x")
 
-    return _Drawing("tokens", "Tokens by phase", "Tokens by phase.", draw, _bars_height(len(phases)) + 0.3)
+    return Drawing("tokens", "Tokens by phase", "Tokens by phase.", draw, bars_height(len(phases)) + 0.3)
 
 
-def _bars_height(rows: int) -> float:
+def bars_height(rows: int) -> float:
     return max(1.6, min(8.0, 0.9 + _ROW * rows))
 
 
-def _plain_numbers(axis: Any, form: str) -> None:
+def plain_numbers(axis: Any, form: str) -> None:
     axis.set_major_formatter(lambda value, _: form.format(value))
 
 

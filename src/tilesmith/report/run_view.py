@@ -23,6 +23,7 @@ from tilesmith.runs.manifest import Manifest, read_manifest
 from tilesmith.runs.summary import RunSummary, summarize
 
 RUN_FILES = ("best.py", "task.py", "log.txt", "events.jsonl", "run.json")
+_NOT_TIMED = "not timed: "
 
 
 @dataclass(frozen=True)
@@ -125,8 +126,9 @@ def _told(source: ReportSource, judged: Evaluation | None) -> str:
 
 def _why_not_timed(judged: Evaluation) -> str:
     if not judged.passed:
-        return "Not timed: only kernels that pass are."
-    told = next((note for note in judged.notes if note.startswith("not timed")), "not timed")
+        return "Only kernels that pass are timed."
+    told = next((note for note in judged.notes if note.startswith(_NOT_TIMED)), "")
+    told = told.removeprefix(_NOT_TIMED) or "nobody asked for it"
     return f"{told[:1].upper()}{told[1:]}, so nothing is said about speed."
 
 
@@ -181,7 +183,7 @@ def _terms(judged: Evaluation) -> Iterator[tuple[str, str]]:
         told = f"{judged.certificate.killed} known cheats were made for this task and caught"
         yield "certificate", f"{told}; cannot tell: {', '.join(blind)}" if blind else told
     for note in judged.notes:
-        if not note.startswith("not timed"):
+        if not note.startswith(_NOT_TIMED):
             yield "note", note
 
 

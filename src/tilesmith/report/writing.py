@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tilesmith.errors import RunError
 from tilesmith.records import Evaluation
 from tilesmith.report.page import write_page
 from tilesmith.report.run_view import read_report_run, report_view, verdict_source
@@ -17,7 +16,7 @@ def write_run_report(folder: Path, path: Path | None = None) -> ReportView:
     """To `path`, or into the run's own folder."""
     path = path or folder / REPORT_NAME
     view = report_view(read_report_run(folder, path.parent))
-    _write(view, path)
+    write_page(view, path)
     return view
 
 
@@ -26,11 +25,4 @@ def write_verdict_report(path: Path, task: str, kernel: Path, evaluation: Evalua
         source = kernel.read_text(encoding="utf-8", errors="replace")
     except OSError:
         source = ""
-    _write(report_view(verdict_source(task, kernel.name, source, evaluation)), path)
-
-
-def _write(view: ReportView, path: Path) -> None:
-    try:
-        write_page(view, path)
-    except OSError as error:
-        raise RunError(f"{path}: the report cannot be written: {error.strerror}; name another file") from None
+    write_page(report_view(verdict_source(task, kernel.name, source, evaluation)), path)

@@ -14,9 +14,9 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from tilesmith.errors import RunError, UsageError
-from tilesmith.report.page import ServedPage, render_page
+from tilesmith.report.page import ServedPage, render_served_run
 from tilesmith.report.run_view import RUN_FILES, read_report_run, report_view
-from tilesmith.runs.comparison import compare_runs
+from tilesmith.runs.compared.comparison import compare_runs
 from tilesmith.runs.listing import list_runs, run_folders
 from tilesmith.serve.following import folder_state, goes_on, news, run_state
 from tilesmith.serve.guard import Guard
@@ -65,10 +65,10 @@ class _RunsSite:
         folder = self._folder(request.path_params["name"])
         state = run_state(folder)  # before the events are read, so that none is missed
         address = run_address(folder.name)
-        served = ServedPage("/", f"{address}news?seen={state}" if goes_on(state) else None)
+        served = ServedPage(f"{address}news?seen={state}" if goes_on(state) else None)
         try:
             with self._drawing:
-                return HTMLResponse(render_page(report_view(read_report_run(folder)), served))
+                return HTMLResponse(render_served_run(report_view(read_report_run(folder)), served))
         except RunError as error:
             raise HTTPException(404, str(error)) from None
 

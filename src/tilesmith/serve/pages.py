@@ -5,17 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from markupsafe import Markup
-
 from tilesmith.errors import UsageError
 from tilesmith.records import Verdict
-from tilesmith.report.page import page_environment, page_file, page_policy, served_script
-from tilesmith.runs.comparison import RunComparison
-from tilesmith.runs.comparison_text import comparison_rows, conclusion
+from tilesmith.report.page import ServedPage, page_environment, page_file, page_policy, render, served_script
+from tilesmith.runs.compared.comparison import RunComparison
+from tilesmith.runs.compared.comparison_text import comparison_rows, conclusion
 from tilesmith.runs.event_text import score_text
 from tilesmith.runs.listing import ListedRun
 from tilesmith.runs.run_filter import STATUSES, RunFilter
@@ -49,8 +46,8 @@ def wanted_runs(asked: Mapping[str, str]) -> RunFilter:
 
 
 def render_list(runs: list[ListedRun], asked: Mapping[str, str], problem: str, news: str) -> str:
-    facts = {"asked": asked, "problem": problem, "news": news, "count": len(runs)}
-    return _render("runs.html.j2", runs=runs[:MOST_RUNS], statuses=STATUSES, verdicts=list(Verdict), **facts)
+    choices = {"statuses": STATUSES, "verdicts": list(Verdict), "asked": asked, "problem": problem}
+    return _render("runs.html.j2", news, runs=runs[:MOST_RUNS], count=len(runs), **choices)
 
 
 def render_comparison(found: RunComparison) -> str:
@@ -62,20 +59,19 @@ def render_message(title: str, text: str) -> str:
     return _render("message.html.j2", title=title, text=text)
 
 
-def _render(template: str, **facts: Any) -> str:
-    texts = {"style": Markup(page_file("report.css")), "own_style": Markup(_own_style())}
-    page = _environment().get_template(template)
-    return page.render(script=Markup(served_script()), **{"news": None, **texts, **facts})
+def _render(template: str, news: str | None = None, **facts: Any) -> str:
+    return render(template, facts, ServedPage(news, _own_style()), _environment())
 
 
 def _own_style() -> str:
-    return (resources.files("tilesmith.serve") / "templates" / "serve.css").read_text(encoding="utf-8")
+    return page_file("serve.css", "tilesmith.serve")
 
 
 @cache
 def _environment() -> Environment:
-    from jinja2 import PackageLoader
+    from jinja2 import ChoiceLoader, PackageLoader
 
-    made = page_environment().overlay(loader=PackageLoader("tilesmith.serve", "templates"))
+    loaders = [PackageLoader(f"tilesmith.{package}", "templates") for package in ("serve", "report")]
+    made = page_environment().overlay(loader=ChoiceLoader(loaders))
     made.filters.update(address=run_address, score=score_text)
     return made

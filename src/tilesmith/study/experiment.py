@@ -4,6 +4,7 @@ again: a study that was stopped goes on when it is asked for once more."""
 from __future__ import annotations
 
 import contextlib
+import shutil
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -135,9 +136,18 @@ def _make(
         evaluator = equipment.evaluator(specification.task, specification.check)
         try:
             run_forge(run, author, evaluator, specification.settings, _StudyObserver(specification.study, notify))
+        except KeyboardInterrupt:
+            raise RunError(f"interrupted{_hint(run)}") from None
         except TilesmithError as error:
-            raise type(error)(f"{error}; what was done is kept: the same command goes on") from None
+            raise type(error)(f"{error}{_hint(run)}") from None
     return run.path
+
+
+def _hint(run: RunFolder) -> str:
+    """A run in which nothing has happened yet is not worth keeping."""
+    if not list(run.journal):
+        shutil.rmtree(run.path, ignore_errors=True)
+    return "; what was done is kept: the same command goes on"
 
 
 class _StudyObserver:

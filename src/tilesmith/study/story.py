@@ -20,8 +20,8 @@ from tilesmith.records import (
     Severity,
     Speedup,
 )
+from tilesmith.runs.compared.facts import best_evaluation
 from tilesmith.runs.event_text import clock_text, machine_text, money_text, phase_text, score_text
-from tilesmith.runs.facts import best_evaluation
 from tilesmith.runs.summary import RunSummary, summarize
 from tilesmith.study.markdown import bullets, fenced, plain, table
 
@@ -140,7 +140,8 @@ def _changes(summary: RunSummary) -> str:
         return "No kernel passed, so there is nothing to follow."
     if len(line) == 1:
         return f"Nothing: the answer is kernel {line[0].candidate.number} as it was first written."
-    return "\n\n".join(_change(before, after) for before, after in pairwise(line))
+    steps = [_change(before, after) for before, after in pairwise(line)]
+    return "\n\n".join([*steps, *_predictions(line)])
 
 
 def _change(before: Attempt, after: Attempt) -> str:
@@ -150,11 +151,18 @@ def _change(before: Attempt, after: Attempt) -> str:
     added, removed = (sum(line.startswith(sign) for line in diff) for sign in "+-")
     told = [f"**Kernel {old.number} to kernel {new.number}** ({phase_text(new)}): {added} lines in, {removed} out."]
     told += [f"Before: {_told(before)} After: {_told(after)}"]
-    if after.expected_speedup is not None and before.score and after.score:
-        told.append(f"Expected {after.expected_speedup:g}x, measured {after.score / before.score:.2f}x.")
     hidden = len(diff) - MOST_DIFF_LINES
     shown = "\n".join(diff[:MOST_DIFF_LINES] + ([f"... {hidden} more lines"] if hidden > 0 else []))
     return f"{' '.join(told)}\n\n{fenced('diff', shown)}" if diff else " ".join(told)
+
+
+def _predictions(line: list[Attempt]) -> Iterator[str]:
+    """What an analysis expected of a kernel, against what came of it once it passed."""
+    for place, attempt in enumerate(line):
+        before = next((one.score for one in reversed(line[:place]) if one.score), None)
+        after = next((one.score for one in line[place:] if one.score), None)
+        if attempt.expected_speedup is not None and before and after:
+            yield f"The analysis expected {attempt.expected_speedup:g}x more; it became {after / before:.2f}x."
 
 
 def _gains(summary: RunSummary) -> str:

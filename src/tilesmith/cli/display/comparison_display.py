@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilesmith.runs.comparison import RunComparison
-from tilesmith.runs.comparison_text import comparison_rows, conclusion
+from tilesmith.runs.compared.comparison import RunComparison
+from tilesmith.runs.compared.comparison_text import comparison_rows, conclusion
 from tilesmith.runs.event_text import LONGEST_ENDING, one_line
 
 

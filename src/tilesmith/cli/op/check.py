@@ -27,6 +27,8 @@ is the speedup over the baseline for real sizes, and needs a GPU. Examples:
 
     tilesmith op check bias_add --json | jq .performance.geometric_mean
 
+    tilesmith op check bias_add --report bias_add.html
+
 Exit code 0: right, and the target is met (or not measured: no GPU here); 1: wrong, or the target is missed; 2: the
 project is broken (a file is missing, lags behind or was tampered with: the message names it).
 """
@@ -42,6 +44,9 @@ def check(
     target: str = typer.Option(_CHECK.target, "--gpu", help="GPU to compile for when there is none here."),
     timeout_s: float = typer.Option(_CHECK.timeout_s, "--timeout", help="Seconds one step of a kernel may take."),
     timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds for each shape and dtype."),
+    report: Path | None = typer.Option(
+        None, metavar="FILE", help="Also write what was found as a page to look at."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.operators.checking import check_project
@@ -49,6 +54,10 @@ def check(
     config = CheckConfig(device=device, target=target, timeout_s=timeout_s, timing_s=timing_s)
     with Console(stderr=True).status("reading") as status:
         found = check_project(folder, config, lambda step: status.update(f"{folder.name}: {step}"))
+    if report is not None:
+        from tilesmith.cli.op.check_page import write_check_page
+
+        write_check_page(found, report)
     if as_json:
         print(json.dumps({**asdict(found), "passed": found.passed}, indent=2))
     else:

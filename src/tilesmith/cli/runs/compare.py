@@ -36,7 +36,7 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     from tilesmith.records import to_json
-    from tilesmith.runs.comparison import compare_runs
+    from tilesmith.runs.compared.comparison import compare_runs
     from tilesmith.runs.listing import find_run
 
     asked = chosen_options(context, folder, as_json)

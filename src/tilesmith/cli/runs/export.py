@@ -11,7 +11,7 @@ import typer
 from tilesmith.cli.output_options import command_help
 from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, chosen_options
 from tilesmith.errors import RunError, UsageError
-from tilesmith.runs.table import COLUMNS, table_row, write_csv
+from tilesmith.runs.compared.table import COLUMNS, table_row, write_csv
 
 _HELP = f"""Write the runs as a table, one row each, newest first. What chooses among runs stands before `export`.
 
@@ -45,7 +45,7 @@ def export(
     folder: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    from tilesmith.runs.facts import facts_or_damage
+    from tilesmith.runs.compared.facts import facts_or_damage
     from tilesmith.runs.listing import list_runs
 
     asked = chosen_options(context, folder, as_json)

@@ -15,6 +15,8 @@ Examples:
 
     tilesmith study seeds examples/softmax.py --runs 10
 
+    tilesmith study ablation examples/softmax.py --runs 4
+
     tilesmith study story last
 
 Every command takes --json. docs/study.md says how to read the results.
@@ -22,7 +24,7 @@ Every command takes --json. docs/study.md says how to read the results.
 Exit code 0: done; 1: done, but no kernel passed; 2: wrong use, or a failure of the author or the machine: the same
 command goes on where it stopped.
 """
-COMMANDS = ("seeds", "story")
+COMMANDS = ("seeds", "ablation", "story")
 
 
 def register(app: typer.Typer) -> None:

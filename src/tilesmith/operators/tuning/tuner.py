@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import ProjectError, UsageError
-from tilesmith.forge.tuning.search import SearchLimits, SearchOutcome, TuningSearch
+from tilesmith.forge.tuning.search import SearchLimits, TuningSearch
 from tilesmith.judge import Judge
-from tilesmith.judge.trials import CompiledTrial
 from tilesmith.operators.checking import OperatorCheck, PerformanceResult, judge_accuracy, measure
 from tilesmith.operators.definition import parse_definition
 from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
@@ -32,16 +31,14 @@ from tilesmith.operators.sizes import shape_of, size_text
 from tilesmith.operators.tuning.constants import (
     TunedFile,
     describe,
-    difference,
     read_tuning,
     with_tuning,
     without_hints,
 )
-from tilesmith.operators.tuning.history import HistoryRow, append_rows
+from tilesmith.operators.tuning.history import HistoryRow, append_rows, baseline_ms, list_tried, timed_dtype
 from tilesmith.operators.tuning.shape_choice import chooses_by_shape, with_autotune, with_dispatch
 from tilesmith.operators.tuning.shape_trials import ShapeTrials, TrialsOnDemand
 from tilesmith.playbook.recipe import Tuning
-from tilesmith.records import KernelResources
 from tilesmith.runs.atomic_files import write_atomically
 
 WITHOUT_GPU = "no GPU here: chosen by the compiler alone (spills, registers, shared memory), nothing was timed"
@@ -149,13 +146,13 @@ def search_constants(
     by_shape = trials.is_timed and (options.autotune or options.dispatch)
     seconds = options.seconds / (1 + len(trials.shapes) * by_shape)
     found = TuningSearch(file, trials, SearchLimits(seconds), tell).run({})
-    rows, fastest = _rows(file, trials, found, before), []
+    rows, fastest = list_tried(file, trials, found, before), []
     for shape, one in zip(trials.shapes, trials.trials, strict=True) if by_shape else ():
         alone = ShapeTrials([one], [shape], is_timed=True)
         outcome = TuningSearch(file, alone, SearchLimits(seconds), tell).run({})
         winner = outcome.tunings[0]
         fastest.append(ShapeWinner(shape, winner, outcome.best_ms or math.inf))
-        rows += [row for row in _rows(file, alone, outcome, before) if row.configuration == describe(winner)]
+        rows += [row for row in list_tried(file, alone, outcome, before) if row.configuration == describe(winner)]
     text = _rewritten(operator, texts, found.tunings[0], _clean(file, trials), fastest, before, options)
     return FoundConstants(text, found.tunings[0], tuple(rows))
 
@@ -241,21 +238,9 @@ def _clean(file: TunedFile, trials: ShapeTrials) -> list[Tuning]:
     ]
 
 
-def baseline_ms(check: OperatorCheck) -> dict[str, float]:
-    """PyTorch's time at each shape, in the dtype that tunings are timed in."""
-    calls = check.performance.calls if check.performance else ()
-    wanted = _timed_dtype(tuple(dict.fromkeys(one.dtype for one in calls)))
-    return {one.sizes: one.baseline_ms for one in calls if one.dtype == wanted and one.baseline_ms is not None}
-
-
-def _timed_dtype(dtypes: Sequence[str]) -> str:
-    """A half type where there is one: what tiles are scarce for."""
-    return next((one for one in ("float16", "bfloat16") if one in dtypes), dtypes[0] if dtypes else "")
-
-
 @contextlib.contextmanager
 def _trials(operator: Operator, texts: Mapping[str, str], judge: Judge) -> Iterator[ShapeTrials]:
-    dtype = _timed_dtype(operator.dtypes)
+    dtype = timed_dtype(operator.dtypes)
     shapes = operator.performance if judge.device == "cuda" else operator.performance[:1]
     with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory(prefix="tilesmith-op-") as folder:
         found: list[TrialsOnDemand] = []
@@ -291,46 +276,6 @@ def _is_better(before: OperatorCheck, after: OperatorCheck, options: TuneOptions
 
 def _mean(check: OperatorCheck) -> float | None:
     return check.performance.geometric_mean if check.performance else None
-
-
-def _rows(file: TunedFile, trials: ShapeTrials, found: SearchOutcome, before: OperatorCheck) -> list[HistoryRow]:
-    """What was compiled or timed, the file's own constants first."""
-    own, known_ms = file.tuning, baseline_ms(before)
-    rows: list[HistoryRow] = []
-    best: float | None = None
-    for tuning in dict.fromkeys([own, *found.tunings]):
-        text = file.write(tuning)
-        times, compiled = trials.times.get(text), trials.compiled.get(text)
-        if times is None and compiled is None:
-            continue
-        spent = dict(zip(trials.shapes, times or (), strict=False))
-        both = spent.keys() & known_ms.keys()
-        speedups = {one: known_ms[one] / spent[one] if one in both else None for one in trials.shapes}
-        known = [one for one in speedups.values() if one is not None]
-        mean = math.exp(sum(map(math.log, known)) / len(known)) if known and len(known) == len(spent) else None
-        change = "as it was" if tuning == own else difference(own, tuning)
-        rows.append(HistoryRow(describe(tuning), speedups, mean, f"{change}: {_learned(compiled, mean, best)}"))
-        best = max(mean, best or mean) if mean is not None else best
-    return rows
-
-
-def _learned(compiled: CompiledTrial | None, mean: float | None, best: float | None) -> str:
-    if mean is not None and best is not None:
-        return f"{mean / best:.2f} times the best before"
-    if mean is not None:
-        return "where it began"
-    if compiled is None or compiled.problem:
-        return f"not compiled: {compiled.problem if compiled else 'no time'}"
-    if compiled.refused:
-        return f"does not fit the GPU: {', '.join(compiled.refused)}"
-    return _resources(compiled.resources)
-
-
-def _resources(resources: Sequence[KernelResources]) -> str:
-    spills = sum(one.spills or 0 for one in resources)
-    registers = max((one.registers or 0 for one in resources), default=0)
-    shared = max((one.shared_bytes or 0 for one in resources), default=0)
-    return f"{spills or 'no'} spills, {registers} registers, {shared} bytes of shared memory"
 
 
 def _why(own: Tuning, kept: Tuning, before: OperatorCheck, after: OperatorCheck, is_timed: bool) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.records import Speedup
-from tilesmith.runs.facts import RunFacts, read_facts
+from tilesmith.runs.compared.facts import RunFacts, read_facts
 from tilesmith.runs.manifest import Manifest, read_manifest
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from tilesmith.records import Speedup
-from tilesmith.runs.comparison import RunComparison, SpeedupComparison
+from tilesmith.runs.compared.comparison import RunComparison, SpeedupComparison
+from tilesmith.runs.compared.facts import RunFacts
 from tilesmith.runs.event_text import clock_text, money_text, one_line, score_text
-from tilesmith.runs.facts import RunFacts
 
 _LONGEST = 60
 """Characters of a cell that could be of any length."""

@@ -6,8 +6,8 @@ import csv
 import io
 from collections.abc import Iterable, Sequence
 
+from tilesmith.runs.compared.facts import RunFacts
 from tilesmith.runs.event_text import one_line
-from tilesmith.runs.facts import RunFacts
 
 BASELINES = ("eager", "graph", "compile")
 Cell = str | int | float | bool | None
