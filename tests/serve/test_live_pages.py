@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -127,7 +130,7 @@ def test_a_page_follows_a_run_and_stays_where_it_is_read(opened: Opener, runs: P
     assert now is not None
     assert abs(place["y"] - now["y"]) <= 2
     assert "best so far is kernel 8" in (page.locator(".told").text_content() or "")
-    overview.wait_for_selector(".runs td:nth-child(5):text-is('8')")
+    overview.wait_for_selector(".runs td:nth-child(6):text-is('8')")
 
     run.record(end)
     run.set_status(Status.FINISHED, "done")
@@ -148,6 +151,50 @@ def test_a_killed_run_is_followed_to_its_end(opened: Opener, runs: Path) -> None
     run.close()
     page.wait_for_selector(".told:has-text('The run is interrupted')")
     assert page.locator("details.attempt").count() == 1
+
+
+@pytest.mark.slow
+def test_a_page_follows_a_forge_from_its_beginning(opened: Opener, runs: Path, fixtures: Path) -> None:
+    page = opened()
+    page.evaluate("window.loaded = 'once'")
+    words = ("forge", fixtures / "tasks/relu.py", "--effort", "quick", "--device", "cpu", "--runs", runs)
+    command = [sys.executable, "-m", "tilesmith", *map(str, words)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as forge:
+        page.wait_for_selector(".runs a", timeout=60_000)
+        assert page.evaluate("window.loaded") == "once"
+        page.click(".runs a")
+        page.wait_for_selector("#following")
+        page.evaluate("window.loaded = 'once'")
+        page.wait_for_selector("#following", state="detached", timeout=120_000)
+        forge.wait(60)
+    assert page.evaluate("window.loaded") == "once"
+    assert page.locator("details.attempt").count() > 0
+    assert "(finished)" in (page.locator(".facts").text_content() or "")
+
+
+def test_damaged_runs_are_listed_and_say_what_is_wrong(opened: Opener, runs: Path) -> None:
+    torn = finished_run(runs, timed_events(2))
+    (torn / "run.json").unlink()
+    with (torn / "events.jsonl").open("ab") as journal:
+        journal.write(b'no event\n{"event": "attem')
+    odd = finished_run(runs)
+    head = json.loads((odd / "run.json").read_text())
+    (odd / "run.json").write_text(json.dumps(head | {"why": ["a list"], "configuration": "none", "task_path": 5}))
+    (runs / "2026-05-09-empty-1").mkdir()
+    (runs / "2026-05-09-empty-1/events.jsonl").touch()
+    page = opened("/?words=damaged")
+    assert len(rows(page)) == 3
+    own = page.url.partition("/?")[0]
+    assert page.request.get(f"{own}/runs/2026-05-09-empty-1/").status == 404
+    assert page.request.get(f"{own}/compare?a={torn.name}&b={torn.name}").status == 404
+    answer = page.request.get(f"{own}/runs/{odd.name}/")
+    assert "<h1>" in answer.text()
+    page.goto(f"{own}/runs/{torn.name}/")
+    assert page.locator("details.attempt").count() == 2
+    problems = page.locator(".problem").all_text_contents()
+    assert len(problems) == 2
+    assert "has no run.json" in problems[0]
+    assert "not an event" in problems[1]
 
 
 def test_nothing_hostile_is_run(opened: Opener, runs: Path) -> None:

@@ -91,9 +91,10 @@ def listed_document(run: ListedRun) -> dict[str, Any]:
 
 
 def _require_texts(folder: Path, manifest: Manifest) -> Manifest:
-    """What runs are sorted and shown by must be there."""
-    if not all(isinstance(text, str) for text in (manifest.task, manifest.author, manifest.created)):
-        raise RunError(f"{folder / 'run.json'}: is damaged: its task, author or date is not a text")
+    """What runs are sorted, searched and shown by must be there."""
+    texts = (manifest.task, manifest.task_path, manifest.author, manifest.created, manifest.why)
+    if not all(isinstance(text, str) for text in texts):
+        raise RunError(f"{folder / 'run.json'}: is damaged: its task, author, date or end is not a text")
     return manifest
 
 

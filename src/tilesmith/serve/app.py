@@ -49,9 +49,8 @@ class _RunsSite:
             Route("/runs/{name}/news", self.tell_news_of_run),
             Route("/runs/{name}/{file:path}", self.show_file),
         ]
-        self.app = Starlette(
-            routes=routes, exception_handlers={HTTPException: _show_refusal, Exception: _show_fault}
-        )
+        answers = {HTTPException: _show_refusal, RunError: _show_damage, Exception: _show_fault}
+        self.app = Starlette(routes=routes, exception_handlers=answers)
 
     def show_list(self, request: Request) -> Response:
         state, problem = folder_state(self._runs), ""
@@ -66,18 +65,12 @@ class _RunsSite:
         state = run_state(folder)  # before the events are read, so that none is missed
         address = run_address(folder.name)
         served = ServedPage(f"{address}news?seen={state}" if goes_on(state) else None)
-        try:
-            with self._drawing:
-                return HTMLResponse(render_served_run(report_view(read_report_run(folder)), served))
-        except RunError as error:
-            raise HTTPException(404, str(error)) from None
+        with self._drawing:
+            return HTMLResponse(render_served_run(report_view(read_report_run(folder)), served))
 
     def compare(self, request: Request) -> Response:
         first, second = (self._folder(request.query_params.get(side, "")) for side in "ab")
-        try:
-            return HTMLResponse(render_comparison(compare_runs(first, second)))
-        except RunError as error:
-            raise HTTPException(404, str(error)) from None
+        return HTMLResponse(render_comparison(compare_runs(first, second)))
 
     def show_file(self, request: Request) -> Response:
         """A file that a page links to, as plain text."""
@@ -109,6 +102,10 @@ class _RunsSite:
 def _show_refusal(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     return HTMLResponse(render_message("Not found", error.detail), error.status_code)
+
+
+def _show_damage(request: Request, error: Exception) -> Response:
+    return HTMLResponse(render_message("This run cannot be shown", str(error)), 404)
 
 
 def _show_fault(request: Request, error: Exception) -> Response:
