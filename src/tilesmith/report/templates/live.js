@@ -41,6 +41,7 @@ if (news) {
       asked = false;
       const answer = await fetch(location.href).catch(() => null);
       if (answer?.ok) replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
+      await new Promise((done) => setTimeout(done, 1000));
     }
     busy = false;
   };
