@@ -15,7 +15,8 @@ from sample_run import EVENTS, SURVEY, evaluation, make_run, manifest
 from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError
 from tilesmith.records import Event, FinishedEvent, SurveyEvent, Verdict, to_json
-from tilesmith.runs.bundling import Manifest, Status, archives
+from tilesmith.runs import Manifest, Status
+from tilesmith.runs.bundling import archives
 from tilesmith.runs.bundling.bundles import Bundle, config_to_repeat, make_bundle, read_bundle, unpack
 from tilesmith.runs.digest import text_digest
 from tilesmith.runs.summary import summarize

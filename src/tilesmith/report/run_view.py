@@ -1,4 +1,4 @@
-"""A run, or one verdict, as the view of its page. Pure but for `read_report_run`, which reads a folder."""
+"""A run, or one verdict, as the view of its page. Pure but for the two that read files."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class ReportSource:
     summary: RunSummary
     manifest: Manifest | None = None
     status: str = ""
+    created: str = ""
     problems: tuple[str, ...] = ()
     files: dict[str, str] = field(default_factory=dict)
     """Links to the files there are, by their path in the run's folder."""
@@ -53,17 +54,22 @@ def read_report_run(folder: Path, page_folder: Path | None = None) -> ReportSour
     found = [*RUN_FILES, *(f"kernels/{path.name}" for path in sorted((folder / "kernels").glob("*.py")))]
     base = os.path.relpath(folder, page_folder or folder)
     files = {name: quote(os.path.normpath(f"{base}/{name}")) for name in found if (folder / name).is_file()}
-    return ReportSource(folder.resolve().name, summarize(events), manifest, status, tuple(problems), files)
+    created = manifest.created if manifest else ""
+    return ReportSource(folder.resolve().name, summarize(events), manifest, status, created, tuple(problems), files)
 
 
-def verdict_source(task: str, kernel: str, source: str, evaluation: Evaluation) -> ReportSource:
+def verdict_source(task: str, kernel: Path, evaluation: Evaluation, created: str) -> ReportSource:
     """The same page for a single verdict of `tilesmith check`."""
+    try:
+        source = kernel.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        source = ""
     seconds = sum(gate.seconds for gate in evaluation.gates)
     speedups = evaluation.timing.speedup.values() if evaluation.timing else ()
     score = min((one.value for one in speedups), default=None)
     candidate = Candidate(1, source, None, 1, Phase.SEED)
     attempt = Attempt(candidate, evaluation, score, evaluation.passed, evaluation.reason, seconds)
-    return ReportSource(f"{kernel} for {task}", RunSummary(attempts=(attempt,)), status="checked")
+    return ReportSource(f"{kernel.name} for {task}", RunSummary(attempts=(attempt,)), None, "checked", created)
 
 
 def report_view(source: ReportSource) -> ReportView:
@@ -138,8 +144,9 @@ def _facts(source: ReportSource, judged: Evaluation | None) -> Iterator[tuple[st
     device = machine_text(survey) if survey else str(where.get("device", ""))
     if device:
         yield "device", device
+    if source.created:
+        yield "date", source.created.replace("T", " ")[:16] + " UTC"
     if manifest:
-        yield "date", manifest.created.replace("T", " ")[:16] + " UTC"
         yield "author", manifest.author
     if source.status != "checked":
         yield "run", f"{source.name} ({source.status})"

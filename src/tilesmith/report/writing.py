@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from tilesmith.records import Evaluation
@@ -21,8 +22,5 @@ def write_run_report(folder: Path, path: Path | None = None) -> ReportView:
 
 
 def write_verdict_report(path: Path, task: str, kernel: Path, evaluation: Evaluation) -> None:
-    try:
-        source = kernel.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        source = ""
-    write_page(report_view(verdict_source(task, kernel.name, source, evaluation)), path)
+    created = datetime.now(UTC).isoformat()
+    write_page(report_view(verdict_source(task, kernel, evaluation, created)), path)
