@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
 from tilesmith.process.fork_server_client import ForkServerClient
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 FIXTURES = Path(__file__).parent / "fixtures"
 sys.path.insert(0, str(FIXTURES))
@@ -83,3 +88,16 @@ def fork_server(canary: str, scratch: Path) -> Iterator[ForkServerClient]:
         warm = ForkServerClient("native", scratch)
     yield warm
     warm.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The browser that is installed here."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("no chromium is installed here")
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield opened
+        opened.close()

@@ -48,6 +48,7 @@ LAYERS = {
     "llm": {"records", "errors", "config", "syntax", "tasks", "lint", "playbook"},
     "runs": {"records", "errors", "config", "tasks"},
     "report": {"records", "errors", "playbook", "runs"},
+    "serve": {"records", "errors", "runs", "report"},
     "authors": {"records", "errors", "config", "tasks", "playbook", "llm", "runs"},
     "forge": {"records", "errors", "config", "syntax", "tasks", "lint", "judge", "llm", "runs", "authors"}
     | {"playbook", "report"},
@@ -98,6 +99,7 @@ LAYERS = {
             "forge",
             "operators",
             "report",
+            "serve",
             "study",
             "mcp",
         ]
@@ -135,7 +137,9 @@ def test_heavy_packages_stay_where_they_belong() -> None:
     """torch and the like in the children and in live modules, the terminal in the command line, each SDK behind its
     own package."""
     homes = dict.fromkeys(HEAVY, ("worker", "live")) | {"typer": ("cli",), "rich": ("cli",), "openai": ("llm",)}
-    homes |= dict.fromkeys(("mcp", "anyio", "jsonschema"), ("mcp",))
+    homes |= dict.fromkeys(("mcp", "anyio", "jsonschema"), ("mcp",)) | dict.fromkeys(
+        ("starlette", "uvicorn"), ("serve",)
+    )
     wrong = [
         shown(path, name)
         for path in MODULES

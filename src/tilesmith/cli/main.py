@@ -30,6 +30,7 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith capture MODEL --out D make tasks of the modules inside it
     tilesmith runs show last        what the last forge tried, and why
     tilesmith report last           the same as a page to look at
+    tilesmith serve --open          all runs in a browser, as they go on
     tilesmith study story last      the same as a case study; seeds, ablation
     tilesmith bundle last           its claim in one file, for others
     tilesmith replay BUNDLE         does that claim hold on this machine?
@@ -54,10 +55,23 @@ app = typer.Typer(
 INTERRUPTED = 130
 """What typer makes of Ctrl-C."""
 COMMANDS = (
-    *("forge", "check", "certify", "lint", "plan", "scan", "capture", "runs", "report", "bundle", "replay"),
+    *(
+        "forge",
+        "check",
+        "certify",
+        "lint",
+        "plan",
+        "scan",
+        "capture",
+        "runs",
+        "report",
+        "serve",
+        "bundle",
+        "replay",
+    ),
     *("doctor", "mcp", "op", "study"),
 )
-_FOLDERS = {"bundle": "bundles.", "replay": "bundles."}
+_FOLDERS = {"bundle": "bundles.", "replay": "bundles.", "serve": "runs."}
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_FOLDERS.get(_command, '')}{_command}").register(app)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import math
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+@dataclass(frozen=True)
+class ServedPage:
+    """What is different about a page that `tilesmith serve` shows."""
+
+    news: str | None = None
+    """Where it is told of new events; null where there will be none."""
+    more_style: str = ""
+
+
 def write_page(view: ReportView, path: Path) -> None:
     write_template(path, "page.html.j2", view=view, plots=plots_of(view))
 
@@ -31,38 +41,52 @@ def write_page(view: ReportView, path: Path) -> None:
 def write_template(path: Path, template: str, **values: Any) -> None:
     """A page in one step: whoever has the old one open never sees half of the new one."""
     try:
-        write_atomically(path, _render(template, values))
+        write_atomically(path, render(template, values))
     except OSError as error:
         raise RunError(f"{path}: the report cannot be written: {error.strerror}; name another file") from None
 
 
-def _render(template: str, values: dict[str, Any]) -> str:
-    style, script = _file("report.css"), _file("report.js")
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            "img-src data:",
-            f"style-src-elem '{_fingerprint(style)}'",
-            "style-src-attr 'unsafe-inline'",
-            f"script-src '{_fingerprint(script)}'",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+def render_served_run(view: ReportView, served: ServedPage) -> str:
+    return render("page.html.j2", {"view": view, "plots": plots_of(view)}, served)
+
+
+def render(
+    template: str, values: dict[str, Any], served: ServedPage | None = None, environment: Environment | None = None
+) -> str:
+    """A served page has its policy in the header of the answer."""
+    style, script = page_file("report.css"), served_script() if served else page_file("report.js")
+    policy = "" if served else page_policy((style,), script, "form-action 'none'")
+    page = (environment or page_environment()).get_template(template)
+    return page.render(values, served=served, policy=policy, style=Markup(style), script=Markup(script))
+
+
+def served_script() -> str:
+    return page_file("live.js") + page_file("report.js")
+
+
+def page_policy(styles: tuple[str, ...], script: str, *more: str) -> str:
+    """What a browser may do on a page: our own styles and script, known by their digests, and nothing else."""
+    rules = (
+        "default-src 'none'",
+        "img-src data:",
+        f"style-src-elem {' '.join(map(_fingerprint, styles))}",
+        "style-src-attr 'unsafe-inline'",
+        f"script-src {_fingerprint(script)}",
+        "base-uri 'none'",
     )
-    page = _environment().get_template(template)
-    return page.render(values, policy=policy, style=Markup(style), script=Markup(script))
+    return "; ".join((*rules, *more))
 
 
-def _file(name: str) -> str:
-    return (resources.files("tilesmith.report") / "templates" / name).read_text(encoding="utf-8")
+def page_file(name: str, package: str = "tilesmith.report") -> str:
+    return (resources.files(package) / "templates" / name).read_text(encoding="utf-8")
 
 
 def _fingerprint(text: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
 @cache
-def _environment() -> Environment:
+def page_environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     made = Environment(

@@ -22,7 +22,7 @@ from tilesmith.runs.listing import current_status
 from tilesmith.runs.manifest import Manifest, read_manifest
 from tilesmith.runs.summary import RunSummary, summarize
 
-_FILES = ("best.py", "task.py", "log.txt", "events.jsonl", "run.json")
+RUN_FILES = ("best.py", "task.py", "log.txt", "events.jsonl", "run.json")
 _NOT_TIMED = "not timed: "
 
 
@@ -51,7 +51,7 @@ def read_report_run(folder: Path, page_folder: Path | None = None) -> ReportSour
         problems = [str(error), *problems]
     if manifest is None and not events:
         raise RunError(problems[0])
-    found = [*_FILES, *(f"kernels/{path.name}" for path in sorted((folder / "kernels").glob("*.py")))]
+    found = [*RUN_FILES, *(f"kernels/{path.name}" for path in sorted((folder / "kernels").glob("*.py")))]
     base = os.path.relpath(folder, page_folder or folder)
     files = {name: quote(os.path.normpath(f"{base}/{name}")) for name in found if (folder / name).is_file()}
     created = manifest.created if manifest else ""
@@ -90,7 +90,7 @@ def report_view(source: ReportSource) -> ReportView:
         evaluation=judged,
         environment=tuple(_environment(source, judged)),
         settings=tuple(_told_facts(source.manifest.configuration.get("dials", {}) if source.manifest else {})),
-        files=tuple((name, link) for name, link in source.files.items() if name in _FILES),
+        files=tuple((name, link) for name, link in source.files.items() if name in RUN_FILES),
     )
 
 

@@ -55,7 +55,7 @@ class ListedRun:
 
 def list_runs(parent: Path, wanted: RunFilter = RunFilter()) -> list[ListedRun]:  # noqa: B008
     """Newest first. A damaged run is listed with what is wrong with it."""
-    runs = filter(wanted.fits, map(read_run, _folders(parent)))
+    runs = filter(wanted.fits, map(read_run, run_folders(parent)))
     return sorted(runs, key=lambda run: (run.created, _natural_order(run.folder.name)), reverse=True)
 
 
@@ -91,9 +91,10 @@ def listed_document(run: ListedRun) -> dict[str, Any]:
 
 
 def _require_texts(folder: Path, manifest: Manifest) -> Manifest:
-    """What runs are sorted and shown by must be there."""
-    if not all(isinstance(text, str) for text in (manifest.task, manifest.author, manifest.created)):
-        raise RunError(f"{folder / 'run.json'}: is damaged: its task, author or date is not a text")
+    """What runs are sorted, searched and shown by must be there."""
+    texts = (manifest.task, manifest.task_path, manifest.author, manifest.created, manifest.why)
+    if not all(isinstance(text, str) for text in texts):
+        raise RunError(f"{folder / 'run.json'}: is damaged: its task, author, date or end is not a text")
     return manifest
 
 
@@ -111,7 +112,7 @@ def find_run(parent: Path, name: str) -> Path:
     for path in (parent / name, Path(name)):
         if name and (path / "run.json").is_file():
             return path
-    names = sorted(folder.name for folder in _folders(parent))
+    names = sorted(folder.name for folder in run_folders(parent))
     found = [one for one in names if name and one.startswith(name)]
     if len(found) == 1:
         return parent / found[0]
@@ -142,7 +143,7 @@ def _join_names(names: list[str]) -> str:
     return " or ".join(names[:4]) + more
 
 
-def _folders(parent: Path) -> list[Path]:
+def run_folders(parent: Path) -> list[Path]:
     """Those that are runs, or were about to become one when they were killed."""
     if not parent.is_dir():
         return []

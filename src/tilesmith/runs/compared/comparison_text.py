@@ -1,0 +1,63 @@
+"""Two runs side by side, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tilesmith.records import Speedup
+from tilesmith.runs.compared.comparison import RunComparison, SpeedupComparison
+from tilesmith.runs.compared.facts import RunFacts
+from tilesmith.runs.event_text import clock_text, money_text, one_line, score_text
+
+_LONGEST = 60
+"""Characters of a cell that could be of any length."""
+
+
+def comparison_rows(found: RunComparison) -> Iterator[tuple[str, str, str]]:
+    """A label, and what is to be said of the first and of the second."""
+    yield from zip(_LABELS, _cells(found.first), _cells(found.second), strict=True)
+    for one in found.baselines:
+        yield f"over {one.baseline}", _gain(one.first), _gain(one.second)
+    for difference in found.settings:
+        yield difference.setting.replace("_", " "), _value(difference.first), _value(difference.second)
+
+
+_LABELS = ("run", "task", "author", "status", "machine", "attempts", "best", "kernel time", "cost", "time")
+
+
+def _cells(run: RunFacts) -> tuple[str, ...]:
+    usage = run.spent.usage
+    best = "none" if run.best is None else f"kernel {run.best}, {score_text(run.score) or 'not timed'}"
+    cost = (
+        f"{usage.tokens:,} tokens in {run.spent.calls} calls, {money_text(usage.dollars, run.spent.known_dollars)}"
+    )
+    return (
+        run.run,
+        run.task or "",
+        run.author or "",
+        run.status,
+        run.device or "",
+        f"{run.attempts}, {run.passed} passed",
+        best,
+        "" if run.candidate_ms is None else f"{run.candidate_ms:.4g} ms",
+        cost,
+        clock_text(run.busy_s),
+    )
+
+
+def _gain(gain: Speedup | None) -> str:
+    return "not measured" if gain is None else f"{gain.value:.2f}x ({gain.low:.2f} to {gain.high:.2f})"
+
+
+def _value(value: Any) -> str:
+    return "none" if value is None else one_line(str(value), _LONGEST)
+
+
+def conclusion(one: SpeedupComparison) -> str:
+    if one.overlap is None or one.first is None or one.second is None:
+        return f"over {one.baseline}: measured in one of them only"
+    if one.overlap:
+        return f"over {one.baseline}: the intervals overlap, so neither is known to be faster"
+    winner = "first" if one.first.value > one.second.value else "second"
+    return f"over {one.baseline}: the {winner} is faster; the intervals do not overlap"

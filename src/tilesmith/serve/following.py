@@ -1,0 +1,57 @@
+"""News of a run that goes on, as Server-Sent Events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+
+from tilesmith.errors import RunError
+from tilesmith.runs.listing import current_status, run_folders
+from tilesmith.runs.manifest import Status, read_manifest
+from tilesmith.runs.run_filter import DAMAGED
+
+_PAUSE_S = 0.4
+"""Between two looks."""
+
+
+def run_state(folder: Path) -> str:
+    """A word that changes with every event, and ends with how the run stands."""
+    try:
+        status = current_status(folder, read_manifest(folder))
+    except RunError:
+        status = DAMAGED
+    return f"{_stamp(folder / 'events.jsonl')}-{status}"
+
+
+def folder_state(parent: Path) -> str:
+    """A word that changes with every event of any run."""
+    files = (folder / name for folder in sorted(run_folders(parent)) for name in ("events.jsonl", "run.json"))
+    return f"{hash(tuple((str(path), _stamp(path)) for path in files)):x}-{Status.RUNNING}"
+
+
+def goes_on(state: str) -> bool:
+    return state.endswith(f"-{Status.RUNNING}")
+
+
+async def news(look: Callable[[], str], seen: str, is_ending: Callable[[], bool]) -> AsyncIterator[str]:
+    """A message whenever there is something new; the last one when the run has ended."""
+    while not is_ending():
+        state = await run_in_threadpool(look)
+        if state != seen:
+            yield f"id: {state}\ndata: {state}\n\n"
+            seen = state
+        if not goes_on(state):
+            yield "event: end\ndata: over\n\n"
+            return
+        await asyncio.sleep(_PAUSE_S)
+
+
+def _stamp(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return "missing"
+    return f"{found.st_size}.{found.st_mtime_ns}"
