@@ -166,8 +166,8 @@ def test_scripts_of_others_are_refused_even_where_escaping_failed(tmp_path: Path
 def test_five_hundred_attempts_open_in_two_seconds(tmp_path: Path, opened: Opener) -> None:
     lines = "".join(f"    value_{number} = {number}\n" for number in range(300))
     path = written(tmp_path, timed_events(500, KERNEL + lines))
-    times = []
-    for _ in range(3):  # the machine may be busy with other tests
+    times: list[float] = []
+    while len(times) < 8 and min(times, default=2.0) >= 2:  # the machine may be busy with other tests
         began = time.perf_counter()
         page = opened(path)
         assert page.locator(".filters output").text_content() == "500 of 500"

@@ -29,7 +29,9 @@ def register(group: typer.Typer) -> None:
 
 def story(
     run: str = typer.Argument(metavar="RUN", help="Folder, name, start of a name, or last."),
-    folder: Path | None = typer.Option(None, metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs."),
+    folder: Path | None = typer.Option(
+        None, "--runs", "--folder", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.runs.journal import read_events
