@@ -74,3 +74,21 @@ def test_a_check_can_be_kept_as_a_page(tmp_path: Path) -> None:
     page = (tmp_path / "verdict.html").read_text()
     assert "<h1>kernel.py for relu.py</h1>" in page
     assert "Syntax error: " in page
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        (["report", "last", "--out"], ".html"),
+        (["check", "task.py", "kernel.py", "--report"], ".html"),
+        (["op", "check", "relu", "--report"], ".html"),
+        (["bundle", "last", "--out"], ".zip"),
+        (["runs", "export", "--csv"], ".csv"),
+    ],
+)
+def test_no_file_of_another_kind_is_replaced(folder: Path, words: list[str], ending: str) -> None:
+    kernel = folder.parents[1] / "kernel.py"
+    kernel.write_text("kept")
+    done = tilesmith(*words, "kernel.py", cwd=folder.parents[1])
+    assert (done.returncode, kernel.read_text()) == (2, "kept")
+    assert f"kernel.py: use a name that ends in {ending}" in done.stderr

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import command_help, require_ending
 from tilesmith.cli.task_options import (
     TIMEOUT_HELP,
     InputsOption,
@@ -76,6 +76,7 @@ def check(
     from tilesmith.judge import Judge
     from tilesmith.tasks.user_code.task_name import TaskName
 
+    require_ending(report, ".html")
     named = TaskName(task, inputs, tuple(map(str, path or ())))
     config = CheckConfig(
         device=device,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+from tilesmith.errors import UsageError
+
 VARIABLE = "TILESMITH_RUNS"
 
 
@@ -23,6 +25,12 @@ class OutputOptions:
 
 def runs_folder(chosen: Path | None) -> Path:
     return chosen or Path(os.environ.get(VARIABLE) or "runs")
+
+
+def require_ending(file: Path | None, ending: str) -> None:
+    """A slip of the pen must not replace a kernel, a task or a journal."""
+    if file is not None and file.suffix.lower() != ending:
+        raise UsageError(f"{file}: use a name that ends in {ending}, so that no file of another kind is replaced")
 
 
 def command_help(text: str) -> str:

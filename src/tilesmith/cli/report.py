@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, runs_folder
+from tilesmith.cli.output_options import command_help, require_ending, runs_folder
 
 _HELP = """
 Write the page of a run: how much faster, how accurate, the kernel, every attempt with its diff, and plots.
@@ -44,6 +44,7 @@ def report(
     from tilesmith.report import REPORT_NAME, write_run_report
     from tilesmith.runs.listing import find_run
 
+    require_ending(out, ".html")
     damaged = Path(run, "events.jsonl").is_file()
     path = Path(run) if damaged else find_run(runs_folder(folder), run)
     page = out or path / REPORT_NAME

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, runs_folder
+from tilesmith.cli.output_options import command_help, require_ending, runs_folder
 from tilesmith.records import to_json
 
 _EXAMPLE = """
@@ -43,6 +43,7 @@ def bundle(
     from tilesmith.runs.bundling.claims import speeds_text
     from tilesmith.runs.listing import find_run
 
+    require_ending(out, ".zip")
     path = find_run(runs_folder(folder), run)
     made = make_bundle(path, out or Path(f"{path.resolve().name}{ENDING}"))
     if as_json:

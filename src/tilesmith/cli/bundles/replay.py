@@ -42,7 +42,9 @@ def register(app: typer.Typer) -> None:
 
 def replay(
     bundle: Path = typer.Argument(metavar="BUNDLE", help="File that `tilesmith bundle` made."),
-    seed: int | None = typer.Option(None, help="Seed of weights, inputs and schedules, in place of the claim's."),
+    seed: int | None = typer.Option(
+        None, min=0, max=2**63 - 1, help="Seed of weights, inputs and schedules, in place of the claim's."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.runs.bundling.bundles import config_to_repeat, read_bundle

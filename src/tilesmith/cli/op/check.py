@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help, print_line
+from tilesmith.cli.output_options import command_help, print_line, require_ending
 from tilesmith.config import CheckConfig
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ def check(
 ) -> None:
     from tilesmith.operators.checking import check_project
 
+    require_ending(report, ".html")
     config = CheckConfig(device=device, target=target, timeout_s=timeout_s, timing_s=timing_s)
     with Console(stderr=True).status("reading") as status:
         found = check_project(folder, config, lambda step: status.update(f"{folder.name}: {step}"))

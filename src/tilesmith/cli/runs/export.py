@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import command_help, require_ending
 from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, chosen_options
 from tilesmith.errors import RunError, UsageError
 from tilesmith.runs.compared.table import COLUMNS, table_row, write_csv
@@ -53,6 +53,7 @@ def export(
         raise UsageError("name the table: --csv FILE, --csv - for stdout, or --json")
     if csv_file == "-" and asked.as_json:
         raise UsageError("--csv - and --json both want stdout; name a file, or leave one out")
+    require_ending(Path(csv_file) if csv_file not in (None, "-") else None, ".csv")
     rows = [table_row(facts_or_damage(run)) for run in list_runs(asked.runs, asked.wanted)]
     if csv_file is not None:
         _write(csv_file, write_csv(tuple(COLUMNS), rows))
