@@ -187,6 +187,7 @@ def test_the_texts_of_a_run(folder: Path, option: str, text: str) -> None:
         (("--status", "done"), "use running"),
         (("--task", "x", "show", GRU), "show takes runs by name; leave out"),
         (("--verdict", "x"), "unknown verdict 'x'"),
+        (("--min-speedup", "nan"), "use a number greater than zero"),
         (("compare", GRU), "see  tilesmith runs compare --help"),
         (("compare", GRU, "nothing"), "no run 'nothing'"),
         (("compare", GRU, RELU), "cannot be read"),

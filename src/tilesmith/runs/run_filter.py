@@ -47,6 +47,8 @@ class RunFilter:
             raise UsageError(f"--since {self.since}: not a day; write YYYY-MM-DD")
         if self.verdict is not None and self.verdict not in list(Verdict):
             raise UsageError(f"unknown verdict '{self.verdict}': use {', '.join(Verdict)}")
+        if self.min_speedup is not None and not self.min_speedup > 0:
+            raise UsageError(f"a speedup of at least {self.min_speedup}: use a number greater than zero")
 
     def fits(self, run: ListedRun) -> bool:
         author = run.manifest.author if run.manifest else ""

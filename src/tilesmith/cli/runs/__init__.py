@@ -76,4 +76,5 @@ def runs(
 
         show_runs(found, open_console())
     else:
-        print(f"no such runs in {parent}; `tilesmith forge TASK` makes one")
+        told = "fits: ask for less" if wanted != RunFilter() else "yet: `tilesmith forge TASK` makes one"
+        print(f"no run in {parent} {told}")
