@@ -72,10 +72,13 @@ class ScriptedServer:
 
     @property
     def log(self) -> list[Entry]:
-        """Every request so far. A client may have its reply before the server has noted it: wait for that."""
+        """Every request so far, in the order of their arrival.
+
+        A client may have its reply, and ask again, before the server has noted the first: wait for all, and sort.
+        """
         with self._settled:
             self._settled.wait_for(lambda: self._in_flight == 0, timeout=10)
-            return list(self._entries)
+            return sorted(self._entries, key=lambda entry: entry.number)
 
     def begin(self) -> None:
         with self._settled:
