@@ -26,6 +26,7 @@ TASKS = {kind: sorted((FOLDER / kind).glob("*.py")) for kind in ("operators", "c
 LARGER_TASKS = {kind: sorted((FOLDER / kind).glob("*.py")) for kind in ("convolutions", "attention", "networks")}
 LEAST_TASKS = {"operators": 30, "chains": 30, "convolutions": 25, "attention": 10, "networks": 20}
 MOST_BYTES = 1_500_000_000
+script = runpy.run_path(str(FOLDER.with_suffix(".py")))
 
 
 @pytest.mark.parametrize("path", [path for paths in TASKS.values() for path in paths], ids=lambda path: path.stem)
@@ -68,35 +69,39 @@ def run_script(out: Path, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
-def test_the_script_keeps_answers_and_sums_them_up(tmp_path: Path) -> None:
-    def answer(name: str, best: float, **more: Any) -> dict[str, Any]:
-        row = {"task": name, "outcome": "passed", "reason": "right", "kernel_ms": 1.0, "speedups": {"best": best}}
-        return row | more
+def test_the_script_sums_answers_up() -> None:
+    row, results, format_summary = (script[name] for name in ("Row", "Results", "format_summary"))
 
-    rows = [
-        answer("operators/product_square", 4.0, has_large_product=True),
-        {"task": "operators/product_few_rows", "outcome": "kept", "reason": "slower", "has_large_product": True},
-        answer("operators/swish", 0.9, copy_share=0.8),
-        answer("operators/gelu_tanh", 1.6, copy_share=0.95, seconds=130.0),
-        {"task": "operators/mse_loss", "outcome": "not run", "reason": "cut off"},
-    ]
-    out = tmp_path / "results.json"
-    out.write_text(json.dumps({"rows": rows}))
-    done = run_script(out, "--resume", "--seconds", "-1", "--only", "mse_loss", "swish")
-    assert done.returncode == 0, done.stderr
-    assert "3 passed, 1 kept, 0 failed, 1 not run" in done.stdout
-    assert "a GFLOP or more: geometric mean over the best baseline 4.000 (1 written), 2.000 with" in done.stdout
-    assert "others: geometric mean over the best baseline 1.200 (2 written)" in done.stdout
-    assert (
-        "operators: geometric mean over the best baseline 1.793 (3 written), 1.549 with 1 kept as 1" in done.stdout
+    def passed(name: str, best: float, **more: Any) -> Any:
+        return row(name, "passed", "right", kernel_ms=1.0, speedups={"best": best}, **more)
+
+    rows = (
+        passed("operators/product_square", 4.0, has_large_product=True),
+        row("operators/product_few_rows", "kept", "slower", has_large_product=True),
+        passed("operators/swish", 0.9, copy_share=0.8),
+        passed("operators/gelu_tanh", 1.6, copy_share=0.95, seconds=130.0),
+        row("operators/mse_loss", "not run", "the time was up"),
     )
-    assert "kept as 1, 1 failed or not run left out" in done.stdout
-    assert "slower than 0.97x: operators/swish\n" in done.stdout
-    assert "memory-bound below 85% of a copy: operators/swish\n" in done.stdout
-    assert "longer than 120 s: operators/gelu_tanh\n" in done.stdout
-    written = {row["task"]: row for row in json.loads(out.read_text())["rows"]}
-    assert written["operators/mse_loss"]["reason"] == "the -1 s were over"
-    assert written["operators/swish"]["speedups"] == {"best": 0.9}
+    told = format_summary(results("2026-05-01", "1234567", 2, {}, None, seconds=9.0, rows=rows))
+    assert "3 passed, 1 kept, 0 failed, 0 error, 1 not run in 9 s\n" in told
+    assert "a GFLOP or more: geometric mean over the best baseline 4.000 (1 written), 2.000 with" in told
+    assert "others: geometric mean over the best baseline 1.200 (2 written)" in told
+    assert "operators: geometric mean over the best baseline 1.793 (3 written), 1.549 with 1 kept as 1" in told
+    assert "kept as 1, 1 without an answer left out" in told
+    assert "slower than 0.97x: operators/swish\n" in told
+    assert "memory-bound below 85% of a copy: operators/swish\n" in told
+    assert told.endswith("longer than 120 s: operators/gelu_tanh")
+
+
+@pytest.mark.slow
+def test_the_script_forges_a_suite_and_goes_on_with_it(tmp_path: Path) -> None:
+    out, again = (tmp_path / name for name in ("results.json", "again.json"))
+    told = ("--only", "hinge_loss", "--rounds", "0", "--suite", str(tmp_path / "suite"))
+    for file in (out, again):
+        done = run_script(file, *told)
+        assert done.returncode == 0, done.stderr
+        assert "1 passed, 0 kept" in done.stdout
+    assert json.loads(again.read_text())["rows"] == json.loads(out.read_text())["rows"]
 
 
 def test_the_script_names_an_unknown_task(tmp_path: Path) -> None:

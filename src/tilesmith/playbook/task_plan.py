@@ -19,7 +19,8 @@ from tilesmith.playbook.graph.operators import (
 from tilesmith.playbook.plan.analysis import bytes_of, least_bytes, moved_one_by_one
 from tilesmith.playbook.plan.costs import flops_of, pytorch_ms
 from tilesmith.playbook.plan.plan import Plan
-from tilesmith.playbook.plan.regions import PlannedRegion, extract
+from tilesmith.playbook.plan.regions import PlannedRegion
+from tilesmith.playbook.plan.subgraphs import extract
 from tilesmith.playbook.recipe import Declined
 from tilesmith.playbook.recipes.recurrent.layer import CELLS
 from tilesmith.playbook.unmatched import Unmatched

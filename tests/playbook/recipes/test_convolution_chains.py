@@ -161,7 +161,9 @@ def unusual(task_text: str, kernel: str) -> list[str]:
         if (a - b).abs().max() > 4e-3 * b.abs().max():
             problems.append(f"other values in image {image}: {(a - b).abs().max()} of {b.abs().max()}")
     alone = twins.outputs(x[4:])[0]
-    return problems + ([] if torch.equal(alone[0], got[4]) else ["an image depends on its neighbors"])
+    if (alone[0] - got[4]).abs().max() > 1e-6 * alone.abs().max():
+        problems.append("an image depends on its neighbors")
+    return problems
 
 
 def test_numbers_of_any_size_pass() -> None:
@@ -193,6 +195,17 @@ LARGE = {
             "BatchNorm2d(size)",
         ),
         "128",
+    ),
+    "few_places": task(
+        "y = F.relu(self.b(self.a(x)))\nreturn F.relu(self.d(self.c(y)) + y)",
+        "x = torch.randn(10, 256, 14, 14)",
+        layers(
+            "Conv2d(256, size, 3, padding=1, bias=False)",
+            "BatchNorm2d(size)",
+            "Conv2d(size, size, 3, padding=1, bias=False)",
+            "BatchNorm2d(size)",
+        ),
+        "256",
     ),
 }
 

@@ -19,7 +19,7 @@ RESERVED = {
     "pixels", "pixels_low", "pixels_scale", "filters", "filters_low", "filters_scale", "filters_offs", "begin",
     "plain", "CHANNELS", "IN_D", "IN_H", "IN_W", "OUT_D", "OUT_H", "OUT_W", "PLACES", "phase",
     "before", "after", "size_d", "size_h", "size_w", "place_d", "place_h", "place_w", "columns", "windows", "reach",
-    "COLUMNS", "BATCH", "IN_C", "inside", "filters_sum", "pixels_largest", "window_ptrs",
+    "COLUMNS", "BATCH", "IN_C", "step", "STEPS", "inside", "filters_sum", "pixels_largest", "window_ptrs",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
 _OURS = re.compile(

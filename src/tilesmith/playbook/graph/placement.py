@@ -15,6 +15,7 @@ from tilesmith.playbook.graph.indices import Computed, Index, IndexArithmetic, P
 from tilesmith.playbook.graph.scalars import NamedNumber
 from tilesmith.playbook.graph.steps import (
     CONSTANT,
+    GIVEN,
     INDEX,
     LEAF,
     MOVE,
@@ -111,7 +112,7 @@ class Placer:
             place = replace(whole, indices=tuple(self.indices.regrouped(whole.indices, dims)))
             address = f"{place.lead} * N + {place.trail}" if place.lead else str(place.trail)
             return PlacedOutput(
-                self.place(step, place), self._flat(whole.indices) if self._whole.outer else address
+                self.place(step, place), self.flat_index(whole.indices) if self._whole.outer else address
             )
         among = {i for i, dim in enumerate(dims) if dim and set(self._axes([dim])) <= set(self.trail.axes)}
         for columns in (among, *(set(range(split, rank)) for split in range(rank, -1, -1))):
@@ -123,9 +124,9 @@ class Placer:
                 continue
             place = self._whole_place(dims, columns)
             place = replace(place, trail=None) if is_narrow else place
-            return PlacedOutput(self.place(step, place), self._flat(place.indices))
+            return PlacedOutput(self.place(step, place), self.flat_index(place.indices))
         if self._turns_rows and (turned := self._turned(dims)) is not None:
-            return PlacedOutput(self.place(step, turned), self._flat(turned.indices))
+            return PlacedOutput(self.place(step, turned), self.flat_index(turned.indices))
         raise Unmatched(f"returns shape {step.form.shape}, which does not fit the tiles of one kernel")
 
     def _turned(self, dims: Sequence[Dim]) -> Place | None:
@@ -157,11 +158,11 @@ class Placer:
             return self._before_move(step, place)
         if step.op == "sum" and step.operands[0].op == CONSTANT and step.operands[0].dtype == step.dtype:
             return self._sum_of_equals(step, place)
-        if step.op == PRODUCT and (place.guards or self._flat(place.indices) != self._whole_text):
+        if step.op == PRODUCT and (place.guards or self.flat_index(place.indices) != self._whole_text):
             raise Unmatched("moves elements of a product")
         operands, text = tuple(self._operand(step, one, place) for one in step.operands), ""
         if step.op == LEAF:
-            text, parts = self._flat(place.indices), [part for index in place.indices for part in index]
+            text, parts = self.flat_index(place.indices), [part for index in place.indices for part in index]
             operands = (*place.guards, *(value for part in parts for value in part.values))
             used = frozenset[str]().union(*(part.variables for part in parts))
             for name in (place.lead, place.trail) if place.guards else ():
@@ -169,7 +170,13 @@ class Placer:
         elif step.op == INDEX:
             text = self._index(step, operands, place)
         given = tuple(one if isinstance(one, PlacedValue) else repr(one) for one in operands)
-        recipe = (step if step.op in (LEAF, PRODUCT) else step.op, given, repr(step.options), step.dtype, text)
+        recipe = (
+            step if step.op in (LEAF, PRODUCT, GIVEN) else step.op,
+            given,
+            repr(step.options),
+            step.dtype,
+            text,
+        )
         if recipe not in self._alike:
             level = max((one.level for one in operands if isinstance(one, PlacedValue)), default=0)
             level += step.op in REDUCTIONS
@@ -210,13 +217,13 @@ class Placer:
     @property
     def _whole_text(self) -> str:
         columns = range(len(self.rows), self._rank)
-        return self._flat(self._whole_place((*self.rows, *self.columns), columns).indices)
+        return self.flat_index(self._whole_place((*self.rows, *self.columns), columns).indices)
 
     @property
     def _rank(self) -> int:
         return len(self.rows) + len(self.columns)
 
-    def _flat(self, indices: Sequence[Index]) -> str:
+    def flat_index(self, indices: Sequence[Index]) -> str:
         return self.indices.write(part for index in indices for part in index)
 
     def _whole_place(self, dims: Sequence[Dim], columns: Collection[int]) -> Place:
@@ -237,7 +244,7 @@ class Placer:
         """The element of an operand with dimensions `own` that belongs to element `name` of the whole."""
         indices = self.indices.digits([Variable(name, self._axes(whole))], whole)
         kept = [index if dim else () for index, dim in zip(indices, own, strict=True)]
-        return self._flat(kept) if any(own) else None
+        return self.flat_index(kept) if any(own) else None
 
     def _name(self, step: KernelStep) -> str:
         name, number = step.name, 1
@@ -253,7 +260,7 @@ class Placer:
             return self._reduced(step, operand, place)
         if step.op in SCANS:
             whole = self._whole_place(operand.form.dims, step.options["axes"])
-            if place.guards or self._flat(place.indices) != self._flat(whole.indices):
+            if place.guards or self.flat_index(place.indices) != self.flat_index(whole.indices):
                 raise Unmatched("moves elements of a running sum")
             self._refuse_other_rows(operand, step.options["axes"])
             return self.place(operand, whole)
@@ -273,8 +280,10 @@ class Placer:
 
     def _refuse_other_results(self, step: KernelStep, operand: KernelStep, place: Place) -> None:
         self._refuse_other_rows(operand, step.options["axes"])
-        whole = self._flat(self.indices.digits(self._leads, self.rows)) if self._whole.outer else self._whole.lead
-        if self._flat(place.indices) != (whole or "0"):
+        whole = (
+            self.flat_index(self.indices.digits(self._leads, self.rows)) if self._whole.outer else self._whole.lead
+        )
+        if self.flat_index(place.indices) != (whole or "0"):
             raise Unmatched("needs the result of one row in others")
 
     def _refuse_other_rows(self, operand: KernelStep, axes: Collection[int]) -> None:

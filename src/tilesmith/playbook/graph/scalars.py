@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tilesmith.tasks.numbers.size_expressions import explain
-from tilesmith.tasks.numbers.varying import always
+from tilesmith.tasks.numbers.varying import always, values_of
 
 PLAIN = (0, 1, 2, 3, -1, 0.5)
 """Numbers that mean themselves."""
@@ -50,6 +50,7 @@ def find_attribute(value: float, scalars: Mapping[str, Any]) -> NamedNumber | No
             name
             for name, own in scalars.items()
             if isinstance(own, int | float)
+            and _gives(compute, _here(own), _here(value), direct)  # most are not, which is quickly told
             and always(lambda one, number: _gives(compute, one, number, direct), own, value)  # noqa: B023
         ]
         parts = found[0].split(".") if len(found) == 1 else []
@@ -58,6 +59,12 @@ def find_attribute(value: float, scalars: Mapping[str, Any]) -> NamedNumber | No
         if found:
             return None
     return None
+
+
+def _here(number: float) -> float:
+    """What it is at the task's own shape."""
+    values = values_of(number)
+    return number if values is None else values[0]
 
 
 def _gives(compute: Callable[[float], float], own: Any, value: float, direct: bool) -> bool:

@@ -10,9 +10,9 @@ from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 
 LEAF, VIEW, CAST, PRODUCT = "leaf", "view", "cast", "product"
-MOVE, INDEX, CONSTANT = "move", "index", "constant"
+MOVE, INDEX, CONSTANT, GIVEN = "move", "index", "constant", "given"
 """Elements of the operand in other places; the place itself, or whether it (or an operand) lies within bounds; a
-tensor whose elements are all alike."""
+tensor whose elements are all alike; what a kernel has already under this name."""
 SCANS = {"cumsum": "sum", "cumprod": "prod"}
 """Running reductions along a row, and what they make of a whole one."""
 REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")

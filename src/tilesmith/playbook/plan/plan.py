@@ -12,7 +12,8 @@ from tilesmith.playbook.plan.chains import find_layouts
 from tilesmith.playbook.plan.effects import can_be_repeated
 from tilesmith.playbook.plan.forward import PlannedForward, Texts, share_halves
 from tilesmith.playbook.plan.part_classes import write_parts
-from tilesmith.playbook.plan.regions import PlannedRegion, structure
+from tilesmith.playbook.plan.regions import PlannedRegion
+from tilesmith.playbook.plan.subgraphs import structure
 from tilesmith.playbook.recipe import ChainedMatch, Layout, RegionMatch, RegionText, TunedPart, Tuning, part_key
 from tilesmith.playbook.writing.cuda_graphs import (
     CONSTANT,

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
 
+from tilesmith.playbook.graph.loops import find_loops
 from tilesmith.playbook.graph.lowering import list_outputs
 from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
 from tilesmith.playbook.graph.sums.attention import find_cores
-from tilesmith.playbook.plan.effects import OrderedGraph, substitute, with_names
+from tilesmith.playbook.plan.effects import OrderedGraph
+from tilesmith.playbook.plan.subgraphs import extract, find_views_of_inputs, renamed, structure
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
-from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference, references
-from tilesmith.tasks.numbers.varying import varying_of
+from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
 _MOST_TRIALS = 4000
 """Nodes that are tried in a region, all together: beyond that the rest stays PyTorch's."""
@@ -29,6 +32,10 @@ class PlannedRegion:
     match: RegionMatch
     """The same for regions that do the same."""
     recipe: str
+
+    @cached_property
+    def structure(self) -> object:
+        return structure(self.graph)
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -60,6 +67,7 @@ class _Cutter:
             for one in earlier:
                 self._users[one].append(name)
         self._above = self._ancestors()
+        self._needed = {node.name: set(references([node.args, node.kwargs])) for node in ordered.graph.nodes}
         self._results = {*references(ordered.graph.outputs), *ordered.graph.assigned.values()}
         self._assigned: set[str] = set()
         self._taken = whole.taken
@@ -69,7 +77,8 @@ class _Cutter:
     def steps(self) -> tuple[Step, ...]:
         if all(map(self._is_fusable, self._nodes)) and (whole := self._matched(set(self._nodes))) is not None:
             return (whole,)
-        for core in find_cores(self._ordered.graph):
+        loops = (set(loop.names) for loop in find_loops(self._ordered.graph))
+        for core in chain(loops, find_cores(self._ordered.graph)):
             if not core & self._assigned and all(map(self._is_fusable, core)):
                 self._plan(self._grown(core))
                 self._assigned |= (
@@ -101,7 +110,7 @@ class _Cutter:
     def _as_its_twin(self, region: PlannedRegion) -> PlannedRegion:
         """Computed by the kernel of an earlier region, where that does the same."""
         for one in self._planned:
-            if structure(one.graph) == structure(region.graph):
+            if one.structure == region.structure:
                 names = dict(zip(one.names, region.names.values(), strict=True))
                 return replace(region, graph=one.graph, names=names, match=one.match)
         return region
@@ -130,6 +139,8 @@ class _Cutter:
                 break
         if found is None:
             return None
+        if found.recipe == "loops":
+            inside, found = self._with_own_producers(inside, found)
         users = {user for name in inside for user in self._users[name] if self._is_fusable(user)} - inside
         if found.recipe == "products" and len(users) > 1:  # all of them at once may spare the product itself
             wider = inside | self._with_results(users)
@@ -150,6 +161,22 @@ class _Cutter:
             found, inside = pooled, {node.name for node in pooled.nodes}
         self._assigned |= inside - find_views_of_inputs(found.nodes)
         return found
+
+    def _with_own_producers(self, inside: set[str], found: PlannedRegion) -> tuple[set[str], PlannedRegion]:
+        """With what only the region needs, one node after the other: a loop computes that where it needs it."""
+        refused: set[str] = set()
+        while True:
+            before = (
+                {one for name in inside for one in self._ordered.before[name]} - inside - refused - self._results
+            )
+            own = [one for one in before if self._is_fusable(one) and set(self._users[one]) <= inside]
+            if not own:
+                return inside, found
+            name = max(own, key=self._place.__getitem__)
+            if (better := self._matched(inside | {name})) is not None:
+                inside, found = inside | {name}, better
+            else:
+                refused.add(name)
 
     def _with_pool(self, inside: set[str]) -> PlannedRegion | None:
         """With all that is computed from its results alone, up to where that comes to one value: a pool, no single
@@ -224,7 +251,7 @@ class _Cutter:
             graph = self._ordered.graph
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
-            graph, graph_names = renamed(extract(self._ordered.graph, nodes))
+            graph, graph_names = renamed(extract(self._ordered.graph, nodes, self._needed))
         made = {name for one in self._planned if one.recipe in ("convolutions", "pools") for name in one.outputs}
         made -= self._unchained
         convolved = frozenset(one.name for one in graph.inputs if graph_names[one.name] in made)
@@ -265,83 +292,3 @@ def _sorted(
                 break
         else:
             raise AssertionError("regions that wait for one another")
-
-
-def find_views_of_inputs(nodes: Sequence[Node]) -> set[str]:
-    """Views of what others made: everyone who needs such a view makes it, at no cost."""
-    names = {node.name for node in nodes}
-    found: set[str] = set()
-    for node in nodes:
-        if is_view(node) and not (set(references([node.args, node.kwargs])) & names) - found:
-            found.add(node.name)
-    return found
-
-
-def extract(graph: Graph, nodes: Sequence[Node]) -> Graph:
-    """Some nodes as a graph of their own: it takes what others made, and gives what others need."""
-    names = {node.name for node in nodes}
-    views = find_views_of_inputs(nodes)
-    used = set(references([[node.args, node.kwargs] for node in nodes]))
-    elsewhere = {*references(graph.outputs), *graph.assigned.values()}
-    elsewhere |= set(references([[one.args, one.kwargs] for one in graph.nodes if one.name not in names]))
-    made = [node for node in graph.nodes if node.name in used - names]
-    numbers = tuple(one for one in graph.inputs if one.shape is None and type(one.value) is float)
-    inputs = tuple(one for one in graph.inputs if one.name in used)
-    return replace(
-        graph,
-        inputs=(*inputs, *numbers, *(Input(one.name, one.name, (), one.shape, None, one.dtype) for one in made)),
-        parameters=tuple(one for one in graph.parameters if one.name in used),
-        nodes=tuple(nodes),
-        outputs={"tuple": [{"node": node.name} for node in nodes if node.name in elsewhere - views]},
-    )
-
-
-def renamed(graph: Graph) -> tuple[Graph, dict[str, str]]:
-    """The graph of a region with short names, and the old names by the new.
-
-    Regions that do the same have them in the same order. Values are called after the operator that makes them,
-    parameters by the last part of their name.
-    """
-    new: dict[str, str] = {}
-
-    def call(old: str, wanted: str) -> str:
-        found, number = wanted, 1
-        while found in new.values():
-            found, number = f"{wanted}_{number}", number + 1
-        new[old] = found
-        return found
-
-    order = list(dict.fromkeys(references([[node.args, node.kwargs] for node in graph.nodes])))
-    given = {one.name: one for one in graph.inputs}
-    owned = {one.name: one for one in graph.parameters}
-    inputs = [given[name] for name in order if name in given] + [one for one in graph.inputs if one.shape is None]
-    parameters = [owned[name] for name in order if name in owned]
-    for one in inputs:
-        call(one.name, _base(one.name))
-    for parameter in parameters:
-        call(parameter.name, parameter.attribute.split(".")[-1] or parameter.name)
-    for node in graph.nodes:
-        call(node.name, _base(node.name))
-    result = replace(
-        graph,
-        inputs=tuple(replace(one, name=new[one.name]) for one in inputs),
-        parameters=tuple(replace(one, name=new[one.name]) for one in parameters),
-        nodes=tuple(replace(with_names(node, new), name=new[node.name]) for node in graph.nodes),
-        outputs=substitute(graph.outputs, new),
-    )
-    return result, {name: old for old, name in new.items()}
-
-
-def structure(graph: Graph) -> object:
-    """What a region does, whatever its values are called."""
-    places = {one.name: str(place) for place, one in enumerate((*graph.leaves, *graph.nodes))}
-    inputs = [(one.shape, one.dtype, one.value) for one in graph.inputs]
-    parameters = [(one.shape, one.stride, one.dtype) for one in graph.parameters]
-    nodes = [replace(with_names(node, places), name=places[node.name]) for node in graph.nodes]
-    return inputs, parameters, nodes, substitute(graph.outputs, places), varying_of(graph)
-
-
-def _base(name: str) -> str:
-    """`linear_12` is `linear`: the tracer numbers what it has seen before."""
-    head, _, tail = name.rpartition("_")
-    return head if head and tail.isdecimal() else name

@@ -5,11 +5,13 @@ from tilesmith.playbook.recipes.attention import AttentionRecipe
 from tilesmith.playbook.recipes.columns import ColumnsRecipe
 from tilesmith.playbook.recipes.convolutions import ConvolutionsRecipe, PoolsRecipe
 from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
+from tilesmith.playbook.recipes.loops import LoopsRecipe
 from tilesmith.playbook.recipes.products import ProductsRecipe
 from tilesmith.playbook.recipes.recurrent.recipe import RecurrentRecipe
 from tilesmith.playbook.recipes.rows import RowsRecipe
 
 REGION_RECIPES: tuple[RegionRecipe, ...] = (
+    LoopsRecipe(),
     PoolsRecipe(),
     ElementwiseRecipe(),
     RowsRecipe(),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilesmith.playbook.graph.indices import grouped
+from tilesmith.playbook.graph.loops import STATE
 from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import (
     ALIASES,
@@ -67,6 +68,8 @@ class _FormulaWriter:
 
     def _written(self, node: Node) -> str:
         kind = operator_name(node)
+        if node.op == STATE:
+            return self._low.step(node.name).name
         if node.op == GETITEM and reference(node.args[0]) in self._several:
             return f"{self.of(node.args[0])}[{node.args[1]}]"
         if node.op == GETITEM or kind in ALIASES or kind in VIEWS | REPEATED:

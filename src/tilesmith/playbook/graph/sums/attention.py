@@ -141,7 +141,8 @@ def _found_cores(node: Node, nodes: dict[str, Node]) -> Iterator[tuple[set[str],
     if operator_name(node) in ATTENTION:
         yield {node.name}, _producers(given[3:], nodes, _is_cheap)
     elif operator_name(node) in PRODUCTS and given[0] in nodes:
-        made = [one for one in nodes.values() if one.name in _producers(given[:1], nodes, _leads_to_scores)]
+        producers = _producers(given[:1], nodes, _leads_to_scores)
+        made = [one for one in nodes.values() if one.name in producers]
         for scores in made:
             if operator_name(scores) in PRODUCTS and scores.shape == nodes[given[0]].shape:
                 core = {scores.name}

@@ -50,8 +50,13 @@ _DIRECT: tuple[Size, ...] = (
     (64, 64, 32, 8, 4, 2),
 )
 """Of images that are read where they lie."""
-_CROWDED: tuple[Size, ...] = ((128, 64, 64, 8, 8, 3), (64, 128, 64, 8, 4, 4), (64, 64, 64, 8, 4, 4))
-"""Where a second tile is in registers, of what is added to the result."""
+_CROWDED: tuple[Size, ...] = (
+    (128, 64, 64, 8, 4, 3),
+    (64, 64, 64, 8, 4, 4),
+    (128, 64, 64, 8, 8, 3),
+    (64, 128, 64, 8, 4, 4),
+)
+"""Where a second tile is in registers, of what is added to the result: larger ones spill."""
 _WASTED = 1.25
 """How many times as many channels there may be for blocks of 32 to be whole."""
 
@@ -90,7 +95,10 @@ class ConvolutionExtent:
             sizes = tuple((height, *size[1:]) for size in _TWICE[2:] + _FEW_CHANNELS)
         elif self._tiles(*sizes[0][:2]) < MULTIPROCESSORS:
             sizes = (*_SMALL, *sizes)
-        sizes += _CROWDED if self.is_crowded and not self.is_direct else ()
+        if self.is_crowded and not self.is_direct and self.rows > 32:
+            crowded = _CROWDED if self._tiles(*_CROWDED[0][:2]) >= MULTIPROCESSORS else _CROWDED[1:]
+            crowded = tuple(size for size in crowded if size[0] <= max(64, self.rows))
+            sizes = (*sizes, *crowded) if self.width == 4 else (*crowded, *sizes)
         deep = (
             sizes
             if self.is_direct
