@@ -17,7 +17,7 @@ from tilesmith.lint.model.syntax.names import resolve_names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
 from tilesmith.syntax import parse
 
-LARGEST_SOURCE_CHARACTERS = 300_000
+LARGEST_SOURCE_CHARACTERS = 1_000_000
 NAME_MAKERS = frozenset({"exec", "eval", "globals", "setattr", "vars", "locals"})
 NO_FACTS = TaskFacts()
 

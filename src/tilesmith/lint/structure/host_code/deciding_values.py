@@ -86,19 +86,66 @@ class DecidingValues:
         return any(self._has_effect(statement) for statement in (*choice.body, *choice.orelse))
 
     def _has_effect(self, statement: ast.stmt) -> bool:
-        """More than words: printing, logging and raising change no result."""
-        if isinstance(statement, ast.If):
-            return self._matters(statement)
-        if isinstance(statement, ast.Expr):
-            launches = {launch.node for launch in self.source.launches}
-            return any(node in launches for node in self.syntax.inside(statement))
+        """More than words: printing, logging and raising what nobody here catches change no result."""
+        match statement:
+            case ast.If():
+                return self._matters(statement)
+            case ast.Raise():
+                return self._is_caught(statement)
+            case ast.Expr():
+                launches = {launch.node for launch in self.source.launches}
+                parts = self.syntax.inside(statement)
+                return any(part in launches or self._calls_for_effect(part) for part in parts)
         return not isinstance(statement, WITHOUT_EFFECT)
+
+    def _calls_for_effect(self, node: ast.AST) -> bool:
+        """A call of this file's own function that keeps something for later, or whose refusal is caught."""
+        match node:
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+                return any(self._keeps_or_is_caught(one) for one in self._functions.get(name, ()))
+        return False
+
+    def _keeps_or_is_caught(self, function: ast.AST) -> bool:
+        for node in self.syntax.inside(function):
+            if isinstance(node, ast.Global | ast.Nonlocal) or (
+                isinstance(node, ast.Raise) and self._is_caught(node)
+            ):
+                return True
+            if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+                return True
+        return False
+
+    def _is_caught(self, raised: ast.AST) -> bool:
+        """Around it, or around a call of the function that it leaves, and so on upwards."""
+        waiting, seen = [raised], set[ast.AST]()
+        while waiting and len(seen) < MOST_STEPS:
+            node = waiting.pop()
+            if node in seen or not self.source.runs(node):
+                continue
+            seen.add(node)
+            below = node
+            for above in self.syntax.ancestors(node):
+                if isinstance(above, FUNCTIONS):
+                    waiting += self._loads.get(above.name, [])
+                    break
+                if isinstance(above, ast.Try) and above.handlers and below in above.body:
+                    return True
+                below = above
+        return False
 
     def _function(self, node: ast.AST) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
         return next((above for above in self.syntax.ancestors(node) if isinstance(above, FUNCTIONS)), None)
 
     def _is_global(self, name: str, function: ast.AST) -> bool:
         return any(name in node.names for node in self.syntax.of_type(ast.Global, function))
+
+    @cached_property
+    def _functions(self) -> dict[str, list[ast.AST]]:
+        found: defaultdict[str, list[ast.AST]] = defaultdict(list)
+        for node in self.syntax.nodes:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                found[node.name].append(node)
+        return dict(found)
 
     @cached_property
     def _loads(self) -> dict[str, list[ast.AST]]:
