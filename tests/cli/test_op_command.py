@@ -15,14 +15,16 @@ import pytest
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "operators"), str(TESTS / "llm")]
 
+from made_up_judge import MadeUpJudge, timed  # noqa: E402
 from script import Script  # noqa: E402
 from scripted_server import ScriptedServer  # noqa: E402
-from test_measuring import MadeUpJudge, timed  # noqa: E402
-from test_operator_interface import written  # noqa: E402
+from softmax_project import written  # noqa: E402
 from typer.testing import CliRunner  # noqa: E402
 
 from tilesmith.authors.author_choice import choose_author  # noqa: E402
 from tilesmith.cli.main import app  # noqa: E402
+from tilesmith.config import CheckConfig  # noqa: E402
+from tilesmith.errors import ProjectError  # noqa: E402
 from tilesmith.judge.trials import CompiledTrial  # noqa: E402
 from tilesmith.llm.endpoint_choice import LlmOptions  # noqa: E402
 from tilesmith.operators import checking  # noqa: E402
@@ -240,6 +242,26 @@ def test_a_missed_target_is_no_success(
     assert done.exit_code == code, done.output
     document = json.loads(done.stdout)
     assert (document if command == "tune" else document["performance"])["target_met"] is (code == 0)
+
+
+def test_a_choice_by_shape_that_cannot_be_written_is_refused_before_the_search(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = project / "softmax_triton.py"
+    file.write_text(file.read_text().replace("DTYPES =", "BLOCK = 1024\nDTYPES =", 1))
+    judge = TimingJudge([])
+    asked: list[float] = []
+
+    def lend(config: CheckConfig, host: object = None) -> contextlib.AbstractContextManager[TimingJudge]:
+        asked.append(config.timing_s)
+        return contextlib.nullcontext(judge)
+
+    monkeypatch.setattr(tuner, "Judge", lend)
+    done = CliRunner().invoke(app, ["op", "tune", str(project), "--dispatch", "--timing-s", "0.5"])
+    assert isinstance(done.exception, ProjectError)
+    assert "launches 0 kernels with constants of its own" in str(done.exception)
+    assert judge.tasks == []
+    assert asked == [0.5, 0.5]
 
 
 def test_what_is_wrong_at_its_real_size_has_not_passed(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:

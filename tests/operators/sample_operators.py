@@ -31,3 +31,41 @@ EVERY_FIELD = Operator(
     performance=({"...": (4096,), "C": 1024},),
     baseline="0" * 64,
 )
+WRITTEN = '''"""add in one kernel.
+
+    y = x + bias * 0.7502
+
+Shapes in the task: x (4096, 4096) float16; bias (4096,) float16; y (4096, 4096)
+float16.
+One program per 1024 elements of the flat output, 4 warps: every input is read once.
+"""
+
+import torch
+import torch.nn as nn
+import triton
+import triton.language as tl
+
+BLOCK = 1024
+ROWS = 1
+NUM_WARPS = 4
+
+
+@triton.jit
+def bias_add_kernel(x_ptr, bias_ptr, y_ptr, BLOCK: tl.constexpr):
+    bias_add = tl.load(x_ptr)  # a variable of the same name
+    tl.store(y_ptr, bias_add)
+
+
+def bias_add(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    assert x.dim() == 2, "written for x.dim() == 2"
+    assert bias.shape[-1] == x.shape[-1], "written for bias.shape[-1] == x.shape[-1]"
+    assert x.shape[-1] == 64, "written for x.shape[-1] == 64"
+    bias_add_kernel[(1,)](x, bias, x, BLOCK=BLOCK, num_warps=NUM_WARPS)
+    return x
+
+
+class ModelNew(nn.Module):
+    def forward(self, x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return bias_add(x, bias)
+'''
+"""What the forge writes for BIAS_ADD."""

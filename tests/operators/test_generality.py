@@ -10,7 +10,7 @@ from workshop_tools import make
 
 from tilesmith.judge import Judge
 from tilesmith.operators.definition import Definition, parse_definition
-from tilesmith.operators.generality import built_in_floats, for_any_float
+from tilesmith.operators.kernels.generality import built_in_floats, for_any_float
 from tilesmith.operators.project import read_project
 
 NORM = """import torch

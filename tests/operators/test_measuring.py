@@ -2,47 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import pytest
+from made_up_judge import MadeUpJudge, timed
 from rich.console import Console
 from sample_operators import BIAS_ADD
 
 from tilesmith.cli.op.check import show_check
 from tilesmith.operators.checking import AccuracyResult, OperatorCheck, PerformanceResult, measure
-from tilesmith.records import Evaluation, Quantiles, Speedup, Timing, Verdict
-from tilesmith.records.task_facts import Roofline
+from tilesmith.records import Verdict
 
 TEXTS = {
     "baseline": "import torch\ndef bias_add(x, bias): return x + bias\n",
     "triton": "import torch\ndef bias_add(x, bias): return launch(x, bias)\n",
 }
-ROOFLINE = Roofline(
-    memory_ms=0.5, compute_ms=0.1, floor_ms=0.5, bound="memory", gpu="H200", bytes_moved=10**9, flops=1
-)
-
-
-def timed(speedup: float, verdict: Verdict = Verdict.PASSED) -> Evaluation:
-    at = Quantiles(1.0, 1.0, 1.0)
-    eager = Quantiles(speedup, speedup, speedup)
-    over = {"eager": Speedup(speedup, speedup - 0.1, speedup + 0.1)}
-    timing = Timing("H200", at, eager, None, None, {}, over, over, 5)
-    return Evaluation(verdict, "a reason", "elementwise", timing=timing, roofline=ROOFLINE)
-
-
-@dataclass
-class MadeUpJudge:
-    """Answers in order, and keeps the tasks that it was asked about."""
-
-    answers: list[Evaluation]
-    device: str = "cuda"
-    tasks: list[str] = field(default_factory=list)
-
-    def check(self, task: Path, kernel: Path, progress: Any) -> Evaluation:
-        self.tasks.append(task.read_text())
-        return self.answers[len(self.tasks) - 1]
 
 
 def measured(speedups: list[float], target: float = 1.0) -> PerformanceResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from test_operator_interface import written
+from softmax_project import written
 from workshop_tools import CPU
 
 from tilesmith.errors import ProjectError

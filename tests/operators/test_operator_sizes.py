@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import parse_definition
+from tilesmith.operators.judged_task import forged_call
 from tilesmith.operators.sizes import other_value, other_values, traced_value, usual_value
 
 
@@ -38,3 +41,10 @@ def test_another_value_differs_and_keeps_its_sign_and_its_range(value: float) ->
     assert other != value
     assert not 0 < value < 1 or 0 < other < 1
     assert value == 0 or other * value > 0
+
+
+def test_a_kernel_is_written_for_short_rows_unless_some_do_not_fit_into_a_program() -> None:
+    operator = parse_definition("def softmax(x): return x.softmax(-1)", "softmax").operator
+    assert forged_call(operator, "float16").sizes == {"M": 65536, "N": 512}
+    long = replace(operator, accuracy=(*operator.accuracy, {"M": 2, "N": 70001}))
+    assert forged_call(long, "float16").sizes == {"M": 1024, "N": 70001}

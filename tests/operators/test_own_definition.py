@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_operator_interface import written
+from softmax_project import written
 
 from tilesmith.operators.making import _own_definition
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from test_operator_interface import complaint, written
+from softmax_project import complaint, written
 
 from tilesmith.operators.interface import require_one_interface
 

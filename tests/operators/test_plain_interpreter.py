@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tilesmith.operators.definition import parse_definition
 from tilesmith.operators.judged_task import accuracy_calls, accuracy_kernel, single_kernel
-from tilesmith.operators.kernel_file import KernelVariant, triton_text
+from tilesmith.operators.kernels.kernel_file import KernelVariant, triton_text
 from tilesmith.operators.writing import accuracy_text, baseline_text
 
 DEFINITION = """import torch
@@ -71,4 +71,3 @@ def test_a_file_without_libdevice_has_nothing_of_it() -> None:
     plain = WRITTEN.replace("from triton.language.extra import libdevice\n", "").replace("libdevice.", "tl.")
     text = triton_text(operator, [KernelVariant(operator.dtypes, plain)])
     assert "libdevice" not in text.partition("DTYPES")[2]
-    assert "import os" not in text

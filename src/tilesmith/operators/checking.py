@@ -7,8 +7,9 @@ import os
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import ProjectError, TaskError
@@ -49,6 +50,8 @@ class AccuracyResult:
     errors: OutputErrors | None
     resources: tuple[KernelResources, ...]
     notes: tuple[str, ...]
+    environment: dict[str, Any] = field(default_factory=dict)
+    """Where it was judged: device, releases and the like."""
 
     @property
     def passed(self) -> bool:
@@ -174,6 +177,7 @@ def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, t
         errors=evaluation.errors,
         resources=evaluation.resources,
         notes=(*evaluation.notes, *refused),
+        environment=evaluation.environment,
     )
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.bound_names import bound_names, require_free_names
-from tilesmith.operators.exchange.source_edits import entry_of, with_head
 from tilesmith.operators.project import TOML, code_digest, update_command
 from tilesmith.operators.records import KINDS, Operator, Project
+from tilesmith.operators.source_edits import entry_of, with_head
 from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
 
 _FUNCTIONS = ("triton", "baseline")

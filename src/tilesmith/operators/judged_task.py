@@ -25,6 +25,9 @@ from tilesmith.operators.sizes import (
 )
 from tilesmith.operators.writing import LAYOUTS, make_inputs_text, render, render_text
 
+MOST_HELD = 65536
+"""Elements of a row that one program can hold."""
+
 
 @dataclass(frozen=True)
 class JudgedCall:
@@ -125,12 +128,17 @@ def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
 
 
 def forged_call(operator: Operator, dtype: str) -> JudgedCall:
-    """What a kernel is written for: the first shape for performance, or that of the shortest rows, because what
-    takes several rows can also take one; leading sizes as one, and numbers that are like no others."""
+    """What a kernel is written for: the first shape for performance, or where rows are reduced that of the shortest
+    rows, because what takes several rows can also take one; where a row is named that no program can hold, that of
+    the longest. Leading sizes as one, and numbers that are like no others."""
     sizes = (operator.performance or operator.accuracy[-1:])[0]
-    last = operator.tensors[0].shape[-1]
+    last = operator.tensors[0].shape[-1] if operator.tensors[0].shape else LEADING
     if operator.arithmetic == "reduction" and isinstance(last, str) and last != LEADING and operator.performance:
-        sizes = min(operator.performance, key=lambda one: one[last])
+        by_length = sorted(operator.performance, key=lambda one: one[last])
+        lengths = [
+            size for one in (*operator.performance, *operator.accuracy) if isinstance(size := one[last], int)
+        ]
+        sizes = by_length[0] if max(lengths) <= MOST_HELD else {**by_length[-1], last: max(lengths)}
     flat = {name: (math.prod(size),) if isinstance(size, tuple) else size for name, size in sizes.items()}
     return JudgedCall(
         operator.name, dtype, flat, tuple((one.name, traced_value(operator, one.name)) for one in operator.scalars)

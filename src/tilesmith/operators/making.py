@@ -14,10 +14,10 @@ from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
 from tilesmith.operators.definition import Definition, parse_definition, with_shapes
 from tilesmith.operators.forging import ForgedKernel, Tell, Workshop, forge_kernel
-from tilesmith.operators.generality import built_in_floats, for_any_float
 from tilesmith.operators.interface import conforms, with_interface
 from tilesmith.operators.judged_task import accuracy_calls, accuracy_task, forged_call, single_task, written_for
-from tilesmith.operators.kernel_file import KernelVariant, triton_text
+from tilesmith.operators.kernels.generality import built_in_floats, for_any_float
+from tilesmith.operators.kernels.kernel_file import KernelVariant, triton_text
 from tilesmith.operators.project import (
     TOML,
     code_digest,

@@ -19,7 +19,7 @@ ARITHMETIC = ("exact", "rounding", "reduction", "product")
 dtypes share a kernel and what exported tests allow; what the judge allows it finds by itself."""
 KINDS = ("triton", "baseline", "accuracy", "performance")
 """The four files of a project, in the order in which they are read."""
-_IMPORTED = {"torch", "triton", "tl", "pytest", "DTYPES", "CHOICES"}
+_IMPORTED = {"torch", "triton", "tl", "pytest", "os", "DTYPES", "CHOICES", "INTERPRETED"}
 _NO_PARAMETER = {*_IMPORTED, "dtype", "leading", "kernel", "baseline", "self", "drawn", "DEVICE"}
 _CALLED = {"min", "max", "tuple", "isinstance", "slice", "list", "range", "getattr", "int"}
 _NO_OPERATOR = {*_IMPORTED, *_CALLED, "math", "F"}

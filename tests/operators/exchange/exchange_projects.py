@@ -53,6 +53,21 @@ DOUBLED = Operator(
 """Its kernel is autotuned."""
 OPERATORS = (BIAS_ADD, SCALED_SOFTMAX, PICK_AND_MAX, DOUBLED)
 
+GRADIENT = """
+import torch
+from pick_and_max_library import pick_and_max
+
+x = torch.randn(7, 130, requires_grad=True)
+index = torch.randint(0, 130, (7,))
+picked, largest = pick_and_max(x, index, scale=0.5)
+picked.sum().backward()
+expected = torch.zeros_like(x).scatter_(1, index[:, None], 0.5)
+assert torch.equal(x.grad, expected), "one output's gradient"
+y = torch.randn(3, 5)
+assert not pick_and_max(y, index[:3] % 5, 1.0)[0].requires_grad
+"""
+"""A program that asks PICK_AND_MAX for a gradient."""
+
 
 def write_sample(operator: Operator, folder: Path, passed: bool = True) -> Path:
     """A project as `op new` leaves it, and `op check` where it passed."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from exchange_projects import BIAS_ADD, DOUBLED, PICK_AND_MAX
-from test_torch_library_export import GRADIENT
+import pytest
+from exchange_projects import BIAS_ADD, DOUBLED, GRADIENT, PICK_AND_MAX, SCALED_SOFTMAX
 
 from tilesmith.operators.exchange.exporting import export_project
+from tilesmith.operators.records import Operator
 
 PROGRAM = """
 import sys, warnings
@@ -24,6 +25,45 @@ with warnings.catch_warnings(record=True) as caught:
 assert all(torch.equal(one, x + bias) for one in results)
 print(*(one.message for one in caught), sep="\\n")
 """
+ALONE = """
+import sys
+sys.modules["tilesmith"] = None  # importing it would fail
+import torch
+from {name} import {name}, kernels, reference
+called = []
+kernel = kernels.{name}
+kernels.{name} = lambda *inputs: called.append(1) or kernel(*inputs)
+torch.manual_seed(0)
+tensors = [{tensors}]
+both = []
+is_float = lambda one: torch.is_tensor(one) and one.is_floating_point()
+for function in ({name}, reference.{name}):
+    inputs = [one.clone().requires_grad_() if is_float(one) else one for one in tensors]
+    results = function(*inputs)
+    results = results if isinstance(results, tuple) else (results,)
+    floats = [one for one in results if one.requires_grad]
+    torch.autograd.backward(floats, [torch.arange(one.numel()).reshape(one.shape).to(one) for one in floats])
+    both.append([*results, *(one.grad for one in inputs if getattr(one, "requires_grad", False))])
+assert called == [1], "the kernel ran once, the reference did the rest"
+assert len(both[0]) == {compared}
+for one, other in zip(*both, strict=True):
+    torch.testing.assert_close(one, other)
+"""
+CALLS = {
+    "bias_add": (BIAS_ADD, "torch.randn(37, 53), torch.randn(53)", 3),
+    "scaled_softmax": (SCALED_SOFTMAX, "torch.randn(2, 3, 17), 2.0", 2),
+    "pick_and_max": (PICK_AND_MAX, "torch.randn(7, 130), torch.randint(0, 130, (7,)), 0.5", 3),
+}
+
+
+@pytest.mark.parametrize(("operator", "tensors", "compared"), CALLS.values(), ids=CALLS)
+def test_values_and_gradients_are_the_references_where_there_is_no_tilesmith(
+    operator: Operator, tensors: str, compared: int, sample, python: Callable[..., object], tmp_path: Path
+) -> None:
+    export_project(sample(operator), "module", tmp_path)
+    program = ALONE.format(name=operator.name, tensors=tensors, compared=compared)
+    done = python("-c", program, cwd=tmp_path, TRITON_INTERPRET="1")
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_kernel_runs_in_the_interpreter(sample, python: Callable[..., object], tmp_path: Path) -> None:

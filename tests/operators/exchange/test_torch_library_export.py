@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from exchange_projects import BIAS_ADD, DOUBLED, OPERATORS, PICK_AND_MAX, SCALED_SOFTMAX
+from exchange_projects import BIAS_ADD, DOUBLED, GRADIENT, OPERATORS, PICK_AND_MAX, SCALED_SOFTMAX
 
 from tilesmith.operators.exchange.exporting import export_project
 from tilesmith.operators.project import read_project, write_project
@@ -33,19 +33,6 @@ for name, arguments in ARGUMENTS.items():
         keep = lambda graph, _: graphs.append(graph.code) or graph
         aot_function(lambda *inputs: operator(*inputs), keep)(*arguments())
     print(name, "triton_kernel_wrapper_functional" in graphs[0], f"torch.ops.tilesmith.{name}" in graphs[0])
-"""
-GRADIENT = """
-import torch
-from pick_and_max_library import pick_and_max
-
-x = torch.randn(7, 130, requires_grad=True)
-index = torch.randint(0, 130, (7,))
-picked, largest = pick_and_max(x, index, scale=0.5)
-picked.sum().backward()
-expected = torch.zeros_like(x).scatter_(1, index[:, None], 0.5)
-assert torch.equal(x.grad, expected), "one output's gradient"
-y = torch.randn(3, 5)
-assert not pick_and_max(y, index[:3] % 5, 1.0)[0].requires_grad
 """
 
 

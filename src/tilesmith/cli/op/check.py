@@ -57,8 +57,9 @@ def check(
         found = check_project(folder, config, lambda step: status.update(f"{folder.name}: {step}"))
     if report is not None:
         from tilesmith.cli.op.check_page import write_check_page
+        from tilesmith.operators.project import read_project
 
-        write_check_page(found, report)
+        write_check_page(found, read_project(folder), report)
     if as_json:
         print(json.dumps({**asdict(found), "passed": found.passed}, indent=2))
     else:

@@ -7,18 +7,42 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.operators.checking import MeasuredCall, OperatorCheck
+from tilesmith.operators.records import Project
+from tilesmith.report.number_text import named_fact
 from tilesmith.report.page import write_template
 from tilesmith.report.plots import Drawing, bars_height, draw, plain_numbers
+from tilesmith.report.source_text import shown_source
 from tilesmith.report.svg import COLORS
 
 _MOST_DRAWN = 24
 
 
-def write_check_page(found: OperatorCheck, path: Path) -> None:
+def write_check_page(found: OperatorCheck, project: Project, path: Path) -> None:
     timed = [one for one in (found.performance.calls if found.performance else ()) if one.kernel_ms is not None]
     plots = draw([_speedups(timed[:_MOST_DRAWN])] if timed else [])
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
-    write_template(path, "operator.html.j2", check=found, plots=plots, date=date)
+    operator, file = project.operator, project.path("triton")
+    judged_by = found.accuracy.environment.items()
+    arguments = ", ".join(one.name for one in operator.parameters)
+    write_template(
+        path,
+        "operator.html.j2",
+        check=found,
+        plots=plots,
+        date=date,
+        file=file.name,
+        source=shown_source(_text(file)),
+        use=f"from {file.stem} import {operator.name}\n\ny = {operator.name}({arguments})",
+        history=shown_source(_text(project.folder / operator.history)),
+        environment=[named_fact(name, value) for name, value in judged_by if name != "shapes"],
+    )
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def _speedups(calls: list[MeasuredCall]) -> Drawing:

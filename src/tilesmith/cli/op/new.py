@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich.console import Console
@@ -21,7 +22,9 @@ from tilesmith.errors import UsageError
 from tilesmith.forge.settings import EFFORTS
 
 if TYPE_CHECKING:
+    from tilesmith.authors.author_choice import AuthorChoice
     from tilesmith.operators.definition import Definition
+    from tilesmith.operators.forging import Workshop
     from tilesmith.operators.making import MadeProject
 
 _CHECK = CheckConfig()
@@ -74,47 +77,56 @@ def new(
     from tilesmith.forge.settings import settings_for
     from tilesmith.llm.endpoint_choice import LlmOptions
     from tilesmith.operators.forging import Workshop
-    from tilesmith.operators.making import make_project, update_project
 
     console = Console(stderr=True)
     told = partial(print_line, console=console)
     author = choose_author("auto", LlmOptions(model, provider, base_url), os.environ)
-    given = [one for one in (definition, expr, words) if one is not None]
+    given = {"from": definition, "expr": expr, "words": words}
+    given = {kind: one for kind, one in given.items() if one is not None}
     if len(given) > 1 or (not given and not update):
         raise UsageError("say what it computes by one of --from, --expr, --words; see  tilesmith op new --help")
-    found: Definition | None = None
-    if definition is not None:
-        from tilesmith.operators.definition import read_definition
-
-        found = read_definition(definition, name)
-    elif expr is not None:
-        from tilesmith.operators.definition import define_expression
-
-        found = define_expression(name, expr, scalar or ())
-    elif words is not None:
-        from tilesmith.operators.words import define_in_words
-
-        found = define_in_words(name, words, author, told)
-    if found is not None:
-        found = _changed(found, shapes, dtypes, target)
-    elif shapes or dtypes or target is not None:
+    if not given and (shapes or dtypes or target is not None):
         raise UsageError("--update takes shapes, dtypes and the target from operator.toml: change them there")
-    folder = out or Path(name)
+    found = _changed(_defined(name, given, scalar or (), author, told), shapes, dtypes, target) if given else None
     is_kept = author.endpoint is not None or runs is not None or bool(os.environ.get(VARIABLE))
     with contextlib.ExitStack() as stack:
         kept = runs_folder(runs) if is_kept else Path(stack.enter_context(TemporaryDirectory(prefix="tilesmith-")))
-        status = stack.enter_context(console.status("reading"))
-        progress = lambda line: status.update(Text(f"{name}: {line}"))  # noqa: E731
-        workshop = Workshop(author, settings_for(effort), CheckConfig(device=device), kept, told, progress)
-        if found is None or update:
-            made = update_project(name, folder, found, workshop)
-        else:
-            made = make_project(found, folder, workshop)
+        workshop = Workshop(author, settings_for(effort), CheckConfig(device=device), kept, told)
+        made = _made(name, out or Path(name), found, update, workshop, console)
     made = made if is_kept else replace(made, runs=())
     _show(made, as_json)
     if made.keeps_pytorch:
         raise typer.Exit(3)
     raise typer.Exit(0 if made.accuracy and made.accuracy.passed else 1)
+
+
+def _defined(
+    name: str, given: Mapping[str, Any], scalars: Sequence[str], author: AuthorChoice, tell: Callable[[str], None]
+) -> Definition:
+    if "from" in given:
+        from tilesmith.operators.definition import read_definition
+
+        return read_definition(given["from"], name)
+    if "expr" in given:
+        from tilesmith.operators.definition import define_expression
+
+        return define_expression(name, given["expr"], scalars)
+    from tilesmith.operators.words import define_in_words
+
+    return define_in_words(name, given["words"], author, tell)
+
+
+def _made(
+    name: str, folder: Path, found: Definition | None, update: bool, workshop: Workshop, console: Console
+) -> MadeProject:
+    from tilesmith.operators.making import make_project, update_project
+
+    with console.status("reading") as status:
+        progress = lambda line: status.update(Text(f"{name}: {line}"))  # noqa: E731
+        workshop = replace(workshop, progress=progress)
+        if found is None or update:
+            return update_project(name, folder, found, workshop)
+        return make_project(found, folder, workshop)
 
 
 def _changed(found: Definition, shapes: str | None, dtypes: str | None, target: float | None) -> Definition:

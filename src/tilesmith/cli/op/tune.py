@@ -46,6 +46,7 @@ def tune(
     base_url: str | None = typer.Option(None, help="Any OpenAI-compatible endpoint."),
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
     target: str = typer.Option(_CHECK.target, "--gpu", help="GPU to compile for when there is none here."),
+    timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds for each shape and dtype."),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.authors.author_choice import choose_author
@@ -59,7 +60,7 @@ def tune(
     author, errors = choose_author("auto", LlmOptions(model, provider, base_url), os.environ), Console(stderr=True)
     told = partial(print_line, console=errors)
     options = TuneOptions(seconds, autotune, dispatch, lambda text: suggest_tunings(text, author, told))
-    config = CheckConfig(device=device, target=target)
+    config = CheckConfig(device=device, target=target, timing_s=timing_s)
     with errors.status("reading") as status:
         found = tune_project(folder, config, options, lambda step: status.update(f"{folder.name}: {step}"))
     if as_json:

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from tilesmith.operators.exchange import provenance
 from tilesmith.operators.exchange.interface_text import returns_several, standalone
 from tilesmith.operators.exchange.sample_inputs import argument, inputs_of, is_upcast
-from tilesmith.operators.exchange.source_edits import (
+from tilesmith.operators.kernels.kernel_file import rename
+from tilesmith.operators.records import Operator, Project
+from tilesmith.operators.source_edits import (
     entry_of,
     parts_of,
     with_imports,
     with_prologue,
 )
-from tilesmith.operators.kernel_file import rename
-from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.writing import render_text
 
 RELEASE = "5.0.2"

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from tilesmith.operators.exchange import provenance
 from tilesmith.operators.exchange.interface_text import returns_several, standalone
 from tilesmith.operators.exchange.sample_inputs import inputs_of
-from tilesmith.operators.exchange.source_edits import with_imports, with_wrapped_launches
 from tilesmith.operators.records import Project
+from tilesmith.operators.source_edits import with_imports, with_wrapped_launches
 from tilesmith.operators.writing import render_text
 
 WRAP_TRITON = """

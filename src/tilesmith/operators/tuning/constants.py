@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tilesmith.operators.exchange.source_edits import TextReplacement, replaced
+from tilesmith.operators.source_edits import TextReplacement, replaced
 from tilesmith.playbook.recipe import TunedPart, Tuning
 
 _KEEP = "KEEP_"

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import Definition
-from tilesmith.operators.exchange.source_edits import TextReplacement, in_place_of, replaced
-from tilesmith.operators.kernel_file import find_sizes
+from tilesmith.operators.kernels.entry import find_sizes
 from tilesmith.operators.records import Operator, Sizes
+from tilesmith.operators.source_edits import TextReplacement, in_place_of, replaced
 from tilesmith.operators.writing import function_head, render_text
 from tilesmith.playbook.recipe import Tuning
 
@@ -84,8 +84,8 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
         body=pytorch.body,
     )
     entry, call = _entry(text, operator), _entry_call(text, operator)
-    refusal = next((one for one in entry.body if isinstance(one, ast.If)), None)
-    if refusal is None:
+    refusals = [one for one in entry.body if isinstance(one, ast.If) and isinstance(one.body[-1], ast.Raise)]
+    if not refusals:
         raise ProjectError(
             f"{operator.file_name('triton')}: its entry refuses nothing, and --dispatch chooses after that: let it "
             "begin with an if that raises ValueError for other shapes"
@@ -100,7 +100,7 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
     closing = re.compile(r",?\s*\)( ->.*)?:$")
     changes = [
         in_place_of(call, text, f"{(ast.get_source_segment(text, call) or '')[:-1]}, **chosen)"),
-        TextReplacement((refusal.end_lineno or refusal.lineno) + 1, 0, "", chosen),
+        TextReplacement((refusals[-1].end_lineno or refusals[-1].lineno) + 1, 0, "", chosen),
         TextReplacement(entry.lineno, 0, "", f"{table.rstrip()}\n\n\n"),
         TextReplacement(last, 0, head, closing.sub(lambda found: f"{defaults}){found[1] or ''}:", head.rstrip())),
     ]

@@ -107,6 +107,8 @@ def tune_project(
     with Judge(replace(config, timing=False), host=host) as judge, Judge(quick, host=judge) as timing_judge:
         if options.dispatch and judge.device == "cpu":
             raise UsageError("--dispatch needs a GPU: which constants a shape wants can only be measured")
+        if options.dispatch:
+            _with_dispatch(project.operator, texts, own, [own for _ in project.operator.performance])  # also this
         before = _check(project, texts, judge, timing_judge, tell)
         if not before.accuracy.passed:
             why = f"{name} is wrong, so nothing was tried: {before.accuracy.reason.splitlines()[0]}"
@@ -129,6 +131,8 @@ class FoundConstants:
     text: str
     tuning: Tuning
     rows: tuple[HistoryRow, ...]
+    note: str = ""
+    """Why there is no choice by shape though one was asked for."""
 
 
 def search_constants(
@@ -153,8 +157,31 @@ def search_constants(
         winner = outcome.tunings[0]
         fastest.append(ShapeWinner(shape, winner, outcome.best_ms or math.inf))
         rows += [row for row in list_tried(file, alone, outcome, before) if row.configuration == describe(winner)]
-    text = _rewritten(operator, texts, found.tunings[0], _clean(file, trials), fastest, before, options)
-    return FoundConstants(text, found.tunings[0], tuple(rows))
+    winner, known_ms = found.tunings[0], baseline_ms(before)
+    wins = [known_ms.get(one.shape, math.inf) < _PYTORCH_WINS * one.ms for one in fastest]
+    if options.dispatch and by_shape and all(wins):
+        note = f"PyTorch is faster on every shape of {operator.name}, so no choice by shape was written"
+        return FoundConstants(with_tuning(own, winner), winner, tuple(rows), note)
+    if options.dispatch and by_shape:
+        chosen = [None if lost else one.tuning for lost, one in zip(wins, fastest, strict=True)]
+        text = _with_dispatch(operator, texts, winner, chosen)
+    elif options.autotune:
+        best = [one.tuning for one in fastest] or _clean(file, trials)
+        plain = [without_hints(one) for one in (winner, *best)]
+        text = with_autotune(with_tuning(own, winner), list(dict.fromkeys(plain))[:_CONFIGURATIONS])
+    else:
+        text = with_tuning(own, winner)
+    return FoundConstants(text, winner, tuple(rows))
+
+
+def _with_dispatch(
+    operator: Operator, texts: Mapping[str, str], winner: Tuning, chosen: Sequence[Tuning | None]
+) -> str:
+    """`chosen`: the constants of each shape for performance, None where PyTorch is faster."""
+    plain = [one and without_hints(one) for one in chosen]
+    choices = list(zip(operator.performance, plain, strict=True))
+    pytorch = parse_definition(texts["baseline"], operator.name)
+    return with_dispatch(with_tuning(texts["triton"], winner), operator, choices, pytorch)
 
 
 def _tune(
@@ -167,10 +194,10 @@ def _tune(
     tell: Tell,
 ) -> TunedOperator:
     operator, own = project.operator, read_tuning(texts["triton"])
-    by_shape = options.autotune or options.dispatch
     with _trials(operator, texts, timing_judge) as trials:
         found = search_constants(operator, texts, trials, before, options, tell)
     after, kept, aside = before, own, ""
+    by_shape = (options.autotune or options.dispatch) and not found.note
     if found.text != texts["triton"]:
         changed = {**texts, "triton": found.text}
         after = _check(project, changed, judge, timing_judge, tell)
@@ -189,7 +216,7 @@ def _tune(
     where = "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judge.config.target}"
     title = f"{datetime.now(UTC):%Y-%m-%d %H:%M} {where}"
     append_rows(project.folder / operator.history, operator.name, title, found.rows)
-    why = _why(own, kept, before, after, trials.is_timed)
+    why = "; ".join(filter(None, [_why(own, kept, before, after, trials.is_timed), found.note]))
     ended = _ended(project, own, kept, before, after, len(found.rows), why)
     return replace(ended, after=f"by shape: {project.path('triton')}{aside}") if aside else ended
 
@@ -200,32 +227,6 @@ class ShapeWinner(NamedTuple):
     shape: str
     tuning: Tuning
     ms: float
-
-
-def _rewritten(
-    operator: Operator,
-    texts: Mapping[str, str],
-    winner: Tuning,
-    clean: Sequence[Tuning],
-    fastest: Sequence[ShapeWinner],
-    before: OperatorCheck,
-    options: TuneOptions,
-) -> str:
-    """The file with the winner, or with several and the choice between them."""
-    own = texts["triton"]
-    if options.autotune:
-        best = [one.tuning for one in fastest] or clean
-        plain = [without_hints(one) for one in (winner, *best)]
-        return with_autotune(with_tuning(own, winner), list(dict.fromkeys(plain))[:_CONFIGURATIONS])
-    if options.dispatch:
-        wins = [baseline_ms(before).get(one.shape, math.inf) < _PYTORCH_WINS * one.ms for one in fastest]
-        if all(wins):
-            raise ProjectError(f"PyTorch is faster on every shape of {operator.name}: no kernel is worth its while")
-        tunings = [None if lost else without_hints(one.tuning) for lost, one in zip(wins, fastest, strict=True)]
-        choices = list(zip(operator.performance, tunings, strict=True))
-        pytorch = parse_definition(texts["baseline"], operator.name)
-        return with_dispatch(with_tuning(own, winner), operator, choices, pytorch)
-    return with_tuning(own, winner)
 
 
 def _clean(file: TunedFile, trials: ShapeTrials) -> list[Tuning]:

@@ -37,7 +37,7 @@ def replaced(text: str, changes: Iterable[TextReplacement]) -> str:
     return data.decode()
 
 
-def in_place_of(node: ast.expr, text: str, new: str) -> TextReplacement:
+def in_place_of(node: ast.expr | ast.stmt, text: str, new: str) -> TextReplacement:
     return TextReplacement(node.lineno, node.col_offset, ast.get_source_segment(text, node) or "", new)
 
 

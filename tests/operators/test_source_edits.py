@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tilesmith.operators.exchange.source_edits import (
+from tilesmith.operators.source_edits import (
     entry_of,
     in_place_of,
     parts_of,

@@ -1,6 +1,6 @@
 """What the forge wrote becomes `<op>_triton.py`: kernels, launchers, and an entry with the operator's signature.
 
-The entry refuses what the kernel was not written for: other shapes, other dtypes, other whole numbers.
+What a launcher asserted it refuses by a ValueError, so that `python -O` takes nothing away.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilesmith.errors import ProjectError
-from tilesmith.operators.exchange.source_edits import TextReplacement, replaced
-from tilesmith.operators.records import LEADING, Number, Operator, OperatorParameter
+from tilesmith.lint.model.reading import read_kernel
+from tilesmith.lint.structure.kernel_kinds.synchronization import waits_for_others
+from tilesmith.operators.kernels.entry import fixed_scalars, in_parentheses, refusals, tuple_text
+from tilesmith.operators.records import LEADING, Number, Operator
 from tilesmith.operators.sizes import is_free, traced_value, usual_value
-from tilesmith.operators.writing import contract, docstring, function_head, quoted, render
+from tilesmith.operators.source_edits import TextReplacement, in_place_of, replaced
+from tilesmith.operators.writing import docstring, function_head, quoted, render
 
 _WIDTH = 110
 _ROW_BLOCK = 2048
@@ -58,16 +61,20 @@ def triton_text(operator: Operator, variants: Sequence[KernelVariant]) -> str:
         "triton",
         name=operator.name,
         summary=written[0].summary,
-        imports=["import os", "", *imports] if libdevice and "import os" not in imports else imports,
+        imports=imports if "import os" in imports else ["import os", "", *imports],
         libdevice=libdevice,
-        dtypes=_tuple([f"torch.{one}" for one in operator.dtypes]),
-        parts=[one.code for one in written],
+        dtypes=tuple_text([f"torch.{one}" for one in operator.dtypes]),
+        parts=[_with_refusals(operator, one.code) for one in written],
         head=function_head(operator),
         docstring=docstring(operator),
-        condition=_condition(operator),
-        problem=quoted(f"{operator.name} takes {contract(operator)}{_fixed_text(operator)}"),
+        refusals=refusals(operator, waits=any(_waits(one.source) for one in variants)),
         body=_entry(operator, variants, written),
     )
+
+
+def _waits(source: str) -> bool:
+    kernel = read_kernel(source)
+    return any(waits_for_others(kernel.with_callees(one)) for one in kernel.kernels)
 
 
 def _split(operator: Operator, source: str) -> WrittenKernel:
@@ -106,7 +113,7 @@ def _with_rows_of_nothing(operator: Operator, code: str) -> str:
                 f"    N = {one.name}.shape[-1]\n    M = {one.name}.numel() // N\n",
                 f"    M, N = {one.name}.shape\n",
             )
-    return code.replace("triton.next_power_of_2(N)", "triton.next_power_of_2(max(N, 1))")
+    return re.sub(r"triton\.next_power_of_2\((\w+)\)", r"triton.next_power_of_2(max(\1, 1))", code)
 
 
 def _with_rows_by_length(written: WrittenKernel) -> WrittenKernel:
@@ -131,7 +138,7 @@ def _with_rows_by_length(written: WrittenKernel) -> WrittenKernel:
 
 def _is_refusal(operator: Operator, node: ast.stmt) -> bool:
     """`if k != 3: raise ...`, which the entry says in its own words."""
-    tests = [f"{one.name} != {usual_value(operator, one.name)!r}" for one in _fixed(operator)]
+    tests = [f"{one.name} != {usual_value(operator, one.name)!r}" for one in fixed_scalars(operator)]
     return isinstance(node, ast.If) and ast.unparse(node.test) in tests and isinstance(node.body[0], ast.Raise)
 
 
@@ -140,6 +147,52 @@ def _implied_assertions(operator: Operator, tree: ast.Module) -> list[int]:
     inside = [one for node in tree.body if isinstance(node, ast.FunctionDef) for one in node.body]
     found = [one for one in inside if isinstance(one, ast.Assert) and isinstance(one.test, ast.Compare)]
     return [one.lineno - 1 for one in found if one.lineno == one.end_lineno and _is_implied(operator, one.test)]
+
+
+_OPPOSITES = {
+    ast.Lt: ">=",
+    ast.GtE: "<",
+    ast.Gt: "<=",
+    ast.LtE: ">",
+    ast.Eq: "!=",
+    ast.NotEq: "==",
+    ast.In: "not in",
+    ast.NotIn: "in",
+}
+
+
+def _with_refusals(operator: Operator, code: str) -> str:
+    """`assert N <= 64, "why"` of a launcher as `if N > 64: raise ValueError(...)` in the operator's name."""
+    lines, changes = code.splitlines(), []
+    for function in ast.parse(code).body:
+        if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+            continue
+        for one in ast.walk(function):
+            if isinstance(one, ast.Assert) and lines[one.lineno - 1].strip().startswith("assert "):
+                raised = f"raise ValueError{_problem(operator, one, code)}"
+                refused = f"if {_opposite(one.test, code)}:\n{textwrap.indent(raised, ' ' * (one.col_offset + 4))}"
+                changes.append(in_place_of(one, code, refused))
+    return replaced(code, changes)
+
+
+def _opposite(test: ast.expr, code: str) -> str:
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and type(test.ops[0]) in _OPPOSITES:
+        left, right = (ast.get_source_segment(code, one) for one in (test.left, test.comparators[0]))
+        return f"{left} {_OPPOSITES[type(test.ops[0])]} {right}"
+    return f"not ({ast.get_source_segment(code, test)})"
+
+
+def _problem(operator: Operator, one: ast.Assert, code: str) -> str:
+    """`softmax is written for N <= 64, not N = 70: why`, as a literal in parentheses that looks N up."""
+    wanted = ast.get_source_segment(code, one.test) or ""
+    given = one.test.left.id if isinstance(one.test, ast.Compare) and isinstance(one.test.left, ast.Name) else ""
+    why = one.msg.value if isinstance(one.msg, ast.Constant) and isinstance(one.msg.value, str) else ""
+    told = f"{operator.name} is written for {wanted}"
+    why = "" if why in ("", f"written for {wanted}") else f": {why}"
+    if not given or re.search(r'["\\{}\n]', told):
+        return in_parentheses(quoted(" ".join(f"{told}{why}".split())))
+    literal = f'f"{told}, not {given} = {{{given}}}"'
+    return f"(\n    {literal}\n    {quoted(why)}\n)" if why else f"({literal})"
 
 
 def _unread_constants(tree: ast.Module) -> list[int]:
@@ -234,75 +287,6 @@ def _local_names(function: ast.FunctionDef) -> set[str]:
     return stored | {one.arg for one in inside if isinstance(one, ast.arg)}
 
 
-def _condition(operator: Operator) -> str:
-    """All that makes a call one that nobody wrote the kernel for, on one line or on several."""
-    conditions = _conditions(operator)
-    line = " or ".join(conditions)
-    return line if len(line) < _WIDTH - 8 else "(\n    " + "\n    or ".join(conditions) + "\n)"
-
-
-def _conditions(operator: Operator) -> list[str]:
-    known: dict[str, str] = {}
-    found: list[str] = []
-    followers = [one for one in operator.tensors if one.dtype is None]
-    for one in operator.tensors:
-        found += _shape_conditions(one, known)
-    for one in operator.tensors:
-        if one.dtype:
-            found.append(f"{one.name}.dtype != torch.{one.dtype}")
-        elif one is followers[0]:
-            found.append(f"{one.name}.dtype not in DTYPES")
-        else:
-            found.append(f"{one.name}.dtype != {followers[0].name}.dtype")
-    return [*found, *(f"{one.name} != {usual_value(operator, one.name)!r}" for one in _fixed(operator))]
-
-
-def find_sizes(operator: Operator) -> list[str]:
-    """How the entry finds each size, in the order of their names; of leading sizes, how many elements they are."""
-    known: dict[str, str] = {}
-    for one in operator.tensors:
-        _shape_conditions(one, known)
-    return [f"{known[name]}.numel()" if name == LEADING else known[name] for name in operator.size_names]
-
-
-def _shape_conditions(one: OperatorParameter, known: dict[str, str]) -> list[str]:
-    """`known` grows: how the size of each name is found."""
-    leads = one.shape[:1] == (LEADING,)
-    own = one.shape[1:] if leads else one.shape
-    places = [place - len(own) if leads else place for place in range(len(own))]
-    if all(size in known for size in one.shape if isinstance(size, str)):
-        sizes = [known[size] if isinstance(size, str) else str(size) for size in one.shape]
-        sizes = [f"*{size}" if name == LEADING else size for name, size in zip(one.shape, sizes, strict=True)]
-        return [f"{one.name}.shape != {_tuple(sizes)}"]
-    found = [f"{one.name}.dim() {'<' if leads else '!='} {len(own)}"] if own or not leads else []
-    if leads:
-        where = f"{one.name}.shape[:-{len(own)}]" if own else f"{one.name}.shape"
-        found += [f"{where} != {known[LEADING]}"] if LEADING in known else []
-        known.setdefault(LEADING, where)
-    for size, place in zip(own, places, strict=True):
-        if isinstance(size, int) or size in known:
-            found.append(f"{one.name}.shape[{place}] != {known[size] if isinstance(size, str) else size}")
-        else:
-            known[size] = f"{one.name}.shape[{place}]"
-    return found
-
-
-def _fixed(operator: Operator) -> list[OperatorParameter]:
-    """Scalars that a kernel is written for one value of: all but floats, and some of those."""
-    found = [one for one in operator.scalars if not is_free(operator, one.name)]
-    for one in found:
-        if one.default is not None and usual_value(operator, one.name) != one.default:
-            raise ProjectError(
-                f"{one.name} is {one.values[0]!r} in tests and {one.default!r} by default, and a kernel is written "
-                "for one of them: let its VALUES begin with the default"
-            )
-    return found
-
-
-def _fixed_text(operator: Operator) -> str:
-    return "".join(f"; {one.name} {usual_value(operator, one.name)!r}" for one in _fixed(operator))
-
-
 def _entry(operator: Operator, variants: Sequence[KernelVariant], written: Sequence[WrittenKernel]) -> str:
     """The body of the entry, after what it refuses."""
     lines: list[str] = []
@@ -312,7 +296,7 @@ def _entry(operator: Operator, variants: Sequence[KernelVariant], written: Seque
     for place, (variant, one) in enumerate(zip(variants, written, strict=True)):
         body = _unflattened(one.forward, flat[1])
         if place < len(variants) - 1:
-            lines.append(f"if {first.name}.dtype in {_tuple([f'torch.{dtype}' for dtype in variant.dtypes])}:")
+            lines.append(f"if {first.name}.dtype in {tuple_text([f'torch.{dtype}' for dtype in variant.dtypes])}:")
             body = [f"    {line}" for line in body]
         lines += body
     return "\n".join(lines)
@@ -346,10 +330,6 @@ def _unflattened(forward: str, leading: str | None) -> list[str]:
     if isinstance(returned.value, ast.Tuple):
         return [*lines, f"return tuple(y.reshape({leading} + y.shape[1:]) for y in {value})"]
     return [*lines, f"y = {value}", f"return y.reshape({leading} + y.shape[1:])"]
-
-
-def _tuple(parts: Sequence[str]) -> str:
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
 def _is_constant(node: ast.stmt) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tilesmith.operators.exchange.source_edits import TextReplacement, replaced
 from tilesmith.operators.records import Operator
 from tilesmith.operators.sizes import is_free
+from tilesmith.operators.source_edits import TextReplacement, replaced
 
 _OTHER_NAMES = {"float16": {"half"}}
 
