@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,8 +15,11 @@ import pytest
 from sample_run import EVENTS, make_run
 from test_bundles import files_of_archive, resealed
 
+from tilesmith.records import Evaluation, from_json, to_json
 from tilesmith.runs.bundling.archives import write_archive
+from tilesmith.runs.bundling.claims import claim_of
 
+RECORDED = Path(__file__).parents[2] / "benchmarks/results/2026-11-15-h200-forge-playbook.json"
 MODEL = """
 import torch
 import torch.nn as nn
@@ -73,6 +77,21 @@ def test_its_claim_holds_in_another_folder(bundle: Path, tmp_path: Path) -> None
     assert [one.name for one in tmp_path.iterdir()] == ["claim.zip"], "nothing is left behind"
 
 
+def test_a_speed_claimed_on_an_h200_is_not_repeatable_without_a_gpu(bundle: Path, tmp_path: Path) -> None:
+    measured = json.loads(RECORDED.read_text())["results"][0]["confirmation"]
+    files = files_of_archive(bundle)
+    claimed = from_json(Evaluation, json.loads(files["evaluation.json"]) | {"timing": measured["timing"]})
+    files["evaluation.json"] = (json.dumps(to_json(claimed), indent=2) + "\n").encode()
+    claim = to_json(claim_of(claimed))
+    write_archive(tmp_path / "claim.zip", resealed(files, lambda fields: fields.update(claim=claim)))
+    done = tilesmith("replay", "claim.zip", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    *_, inputs, told = done.stdout.splitlines()
+    assert inputs == "inputs   as they were where the claim was made, by their digests"
+    assert told.startswith("the values are right here too; the speed, 2.08x eager (2.08 to 2.09), ")
+    assert told.endswith(" is not repeatable: not timed: there is no GPU here")
+
+
 def test_a_wrong_kernel_with_all_its_hashes_made_anew_fails(bundle: Path, tmp_path: Path) -> None:
     files = files_of_archive(bundle)
     for name in ("best.py", next(one for one in files if one.startswith("kernels/"))):
@@ -118,3 +137,20 @@ def test_a_run_without_an_end_makes_no_bundle(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "is interrupted, and only a finished run has a claim" in done.stderr
     assert not list(tmp_path.glob("*.zip"))
+
+
+def test_a_report_that_is_missing_is_made_for_the_bundle(bundle: Path, tmp_path: Path) -> None:
+    shutil.copytree(bundle.parent / "runs", tmp_path / "runs")
+    (report,) = tmp_path.glob("runs/*/report.html")
+    report.unlink()
+    done = tilesmith("bundle", "last", "--out", "again.zip", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert b"Download best.py" in files_of_archive(tmp_path / "again.zip")["report.html"]
+
+
+def test_the_page_in_a_bundle_has_no_dead_link(bundle: Path) -> None:
+    page = files_of_archive(bundle)["report.html"].decode()
+    links = re.findall(r'<a [^>]*href="([^"]+)"', page)
+    assert any(one.startswith("data:text/x-python") for one in links)
+    inside = [one for one in links if not one.startswith("data:")]
+    assert [one for one in inside if f'id="{one.removeprefix("#")}"' not in page] == []

@@ -40,7 +40,7 @@ def test_scripts_get_one_document(folder: Path, tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     assert document["report"] == str(tmp_path / "page.html")
     assert (document["attempts"], document["best"], document["problems"]) == (5, 4, [])
-    assert f'href="runs/{folder.name}/kernels/0004.py"' in (tmp_path / "page.html").read_text()
+    assert "kernels/0004.py" in (tmp_path / "page.html").read_text()
     assert not (folder / "report.html").exists()
 
 

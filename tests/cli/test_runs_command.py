@@ -141,7 +141,7 @@ def test_children_hang_below_their_parents(folder: Path) -> None:
 
 def test_show_says_how_to_go_on_with_a_killed_run(folder: Path) -> None:
     text = printed(run(folder, "show", SOFTMAX))
-    assert "best so far: kernel 2, 0.12x; go on with  tilesmith forge --resume" in text
+    assert "the best so far is kernel 2, 0.12x; go on with  tilesmith forge --resume" in text
 
 
 def test_show_for_programs(folder: Path) -> None:
@@ -232,7 +232,7 @@ def test_compare_puts_two_runs_side_by_side(folder: Path) -> None:
     assert rows["over eager"] == "1.36x (1.35 to 1.37) 0.12x (0.11 to 0.12)"
     assert "61,541 tokens in 9 calls, at least $0.0800" in rows["cost"]
     assert "note: different tasks: 39_GRU and softmax" in lines
-    assert lines[-1] == "over eager: the first is faster; the intervals do not overlap"
+    assert lines[-1] == "over eager: the first has the larger speedup; the intervals do not overlap"
 
 
 def test_compare_for_programs(folder: Path) -> None:

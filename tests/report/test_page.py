@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from recorded_run import recorded_run, swept_run
 from sample_run import EVENTS, evaluation
 from timed_run import KERNEL, finished_run, measured, timed_events
 
 from tilesmith.records import AttemptEvent, DecisionEvent, Event, Finding, FinishedEvent, Severity, Verdict
 from tilesmith.report import write_run_report, write_verdict_report
+from tilesmith.report.run_view import read_report_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -22,28 +25,6 @@ Opener = Callable[..., "Page"]
 HOSTILE = (
     "</code></pre><script>document.title = 'run by a kernel'</script><img src=x onerror=\"document.title='run'\">"
 )
-
-
-@pytest.fixture
-def opened(browser: Browser) -> Iterator[Opener]:
-    """Opens a page, and in the end nothing may have gone wrong in it."""
-    complaints: list[str] = []
-    contexts = []
-
-    def open_page(path: Path, width: int = 1280, scheme: str = "light") -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("request", lambda one: complaints.append(one.url) if one.url != path.as_uri() else None)
-        page.goto(path.as_uri())
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert [one for one in complaints if not one.startswith("data:")] == []
 
 
 def written(parent: Path, events: tuple[Event, ...] = EVENTS) -> Path:
@@ -72,9 +53,41 @@ def test_a_timed_run_has_its_plots_and_every_link_a_target(tmp_path: Path, opene
     assert dead_links(page) == []
     ids = page.eval_on_selector_all("[id]", "all => all.map(one => one.id)")
     assert len(ids) == len(set(ids))
-    files = page.eval_on_selector_all("a:not([href^='#'])", "all => all.map(one => one.getAttribute('href'))")
-    assert files
-    assert [one for one in files if not (path.parent / one).is_file()] == []
+    assert page.locator("a:not([href^='#'])").count() == 0
+
+
+def test_what_an_h200_measured_is_on_the_page(tmp_path: Path, opened: Opener) -> None:
+    folder = recorded_run(tmp_path)
+    write_run_report(folder)
+    page = opened(folder / "report.html")
+    assert page.locator(".told").text_content() == "Kernel 3 is right, and 3.14× as fast as its best baseline"
+    answers = page.locator(".answers > div").all_text_contents()
+    assert [" ".join(one.split()) for one in answers[:3]] == [
+        "10.99×as fast as eager PyTorch 95 %: 10.96 – 11.55 1.21 → 0.1077 ms",
+        "11.45×as fast as a CUDA graph 95 %: 10.96 – 11.50 1.234 → 0.1077 ms",
+        "3.14×as fast as torch.compile 95 %: 3.13 – 3.16 0.3384 → 0.1077 ms",
+    ]
+    assert "0.17× that of eager PyTorch" in answers[3]
+    on_roofline = page.locator("svg[aria-labelledby^=plot-roofline] text").all_text_contents()
+    assert {"kernel 1", "kernel 2", "this kernel", "eager PyTorch", "a CUDA graph", "torch.compile"} <= {
+        *on_roofline
+    }
+    assert "The best kernel reaches 79% of that." in (page.locator("figcaption").nth(1).text_content() or "")
+    assert "2 times PyTorch's own error" in (page.locator("#environment").text_content() or "")
+    assert "{'" not in (page.locator("#environment").text_content() or "")
+
+
+def test_every_sample_can_be_read(tmp_path: Path, opened: Opener) -> None:
+    folder = swept_run(tmp_path)
+    write_run_report(folder)
+    page = opened(folder / "report.html")
+    page.click("#samples summary")
+    shown = [text.split() for text in page.locator("#samples pre").all_text_contents()]
+    timing = read_report_run(folder).summary.attempts[0].evaluation.timing
+    assert timing is not None
+    assert shown == [[f"{one:.5f}" for (one,) in rounds] for rounds in timing.samples_ms.values()]
+    assert [len(one) for one in shown] == [9, 5, 9]
+    assert "–" in (page.locator("#timing tbody").text_content() or ""), "lone calls were not timed"
 
 
 def test_a_run_of_a_model_shows_its_tokens(tmp_path: Path, opened: Opener) -> None:
@@ -108,6 +121,20 @@ def test_the_button_copies_the_kernel(tmp_path: Path, opened: Opener) -> None:
     page.click("button[data-copy]")
     page.wait_for_function("document.querySelector('button[data-copy]').textContent === 'Copied'")
     assert page.evaluate("navigator.clipboard.readText()") == KERNEL + "    step = 2\n"
+
+
+def test_best_py_can_be_kept_from_a_page_that_was_sent_alone(tmp_path: Path, opened: Opener) -> None:
+    folder = finished_run(tmp_path, timed_events(2))
+    (folder / "best.py").write_text(KERNEL)
+    write_run_report(folder)
+    alone = tmp_path / "mail.html"
+    (folder / "report.html").rename(alone)
+    shutil.rmtree(folder)
+    page = opened(alone)
+    with page.expect_download() as kept:
+        page.click("a[download]")
+    assert kept.value.suggested_filename == "best.py"
+    assert Path(kept.value.path()).read_text() == KERNEL
 
 
 def test_attempts_can_be_filtered_and_a_link_opens_one(tmp_path: Path, opened: Opener) -> None:
@@ -149,7 +176,7 @@ def test_nothing_that_a_kernel_holds_is_run(tmp_path: Path, opened: Opener) -> N
     shown = page.locator("#kernel-source").text_content() or ""
     assert shown.startswith(f"# {HOSTILE}␀␛[2J⟨U+202E⟩\n")
     assert page.locator("button[data-copy]").count() == 0
-    assert page.locator("#kernel .note a").get_attribute("href") == "kernels/0002.py"
+    assert page.locator("#kernel .note code").text_content() == "kernels/0002.py"
     assert path.stat().st_size < 3_000_000
     assert dead_links(page) == []
 
@@ -177,7 +204,7 @@ def test_five_hundred_attempts_open_in_two_seconds(tmp_path: Path, opened: Opene
 
 def test_a_run_with_nothing_in_it_has_a_sound_page(tmp_path: Path, opened: Opener) -> None:
     page = opened(written(tmp_path, ()))
-    assert "no kernel has passed" in (page.locator(".told").text_content() or "")
+    assert "no kernel that passed can be read" in (page.locator(".told").text_content() or "")
     assert page.locator("svg").count() == 0
     assert dead_links(page) == []
 

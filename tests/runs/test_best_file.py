@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import types
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from tilesmith.lint import lint, read_kernel
 from tilesmith.records import ArgumentSpec, Evaluation, Interface, OutputErrors, Verdict, from_json, to_json
 from tilesmith.runs.best_file import BestKernel, render_best
 
+EXAMPLES = Path(__file__).parents[2] / "examples" / "kernels"
 KERNEL = '''from __future__ import annotations
 from torch import nn
 
@@ -164,3 +167,11 @@ def test_without_an_interface_only_the_head_is_added() -> None:
 def test_interfaces_survive_json() -> None:
     plain = Interface((X, ArgumentSpec(("k", 0), "value", value=3)), ("mask",), ("k",), True)
     assert from_json(Interface, json.loads(json.dumps(to_json(plain)))) == plain
+
+
+def test_the_file_has_no_findings_that_its_kernel_has_not() -> None:
+    source = (EXAMPLES / "softmax.py").read_text(encoding="utf-8")
+    alone = lint(read_kernel(source)).findings
+    told = best(interface=replace(INTERFACE, arguments=(X,), left_out=(), keyword_only=()), source=source)
+    assert "TRITON_INTERPRET" in told
+    assert {one.id for one in lint(read_kernel(told)).findings} <= {one.id for one in alone}

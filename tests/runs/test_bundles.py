@@ -139,6 +139,19 @@ def test_a_changed_byte_of_the_archive_is_refused_by_name(name: str, bundle: Bun
         read_bundle(tmp_path / "changed.zip")
 
 
+def test_a_changed_byte_of_a_name_is_refused(bundle: Bundle, tmp_path: Path) -> None:
+    name = "task/größe.py"
+    data = rewritten({**files_of(bundle), name: b""}, tmp_path / "named.zip").read_bytes()
+    before, header, directory = data.split(name.encode())
+    for names in (
+        (b"task/\xff" + name.encode()[6:], name.encode()),
+        (name.encode(), b"task/\xff" + name.encode()[6:]),
+    ):
+        (tmp_path / "changed.zip").write_bytes(before + names[0] + header + names[1] + directory)
+        with pytest.raises(RunError, match=r"changed\.zip: .*utf-8.*get it again"):
+            read_bundle(tmp_path / "changed.zip")
+
+
 def test_a_kernel_changed_with_its_hash_is_refused_by_the_hash_of_hashes(bundle: Bundle, tmp_path: Path) -> None:
     files = files_of(bundle) | {"best.py": b"class ModelNew: ...\n"}
     old, new = (hashlib.sha256(one["best.py"]).hexdigest().encode() for one in (files_of(bundle), files))
@@ -248,6 +261,13 @@ def test_a_run_that_goes_on_or_has_no_winner_has_no_bundle(tmp_path: Path) -> No
     with pytest.raises(RunError, match="has no winner to make a bundle of: done"):
         make_bundle(lost, tmp_path / "a.zip")
     assert not (tmp_path / "a.zip").exists()
+
+
+def test_code_added_to_best_is_found(tmp_path: Path) -> None:
+    path = finished_run(tmp_path, head())
+    (path / "best.py").write_text((path / "best.py").read_text() + "import os\n")
+    with pytest.raises(RunError, match=r"best\.py: is not what was judged"):
+        make_bundle(path, tmp_path / "a.zip")
 
 
 @pytest.mark.parametrize("name", ["task.py", "best.py", "kernels/0004.py", "task/layers.py"])

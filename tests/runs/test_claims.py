@@ -104,3 +104,22 @@ def test_a_claim_without_a_speed_holds_by_its_values() -> None:
     timed = compare_claim(judged("CPU"), judged(eager=(0.5, 0.4, 0.6)))
     assert timed.outcome is ClaimOutcome.HOLDS
     assert timed.told.endswith("no speed was claimed; here it is 0.50x eager (0.40 to 0.60)")
+
+
+@pytest.mark.parametrize(
+    ("changes", "same"),
+    [
+        ({}, True),
+        ({"input_digests": [[-41.0003, 50.0], [3.0, 3.0]]}, True),
+        ({"input_digests": [[-41.0, 50.0], [2.9, 3.0]]}, False),
+        ({"input_digests": [[-41.0, 50.0]]}, False),
+        ({"seed": 1}, None),
+        ({"shapes": "2x8 instead of 4096x8"}, None),
+        ({"input_digests": None}, None),
+        ({"input_digests": [["a"], {"b": 1}]}, None),
+    ],
+)
+def test_inputs_are_known_again_by_their_digests(changes: dict[str, object], same: bool | None) -> None:
+    facts = {"device": "NVIDIA H100", "seed": 0, "input_digests": [[-41.0, 50.0], [3.0, 3.0]]}
+    here = replace(CLAIMED, environment=facts | changes)
+    assert compare_claim(replace(CLAIMED, environment=facts), here).same_inputs is same

@@ -66,3 +66,9 @@ def test_a_cell_is_one_line_and_no_formula() -> None:
     _, row = text.splitlines()
     assert row.startswith("""run,'=HYPERLINK(1),"a b,c",,,damaged""")
     assert "'-1+1" in row
+
+
+def test_a_long_path_is_whole_in_a_table() -> None:
+    path = "/".join(["runs"] * 100)
+    facts = RunFacts("", path, "", "", "", "", "finished", "", "")
+    assert path in write_csv(tuple(COLUMNS), [table_row(facts)])

@@ -106,5 +106,5 @@ def test_what_is_no_run_is_said_in_one_line(tmp_path: Path, content: str | None,
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match=r"cannot make the run's folder: .*; see --runs"):
+    with pytest.raises(RunError, match=r"cannot make the run's folder: .*; name another folder for runs"):
         create_run(tmp_path / "file", MANIFEST, "x = 1\n")

@@ -3,6 +3,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +19,10 @@ from tilesmith.runs.run_filter import RunFilter
 from tilesmith.runs.summary import summarize
 
 
-def made(parent: Path, events: tuple[Event, ...] = EVENTS, status: Status = Status.FINISHED, **head: str) -> Path:
+def made(parent: Path, events: tuple[Event, ...] = EVENTS, status: Status | None = None, **head: str) -> Path:
     run = make_run(parent, events, manifest(**head))
-    run.set_status(status)
+    has_ended = any(isinstance(one, FinishedEvent) for one in events)
+    run.set_status(status or (Status.FINISHED if has_ended else Status.STOPPED))
     run.close()
     return run.path
 
@@ -88,6 +90,21 @@ def test_a_run_nobody_holds_was_interrupted(tmp_path: Path) -> None:
     assert read_run(run.path).status == "interrupted"
     made(tmp_path, status=Status.STOPPED)
     assert [run.status for run in list_runs(tmp_path)] == ["stopped", "interrupted"]
+
+
+def test_a_run_that_ends_while_it_is_read_was_not_interrupted(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    ended = read_manifest(path)
+    write_manifest(path, replace(ended, status=Status.RUNNING))
+    journal, kept = path / "events.jsonl", (path / "events.jsonl").rename(tmp_path / "kept.jsonl")
+    os.mkfifo(journal)
+    with ThreadPoolExecutor() as pool:
+        reading = pool.submit(read_run, path)
+        with journal.open("wb") as pipe:  # opens once the reader is past run.json
+            pipe.write(kept.read_bytes())
+            write_manifest(path, ended)
+            kept.replace(journal)
+    assert reading.result().status == "finished"
 
 
 def _cut(path: Path) -> None:
@@ -240,6 +257,7 @@ def test_finding_a_run_by_path(several: Path, tmp_path: Path) -> None:
 def test_a_whole_name_is_not_a_prefix(tmp_path: Path) -> None:
     for _ in range(10):
         made(tmp_path, ())
+    (tmp_path / "2026-05-01-39_GRU-1" / "run.json").unlink()
     assert find_run(tmp_path, "2026-05-01-39_GRU-1").name == "2026-05-01-39_GRU-1"
 
 
@@ -262,4 +280,7 @@ def test_no_such_run_is_one_line_with_near_names(several: Path, name: str, messa
 
 def test_last_of_none(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no runs in"):
+        find_run(tmp_path, "last")
+    (made(tmp_path) / "run.json").write_text("{")
+    with pytest.raises(RunError, match=r"every run in .* is damaged"):
         find_run(tmp_path, "last")

@@ -87,9 +87,9 @@ def test_one_can_only_look(server: RunsServer, cookie: str, method: str) -> None
 def test_files_of_a_run_are_plain_text_and_no_others_are_there(server: RunsServer, runs: Path, cookie: str) -> None:
     run = make_run(runs)
     run.close()
-    (runs.parent / "secret.py").write_text("secret")
-    (runs / "secret.py").write_text("secret")
-    (run.path / "llm/secret.py").write_text("secret")
+    (runs.parent / "secret.py").write_text("nobody may read this")
+    (runs / "secret.py").write_text("nobody may read this")
+    (run.path / "llm/secret.py").write_text("nobody may read this")
     (run.path / "kernels/0099.py").symlink_to(runs.parent / "secret.py")
     (run.path / "best.py").symlink_to("/etc/passwd")
     home = f"/runs/{run.path.name}"
@@ -111,4 +111,4 @@ def test_files_of_a_run_are_plain_text_and_no_others_are_there(server: RunsServe
         "/compare?a=..&b=.",
     ):
         answer, text = ask(server, path, cookie=cookie)
-        assert (answer.status, "secret\n" in text, "root:" in text) == (404, False, False), path
+        assert (answer.status, "nobody may" in text, "root:" in text) == (404, False, False), path

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from recorded_run import recorded_run
 from sample_run import manifest
 from timed_run import KERNEL, finished_run, make_run, timed_events
 
@@ -83,9 +84,10 @@ def test_every_page_fits_and_two_runs_can_be_compared(opened: Opener, width: int
     over_eager = page.locator("tr", has_text="over eager").locator("td").all_text_contents()
     assert over_eager == ["4.00x (3.60 to 4.40)", "1.36x (1.35 to 1.37)"]
     assert (
-        "Over eager: the first is faster; the intervals do not overlap."
+        "Over eager: the first has the larger speedup; the intervals do not overlap."
         in page.locator(".told").all_text_contents()
     )
+    assert "+++ second run, kernel" in (page.locator("pre").text_content() or "")
     page.click("thead a >> nth=1")
     page.wait_for_load_state()
     assert page.locator("h1").text_content() == "39_GRU"
@@ -93,6 +95,15 @@ def test_every_page_fits_and_two_runs_can_be_compared(opened: Opener, width: int
     page.click("text=All runs")
     page.wait_for_load_state()
     assert page.locator("h1").text_content() == "Runs"
+
+
+def test_a_run_beside_itself_is_said_to_be_the_same(opened: Opener, runs: Path) -> None:
+    name = recorded_run(runs).name
+    page = opened(f"/compare?a={name}&b={name}")
+    told = "Over eager, graph, compile: the intervals overlap, so neither speedup is known to be larger."
+    assert page.locator(".told").all_text_contents() == [told]
+    assert page.locator(".differs").count() == 0
+    assert page.locator("main > p").last.text_content() == "Both are the same text."
 
 
 def test_every_link_of_a_run_leads_somewhere(opened: Opener, runs: Path) -> None:
@@ -119,6 +130,7 @@ def test_a_page_follows_a_run_and_stays_where_it_is_read(opened: Opener, runs: P
     page.select_option("[name=phase]", "optimize")
     place = page.locator("#attempt-3").bounding_box()
     assert page.locator("#attempt-8").count() == 0
+    assert (page.locator(".told").text_content() or "").startswith("The run goes on; the best so far")
 
     run.record(last)
     page.wait_for_selector("#attempt-8", state="attached")
@@ -145,7 +157,7 @@ def test_a_page_follows_a_run_and_stays_where_it_is_read(opened: Opener, runs: P
 def test_a_killed_run_is_followed_to_its_end(opened: Opener, runs: Path) -> None:
     run = make_run(runs, timed_events(1)[:-1])
     page = opened(f"/runs/{run.path.name}/")
-    assert "The run is running" in (page.locator(".told").text_content() or "")
+    assert "The run goes on" in (page.locator(".told").text_content() or "")
     with (run.path / "events.jsonl").open("ab") as journal:
         journal.write(b'{"event": "attem')
     run.close()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from marked_equipment import MarkedEquipment, Replies, made, specification
 from marked_kernels import TASK, MarkedEvaluator, kernel
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.text import Text
 
 from tilesmith.errors import AuthorError, RunError, UsageError
 from tilesmith.records import Reply, StopReason, Survey, Usage
 from tilesmith.runs.listing import list_runs
 from tilesmith.study.experiment import carry_out, recorded_runs
 from tilesmith.study.features import UNREADABLE, code_features
-from tilesmith.study.plot import check_plot_file, plot_seeds
+from tilesmith.study.plot import check_plot_file, plot_seeds, seeds_figure
 from tilesmith.study.seeds import (
+    CATEGORIES,
     SeedOutcome,
     SeedStudy,
     plan_seeds,
@@ -163,12 +168,25 @@ def test_the_picture_of_a_distribution(tmp_path: Path) -> None:
         plot_seeds(study, file)
     assert png.read_bytes().startswith(b"\x89PNG")
     texts = re.findall(r">([^<>]+)</text>", svg.read_text())
-    assert {"0-0.2", "0.2-0.5", "0.5-0.8", "0.8-1.0", "1.0 and above", "failed"} <= set(texts)
-    assert "relu: 7 seeds by list" in texts
+    assert {"0-0.2", "0.2-0.5", "0.5-0.8", "0.8-1.0", "1.0 and", "above", "failed"} <= set(texts)
+    assert {"7 seeds of relu", "by list"} <= set(texts)
     with pytest.raises(UsageError, match=r"ends in \.svg or \.png"):
         check_plot_file(tmp_path / "seeds.gif")
     with pytest.raises(UsageError, match="cannot be written"):
         check_plot_file(tmp_path / "nowhere" / "seeds.svg")
+
+
+def test_labels_of_the_plot_have_room(tmp_path: Path) -> None:
+    outcomes = tuple(SeedOutcome(str(number), "passed", "", None, ()) for number in range(len(CATEGORIES)))
+    study = study_seeds("an author " * 30, [])
+    every = dict.fromkeys(CATEGORIES, 100)
+    figure = seeds_figure(replace(study, task="a_long_task_" * 20, outcomes=outcomes, distribution=every))
+    FigureCanvasAgg(figure).draw()
+    axes = figure.axes[0]
+    boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+    assert len(boxes) == len(CATEGORIES)
+    assert all(left.x1 + 4 < right.x0 for left, right in pairwise(boxes))
+    assert all(one.get_window_extent().x1 <= figure.bbox.width for one in axes.findobj(Text) if one.get_text())
 
 
 def test_a_study_of_nothing_is_refused(tmp_path: Path) -> None:

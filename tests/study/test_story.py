@@ -56,7 +56,8 @@ def seed(score: float | None, verdict: Verdict = Verdict.PASSED) -> AttemptEvent
 @pytest.mark.parametrize(
     ("events", "told"),
     [
-        ((), "no kernel passed"),
+        ((), "no kernel passed yet"),
+        ((FinishedEvent(None, None, None, "none passed"),), "no kernel passed"),
         ((seed(None, Verdict.CRASHED),), "no kernel passed"),
         ((FinishedEvent(None, None, None, "no recipe", keeps_pytorch=True),), "PyTorch is kept"),
         ((seed(1.2),), "a good seed that nothing improved, 1.20x"),
@@ -84,7 +85,7 @@ def test_hostile_texts_stay_texts() -> None:
     refusal = RefusalEvent(1, Phase.SEED, "<script>alert(1)</script>\n# not a title | `x` [link](http://x)")
     story = tell_story((SurveyEvent(replace(SURVEY, task="<b>|")), refusal, DecisionEvent("stage grid", "a\n## b")))
     assert "<script>" not in story
-    assert "# &lt;b>\\|: no kernel passed" in story
+    assert "# &lt;b>\\|: no kernel passed yet\n" in story
     assert "\n# not a title" not in story
     assert "\n## b" not in story
     assert "\\[link\\]" in story
@@ -99,3 +100,12 @@ def test_a_diff_is_fenced_whatever_is_in_it_and_cut_where_it_is_long() -> None:
     assert "`````diff\n@@" in story
     assert "... 443 more lines\n`````" in story
     assert "501 lines in, 1 out" in story
+
+
+def test_a_source_steers_no_terminal() -> None:
+    events = [with_source(one, f"{one.attempt.candidate.source}\x1b[2J") if isinstance(one, AttemptEvent) else one
+              for one in EVENTS]  # fmt: skip
+    story = tell_story(events)
+    assert "+# kernel 4" in story
+    assert "\x1b" not in story
+    assert "\ufffd[2J" in story

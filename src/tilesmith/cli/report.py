@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, require_ending, runs_folder
+from tilesmith.cli.output_options import command_help, existing_folder, require_ending
 
 _HELP = """
 Write the page of a run: how much faster, how accurate, the kernel, every attempt with its diff, and plots.
@@ -45,8 +45,7 @@ def report(
     from tilesmith.runs.listing import find_run
 
     require_ending(out, ".html")
-    damaged = Path(run, "events.jsonl").is_file()
-    path = Path(run) if damaged else find_run(runs_folder(folder), run)
+    path = find_run(existing_folder(folder), run)
     page = out or path / REPORT_NAME
     view = write_run_report(path, page)
     if as_json:

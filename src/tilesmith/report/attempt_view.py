@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
+from dataclasses import replace
 
 from tilesmith.records import (
     Analysis,
@@ -13,6 +14,7 @@ from tilesmith.records import (
     DecisionEvent,
     RefusalEvent,
 )
+from tilesmith.report.number_text import power
 from tilesmith.report.source_text import LONGEST_DIFF, ShownText, shown_diff, shown_source
 from tilesmith.report.view import AttemptView, StoryLine
 from tilesmith.runs.event_text import confirmation_text, outcome_text, phase_text, plan_text, score_text
@@ -25,14 +27,14 @@ DEEPEST = 12
 """Steps by which a line of the tree is moved to the right at most."""
 
 
-def attempt_views(summary: RunSummary, files: Mapping[str, str]) -> tuple[AttemptView, ...]:
+def attempt_views(summary: RunSummary, files: Set[str]) -> tuple[AttemptView, ...]:
     limit = min(LONGEST_DIFF, max(LEAST, ROOM // max(1, len(summary.attempts))))
     by_number = {one.candidate.number: one for one in summary.attempts}
     return tuple(_attempt(one, by_number, summary.best, files, limit) for one in summary.attempts)
 
 
 def _attempt(
-    attempt: Attempt, others: Mapping[int, Attempt], best: Attempt | None, files: Mapping[str, str], limit: int
+    attempt: Attempt, others: Mapping[int, Attempt], best: Attempt | None, files: Set[str], limit: int
 ) -> AttemptView:
     candidate, judged = attempt.candidate, attempt.evaluation
     return AttemptView(
@@ -52,8 +54,13 @@ def _attempt(
         findings=judged.findings,
         resources=judged.resources,
         text=_text(attempt, others.get(candidate.parent or 0), limit),
-        file=files.get(f"kernels/{candidate.number:04}.py"),
+        file=kernel_file(candidate.number, files),
     )
+
+
+def kernel_file(number: int, files: Set[str]) -> str | None:
+    name = f"kernels/{number:04}.py"
+    return name if name in files else None
 
 
 def _text(attempt: Attempt, parent: Attempt | None, limit: int) -> ShownText:
@@ -77,7 +84,8 @@ def _facts(attempt: Attempt) -> Iterator[tuple[str, str]]:
     if judged.timing is not None:
         yield "time", f"{judged.timing.candidate_ms.p50:.4g} ms"
     if judged.errors is not None:
-        yield "error", f"{judged.errors.relative:.2g} relative; PyTorch {judged.errors.eager_relative:.2g}"
+        found, own = (power(one) for one in (judged.errors.relative, judged.errors.eager_relative))
+        yield "error", f"{found} relative to float64; PyTorch's own {own}"
     if judged.launches is not None:
         yield "launches", str(judged.launches)
     yield "judged in", f"{attempt.seconds:.1f} s"
@@ -89,14 +97,27 @@ def story_lines(summary: RunSummary) -> tuple[StoryLine, ...]:
     for step in summary.steps:
         under.setdefault(step.under, []).append(step)
     waiting = [(step, 0) for step in reversed(under.pop(None, []))]
+    leading = _leading(summary)
     lines = []
     while waiting:
         step, depth = waiting.pop()
-        lines.append(_line(step, min(depth, DEEPEST), summary.best))
+        line = _line(step, min(depth, DEEPEST), summary.best)
+        lines.append(replace(line, leads=(step.under if line.attempt is None else line.attempt) in leading))
         if isinstance(step.event, AttemptEvent):
             inside = under.pop(step.event.attempt.candidate.number, [])
             waiting += [(one, depth + 1) for one in reversed(inside)]
     return tuple(lines)
+
+
+def _leading(summary: RunSummary) -> set[int | None]:
+    """The best kernel, those it comes from, and null for what belongs to none."""
+    parents = {one.candidate.number: one.candidate.parent for one in summary.attempts}
+    found: set[int | None] = {None}
+    number = summary.best.candidate.number if summary.best else None
+    while number not in found:
+        found.add(number)
+        number = parents.get(number) if number is not None else None
+    return found
 
 
 def _line(step: TreeEvent, depth: int, best: Attempt | None) -> StoryLine:
@@ -108,7 +129,7 @@ def _line(step: TreeEvent, depth: int, best: Attempt | None) -> StoryLine:
             label = f"{phase_text(attempt.candidate)} {verdict}{', best' if attempt is best else ''}"
             return StoryLine(depth, tone, label, outcome_text(attempt), attempt.candidate.number)
         case AnalysisEvent(analysis=Analysis() as analysis):
-            told = f"{analysis.bottleneck}; {plan_text(analysis)}. {analysis.plan}"
+            told = f"{analysis.bottleneck.rstrip('. ')}; {plan_text(analysis)}. {analysis.plan}"
             return StoryLine(depth, "plain", "analysis", told)
         case AnalysisEvent(problem=problem):
             return StoryLine(depth, "plain", "analysis of no use", problem or "no reason given")

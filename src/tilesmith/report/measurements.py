@@ -15,13 +15,12 @@ MOST_SAMPLES = 2_000
 def gains_of(timing: Timing | None) -> tuple[BaselineGain, ...]:
     if timing is None:
         return ()
-    times, calls = _times(timing), timing.call_speedup
+    times = _times(timing)
     return tuple(
         BaselineGain(
             BASELINES.get(name, name),
             *(gain.value, gain.low, gain.high),
             times[name].p50 if name in times else None,
-            calls[name].value if name in calls else None,
         )
         for name, gain in timing.speedup.items()
     )
@@ -44,7 +43,9 @@ def contestant_times(timing: Timing | None) -> tuple[ContestantTimes, ...]:
             room -= len(rounds[-1])
         total = sum(map(len, timing.samples_ms.get(name, ())))
         shown = tuple(one for one in rounds if one)
-        found.append(ContestantTimes(names[name], times, shown, total - sum(map(len, shown))))
+        call = timing.call_ms.get(name)
+        left_out = total - sum(map(len, shown))
+        found.append(ContestantTimes(names[name], times, call.p50 if call else None, shown, left_out))
     return tuple(found)
 
 
@@ -72,12 +73,14 @@ def roofline_view(
         for name, times in _times(judged.timing).items():
             kind, told = ("best", "this kernel") if name == "candidate" else ("baseline", BASELINES[name])
             points.append(RooflinePoint(told, kind, _rate(flops, times)))
+    best_ms = judged.timing.candidate_ms.p50 if judged is not None and judged.timing is not None else None
     gpu = limit.gpu or (survey.gpu.name if survey and survey.gpu else "the GPU")
     return RooflineView(
         *(gpu, limit.bound, limit.floor_ms, flops / moved),
         bytes_per_s=moved / limit.memory_ms * 1e3,
         peak_flops_per_s=flops / limit.compute_ms * 1e3,
         points=tuple(one for one in points if one.flops_per_s > 0),
+        reached=limit.floor_ms / best_ms if best_ms else None,
     )
 
 

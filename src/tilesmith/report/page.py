@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from tilesmith.errors import RunError
-from tilesmith.report.plots import plots_of, short_number
+from tilesmith.records import KernelResources
+from tilesmith.report.number_text import power, ratio_text, short_number, with_times_signs
+from tilesmith.report.plots import plots_of
 from tilesmith.report.source_text import highlighted, shown_source, visible
 from tilesmith.report.view import ReportView
 from tilesmith.runs.atomic_files import write_atomically
 
 if TYPE_CHECKING:
     from jinja2 import Environment
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,14 @@ def page_environment() -> Environment:
         auto_reload=False,
     )
     made.filters.update(
-        code=highlighted, python=lambda text: highlighted(shown_source(text)), power=power, short=short_number
+        alike=alike,
+        code=highlighted,
+        download=download,
+        python=lambda text: highlighted(shown_source(text)),
+        power=power,
+        ratio=ratio_text,
+        short=short_number,
+        times=with_times_signs,
     )
     return made
 
@@ -109,9 +117,11 @@ def _finalize(value: Any) -> Any:
     return value if isinstance(value, Markup) or not isinstance(value, str) else visible(value)
 
 
-def power(value: float) -> str:
-    """6.9 × 10⁻⁸, or 0.012 where that is as short."""
-    if not math.isfinite(value) or value == 0 or 0.001 <= abs(value) < 10_000:
-        return f"{value:.3g}"
-    digits, _, exponent = f"{value:.1e}".partition("e")
-    return f"{digits} × 10{str(int(exponent)).translate(_RAISED)}"
+def alike(found: Iterable[KernelResources]) -> list[tuple[KernelResources, int]]:
+    """Specializations of a kernel that need the same, each once and how many there are."""
+    return list(Counter(replace(one, arguments=None) for one in found).items())
+
+
+def download(text: str) -> str:
+    """An address that holds the text itself."""
+    return f"data:text/x-python;base64,{base64.b64encode(text.encode()).decode()}"

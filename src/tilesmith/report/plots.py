@@ -6,12 +6,14 @@ here and only when a page is written.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from markupsafe import Markup
 
+from tilesmith.report.number_text import power, short_number
 from tilesmith.report.svg import COLORS, svg_element
 from tilesmith.report.view import ReportView
 
@@ -19,6 +21,11 @@ _WIDTH, _HEIGHT = 5.3, 3.3
 """Inches of 72 pixels."""
 _ROW = 0.34
 _MOST_ROWS = 20
+_MOST_BARS = 10
+_MOST_DOTS = 300
+"""Of one contestant."""
+_MOST_NAMED = 4
+"""Candidates that have their names on the roofline."""
 _PHASES = {
     "seed": ("c1", "o"),
     "optimize": ("c2", "^"),
@@ -119,6 +126,7 @@ def _scores(view: ReportView) -> Drawing | None:
         values = [one.score for one in scored if one.score]
         if max(values) > 12 * min(values):
             axes.set_yscale("log")
+            _few_numbers(axes.yaxis)
         plain_numbers(axes.yaxis, "{:g}×")
         _whole_numbers(axes.xaxis)
         axes.set_xlabel("attempt")
@@ -131,29 +139,43 @@ def _scores(view: ReportView) -> Drawing | None:
 
 def _errors(view: ReportView) -> Drawing | None:
     """Only where nothing was timed: then accuracy is the story."""
-    judged = [(one.number, one.error_ratio) for one in view.attempts if one.error_ratio][:_MOST_ROWS]
-    if not judged or any(one.score is not None for one in view.attempts):
+    shown = view.attempts[-_MOST_ROWS:]
+    ratios = [one.error_ratio for one in shown if one.error_ratio]
+    if not ratios or any(one.score is not None for one in view.attempts):
         return None
     allowed = view.evaluation.environment.get("k") if view.evaluation else None
+    wide = min(ratios) < 0.05
 
     def draw(axes: Any) -> None:
-        numbers, ratios = zip(*judged, strict=True)
-        axes.plot(ratios, [f"kernel {one}" for one in numbers], "o", color=COLORS["c1"], markersize=6)
+        if wide:
+            axes.set_xscale("log")
+        for row, one in enumerate(shown):
+            if one.error_ratio:
+                color, marker = ("good", "D") if one.best else _PHASES.get(one.phase.split()[0], ("c1", "o"))
+                axes.plot(one.error_ratio, row, marker, color=COLORS[color], markersize=6, clip_on=False)
+            else:
+                axes.annotate(one.verdict, (0.01, row), xycoords=("axes fraction", "data"), va="center",
+                              color=COLORS["bad"])  # fmt: skip
+        names = [f"{one.number} {one.phase}" if view.story else "this kernel" for one in shown]
+        axes.set_yticks(range(len(shown)), names)
         axes.axvline(1, color=COLORS["muted"], linewidth=0.8, linestyle=(0, (4, 3)))
-        axes.annotate("PyTorch", (1, 1), (3, 3), xycoords=("data", "axes fraction"), textcoords="offset points",
-                      color=COLORS["muted"])  # fmt: skip
+        axes.annotate("PyTorch", (1, 1), (-3, 3), xycoords=("data", "axes fraction"), ha="right",
+                      textcoords="offset points", color=COLORS["muted"])  # fmt: skip
         if isinstance(allowed, int | float):
             axes.axvline(allowed, color=COLORS["bad"], linewidth=0.8)
-            axes.annotate("allowed", (allowed, 1), (-3, 3), xycoords=("data", "axes fraction"), ha="right",
+            axes.annotate("allowed", (allowed, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center",
                           textcoords="offset points", color=COLORS["bad"])  # fmt: skip
-        axes.set_xlim(left=0)
-        axes.margins(y=0.5 if len(judged) == 1 else 0.15)
+        if not wide:
+            axes.set_xlim(left=0)
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
         plain_numbers(axes.xaxis, "{:g}×")
-        axes.invert_yaxis()
+        axes.minorticks_off()
         axes.set_xlabel("error ÷ PyTorch's own error")
 
-    told = "Error against float64, as a multiple of eager PyTorch's own."
-    return Drawing("errors", "Error of each attempt", told, draw, bars_height(len(judged)))
+    which = "each attempt" if len(shown) == len(view.attempts) else f"the last {_MOST_ROWS} attempts"
+    told = f"Error of {which} against float64, as a multiple of eager PyTorch's own."
+    return Drawing("errors", f"Error of {which}", told, draw, bars_height(len(shown)))
 
 
 def _roofline(view: ReportView) -> Drawing | None:
@@ -172,7 +194,9 @@ def _roofline(view: ReportView) -> Drawing | None:
         for point in limit.points:
             color, marker, size = styles[point.kind]
             axes.plot(limit.intensity, point.flops_per_s, marker, color=COLORS[color], markersize=size)
-        _label_points(axes, limit.intensity, [one for one in limit.points if one.kind != "candidate"])
+        candidates = [one for one in limit.points if one.kind == "candidate"]
+        named = [one for one in limit.points if one.kind != "candidate" or len(candidates) <= _MOST_NAMED]
+        _label_points(axes, limit.intensity, named)
         if not limit.points:
             axes.plot(limit.intensity, height, "o", color=COLORS["c1"], markersize=6)
             below = (8, -14) if limit.intensity < ridge else (0, -18)
@@ -181,6 +205,9 @@ def _roofline(view: ReportView) -> Drawing | None:
                           bbox={"facecolor": COLORS["paper"], "edgecolor": "none", "pad": 1.5})  # fmt: skip
         axes.set_xlim(left, right)
         axes.set_ylim(top=limit.peak_flops_per_s * 2)
+        bottom, top = axes.get_ylim()
+        if top < 100 * bottom:
+            _few_numbers(axes.yaxis)
         axes.set_xlabel("FLOP per byte")
         axes.set_ylabel("FLOP/s")
         for axis in (axes.xaxis, axes.yaxis):
@@ -188,7 +215,9 @@ def _roofline(view: ReportView) -> Drawing | None:
         axes.minorticks_off()
         axes.grid()
 
-    told = f"What {limit.gpu} allows: this task is bound by {limit.bound}, at least {limit.floor_ms:.3g} ms."
+    told = f"What {limit.gpu} allows: this task is bound by {limit.bound}, at least {power(limit.floor_ms)} ms."
+    if limit.reached is not None:
+        told += f" The best kernel reaches {limit.reached:.0%} of that."
     return Drawing("roofline", "Roofline", told, draw)
 
 
@@ -200,7 +229,7 @@ def _label_points(axes: Any, at: float, points: list[Any]) -> None:
         shift = max(0.0, lowest + 11 - y)
         lowest = y + shift
         axes.annotate(point.name, (at, point.flops_per_s), (8, shift - 3), textcoords="offset points",
-                      color=COLORS["good" if point.kind == "best" else "ink"])  # fmt: skip
+                      color=COLORS[{"best": "good", "baseline": "ink"}.get(point.kind, "muted")])  # fmt: skip
 
 
 def _work(view: ReportView) -> Drawing | None:
@@ -214,7 +243,8 @@ def _work(view: ReportView) -> Drawing | None:
         ]
     else:
         work = [(one.operator, one.pytorch_ms, one.in_recipes) for one in plan.operators]
-    known = sorted(((name, time, ours) for name, time, ours in work if time), key=lambda one: -one[1])[:10]
+    timed = sorted(((name, time, ours) for name, time, ours in work if time), key=lambda one: -one[1])
+    known = timed[:_MOST_BARS]
     if len(known) < 2:
         return None
 
@@ -231,31 +261,43 @@ def _work(view: ReportView) -> Drawing | None:
 
     what = "regions of the plan" if len(plan.regions) > 1 else "operators"
     told = f"Where the time goes: {what} in PyTorch, one launch each, estimated from bytes and FLOPs."
+    if len(timed) > len(known):
+        told += f" The {_MOST_BARS} that take longest, of {len(timed)}."
+    if not all(ours for _, _, ours in known):
+        told += " Gray: stays PyTorch's." if len(plan.regions) > 1 else " Gray: no recipe knows it."
     return Drawing("work", "Where the time goes", told, draw, bars_height(len(known)))
 
 
 def _samples(view: ReportView) -> Drawing | None:
     if not view.times:
         return None
+    middles = [one.times.p50 for one in view.times]
+    wide = 0 < 6 * min(middles) < max(middles)
 
     def draw(axes: Any) -> None:
         for row, one in enumerate(view.times):
             color = COLORS["good" if row == 0 else "c2"]
             samples = [time for times in one.rounds for time in times]
-            samples = samples[:: max(1, len(samples) // 150)]
+            samples = samples[:: math.ceil(len(samples) / _MOST_DOTS) or 1]
             spread = [row - 0.16 + 0.32 * (number * 0.618 % 1) for number in range(len(samples))]
             axes.plot(samples, spread, "o", color=color, markersize=2.2, alpha=0.45, markeredgewidth=0)
             axes.plot([one.times.p20, one.times.p80], [row, row], color=color, linewidth=5, alpha=0.45)
             axes.plot([one.times.p50] * 2, [row - 0.27, row + 0.27], color=COLORS["ink"], linewidth=1.4)
         axes.set_yticks(range(len(view.times)), [one.name for one in view.times])
         axes.set_ylim(len(view.times) - 0.5, -0.5)
-        axes.set_xlim(left=0)
+        if wide:
+            axes.set_xscale("log")
+            _few_numbers(axes.xaxis)
+        else:
+            axes.set_xlim(left=0)
         plain_numbers(axes.xaxis, "{:g}")
-        axes.set_xlabel("ms of device time")
+        axes.set_xlabel("ms of device time, logarithmic" if wide else "ms of device time")
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
 
-    told = "Every timed call: dots are samples, the bar is the 20th to 80th percentile, the stroke the median."
+    most = max(sum(map(len, one.rounds)) for one in view.times)
+    dots = "A dot is one of several timed calls; the" if most > _MOST_DOTS else "Every timed call is a dot; the"
+    told = f"{dots if most else 'The'} bar is the 20th to 80th percentile, the stroke the median."
     return Drawing("samples", "Timing samples", told, draw, 0.9 + 0.55 * len(view.times))
 
 
@@ -288,6 +330,14 @@ def plain_numbers(axis: Any, form: str) -> None:
     axis.set_major_formatter(lambda value, _: form.format(value))
 
 
+def _few_numbers(axis: Any) -> None:
+    """1, 2, 5, 10 and so on, on a logarithmic axis."""
+    from matplotlib.ticker import LogLocator, NullLocator
+
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_minor_locator(NullLocator())
+
+
 def _whole_numbers(axis: Any) -> None:
     from matplotlib.ticker import MaxNLocator
 
@@ -296,13 +346,3 @@ def _whole_numbers(axis: Any) -> None:
 
 def _short(name: str, most: int = 24) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
-
-
-def short_number(value: float | None) -> str:
-    """262 M, 4.8 T."""
-    if value is None:
-        return ""
-    for size, unit in ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if abs(value) >= size:
-            return f"{value / size:.3g} {unit}"
-    return f"{value:.3g}"

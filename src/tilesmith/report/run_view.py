@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from tilesmith.errors import RunError
+from tilesmith.playbook import LLM_ADVICE
 from tilesmith.playbook.task_plan import TaskPlan, plan_task
 from tilesmith.records import Attempt, Candidate, Evaluation, Phase, Survey
-from tilesmith.report.attempt_view import attempt_views, story_lines
+from tilesmith.report.attempt_view import attempt_views, kernel_file, story_lines
 from tilesmith.report.measurements import contestant_times, gains_of, phase_costs, roofline_view
-from tilesmith.report.source_text import shown_source
+from tilesmith.report.number_text import named_fact
+from tilesmith.report.source_text import LONGEST_SOURCE, shown_source
 from tilesmith.report.view import Headline, KernelView, ReportView
+from tilesmith.runs.compared.facts import best_evaluation
 from tilesmith.runs.event_text import machine_text, mode_text
-from tilesmith.runs.journal import salvage_events
-from tilesmith.runs.listing import current_status
-from tilesmith.runs.manifest import Manifest, read_manifest
-from tilesmith.runs.summary import RunSummary, summarize
+from tilesmith.runs.manifest import Manifest, Status
+from tilesmith.runs.run_filter import DAMAGED
+from tilesmith.runs.salvaged_run import salvage_run
+from tilesmith.runs.summary import RunSummary
 
 RUN_FILES = ("best.py", "task.py", "log.txt", "events.jsonl", "run.json")
 _NOT_TIMED = "not timed: "
@@ -35,27 +36,40 @@ class ReportSource:
     manifest: Manifest | None = None
     status: str = ""
     created: str = ""
+    told: str = ""
+    """How it stands, in a sentence."""
     problems: tuple[str, ...] = ()
-    files: dict[str, str] = field(default_factory=dict)
-    """Links to the files there are, by their path in the run's folder."""
+    files: frozenset[str] = frozenset()
+    """Those there are, by their path in the run's folder."""
+    best_file: str = ""
+    """The text of best.py."""
+    kernel: str = "best.py"
+    """The file that is imported to use the kernel."""
 
 
-def read_report_run(folder: Path, page_folder: Path | None = None) -> ReportSource:
-    """A run's folder with whatever is whole in it; links lead there from `page_folder`."""
-    events, problems = salvage_events(folder / "events.jsonl")
-    manifest, status = None, "damaged"
-    try:
-        manifest = read_manifest(folder)
-        status = current_status(folder, manifest)
-    except RunError as error:
-        problems = [str(error), *problems]
-    if manifest is None and not events:
+def read_report_run(folder: Path) -> ReportSource:
+    """A run's folder with whatever is whole in it."""
+    found = salvage_run(folder)
+    run, summary, problems = found
+    if run.manifest is None and summary == RunSummary():
         raise RunError(problems[0])
-    found = [*RUN_FILES, *(f"kernels/{path.name}" for path in sorted((folder / "kernels").glob("*.py")))]
-    base = os.path.relpath(folder, page_folder or folder)
-    files = {name: quote(os.path.normpath(f"{base}/{name}")) for name in found if (folder / name).is_file()}
-    created = manifest.created if manifest else ""
-    return ReportSource(folder.resolve().name, summarize(events), manifest, status, created, tuple(problems), files)
+    names = [*RUN_FILES, *(f"kernels/{path.name}" for path in (folder / "kernels").glob("*.py"))]
+    files = frozenset(name for name in names if (folder / name).is_file())
+    stands = "goes on" if run.status == Status.RUNNING else f"is {run.status}"
+    told = summary.finished.why if summary.finished else f"The run {stands}; {found.told_best}."
+    if run.status == DAMAGED and summary.finished is None and run.manifest and run.manifest.why:
+        told += f" It had ended with: {run.manifest.why}"
+    created = run.manifest.created if run.manifest else ""
+    name = folder.resolve().name
+    return ReportSource(name, summary, run.manifest, run.status, created, told, problems, files, _best_file(folder))
+
+
+def _best_file(folder: Path) -> str:
+    try:
+        text = (folder / "best.py").read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
+    return text if len(text) <= LONGEST_SOURCE else ""
 
 
 def verdict_source(task: str, kernel: Path, evaluation: Evaluation, created: str) -> ReportSource:
@@ -69,7 +83,11 @@ def verdict_source(task: str, kernel: Path, evaluation: Evaluation, created: str
     score = min((one.value for one in speedups), default=None)
     candidate = Candidate(1, source, None, 1, Phase.SEED)
     attempt = Attempt(candidate, evaluation, score, evaluation.passed, evaluation.reason, seconds)
-    return ReportSource(f"{kernel.name} for {task}", RunSummary(attempts=(attempt,)), None, "checked", created)
+    told = f"{str(evaluation.verdict).replace('_', ' ')}: {evaluation.reason}"
+    return ReportSource(
+        *(f"{kernel.name} for {task}", RunSummary(attempts=(attempt,)), None, "checked", created, told),
+        kernel=kernel.name,
+    )
 
 
 def report_view(source: ReportSource) -> ReportView:
@@ -83,24 +101,21 @@ def report_view(source: ReportSource) -> ReportView:
         kernel=_kernel(source, best) if best else None,
         attempts=attempt_views(summary, source.files),
         story=story_lines(summary),
-        plan=_plan(summary.survey),
+        plan=_plan(summary.survey, source.manifest),
         roofline=roofline_view(roofline, summary.survey, summary.attempts, best, judged),
         times=contestant_times(judged.timing if judged else None),
         costs=phase_costs(summary),
         evaluation=judged,
         environment=tuple(_environment(source, judged)),
         settings=tuple(_told_facts(source.manifest.configuration.get("dials", {}) if source.manifest else {})),
-        files=tuple((name, link) for name, link in source.files.items() if name in RUN_FILES),
+        files=tuple(name for name in RUN_FILES if name in source.files),
     )
 
 
 def _last_evaluation(summary: RunSummary) -> Evaluation | None:
-    """Of the best kernel: its confirmation where there is one; of a lone verdict, that."""
-    best = summary.best or (summary.attempts[0] if len(summary.attempts) == 1 else None)
-    if best is None:
-        return None
-    confirmed = [one for one in summary.confirmations if one.candidate == best.candidate.number]
-    return confirmed[-1].evaluation if confirmed else best.evaluation
+    """Of the best kernel; of a lone verdict, that."""
+    lone = summary.attempts[0].evaluation if len(summary.attempts) == 1 else None
+    return best_evaluation(summary) or lone
 
 
 def _headline(source: ReportSource, judged: Evaluation | None) -> Headline:
@@ -111,8 +126,8 @@ def _headline(source: ReportSource, judged: Evaluation | None) -> Headline:
     slow = (ended is not None and ended.faster is False) or any(one.tone == "bad" for one in gains)
     return Headline(
         title=source.name if source.status == "checked" else title,
-        told=_told(source, judged),
-        tone="bad" if not won and not (ended and ended.keeps_pytorch) else "even" if not won or slow else "good",
+        told=source.told,
+        tone=_tone(source, won, slow),
         gains=gains,
         errors=judged.errors if judged else None,
         not_timed="" if gains or judged is None else _why_not_timed(judged),
@@ -120,14 +135,12 @@ def _headline(source: ReportSource, judged: Evaluation | None) -> Headline:
     )
 
 
-def _told(source: ReportSource, judged: Evaluation | None) -> str:
-    summary = source.summary
-    if summary.finished is not None:
-        return summary.finished.why
-    if source.status == "checked" and judged is not None:
-        return f"{str(judged.verdict).replace('_', ' ')}: {judged.reason}"
-    best = f"the best so far is kernel {summary.best.candidate.number}" if summary.best else "no kernel has passed"
-    return f"The run is {source.status}; {best}."
+def _tone(source: ReportSource, won: bool, slow: bool) -> str:
+    if won:
+        return "even" if slow else "good"
+    ended = source.summary.finished
+    is_open = source.status == Status.RUNNING or (ended is not None and ended.keeps_pytorch)
+    return "even" if is_open else "bad"
 
 
 def _why_not_timed(judged: Evaluation) -> str:
@@ -142,6 +155,8 @@ def _facts(source: ReportSource, judged: Evaluation | None) -> Iterator[tuple[st
     manifest, survey = source.manifest, source.summary.survey
     where = judged.environment if judged else {}
     device = machine_text(survey) if survey else str(where.get("device", ""))
+    if judged is not None and judged.timing is not None:
+        device = judged.timing.device
     if device:
         yield "device", device
     if source.created:
@@ -159,13 +174,28 @@ def _facts(source: ReportSource, judged: Evaluation | None) -> Iterator[tuple[st
 
 def _kernel(source: ReportSource, best: Attempt) -> KernelView:
     number = best.candidate.number
-    file = source.files.get(f"kernels/{number:04}.py")
+    file = kernel_file(number, source.files)
     first = best.evaluation  # a confirmation does not look again for what the kernel takes
     terms = tuple(_terms(first))
-    use = "from best import ModelNew  # best.py of this run\n\nmodel = ModelNew(*arguments)  # those of Model"
-    use += "\nmodel.load_state_dict(reference.state_dict())\nmodel.cuda()"
-    use = use if "best.py" in source.files else ""
-    return KernelView(number, shown_source(best.candidate.source), file, use, terms, first.resources)
+    is_run = source.status != "checked"
+    use = _use(source.kernel) if not is_run or source.kernel in source.files else ""
+    name, shown = f"kernel {number}" if is_run else source.kernel, shown_source(best.candidate.source)
+    return KernelView(name, number, shown, file, source.best_file, use, terms, first.resources)
+
+
+def _use(file: str) -> str:
+    """Lines of Python for whoever wants to call the kernel."""
+    module = Path(file).stem
+    told = file if module.isidentifier() else f"{file}, renamed"
+    module = module if module.isidentifier() else "kernel"
+    lines = (
+        f"from {module} import ModelNew  # {told}",
+        "",
+        "model = ModelNew(*arguments)  # those of Model, in whose place it stands",
+        "model.load_state_dict(reference.state_dict())  # the weights of a Model",
+        "model.cuda()",
+    )
+    return "\n".join(lines)
 
 
 def _terms(judged: Evaluation) -> Iterator[tuple[str, str]]:
@@ -194,14 +224,17 @@ def _terms(judged: Evaluation) -> Iterator[tuple[str, str]]:
             yield "note", note
 
 
-def _plan(survey: Survey | None) -> TaskPlan | None:
+def _plan(survey: Survey | None, manifest: Manifest | None) -> TaskPlan | None:
     """What the task consists of. A recorded survey may be one that today's playbook cannot read."""
     if survey is None:
         return None
     try:
-        return plan_task(survey)
+        plan = plan_task(survey)
     except Exception:
         return None
+    if manifest is None or manifest.model is None:
+        return plan
+    return replace(plan, told=plan.told.replace(f"; {LLM_ADVICE}", ""))  # an LLM has tried it
 
 
 def _environment(source: ReportSource, judged: Evaluation | None) -> Iterator[tuple[str, str]]:
@@ -214,5 +247,4 @@ def _environment(source: ReportSource, judged: Evaluation | None) -> Iterator[tu
 def _told_facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for name, value in facts.items():
         if value not in (None, "", [], {}):
-            told = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            yield name.replace("_", " "), told
+            yield named_fact(name, value)

@@ -34,7 +34,7 @@ def svg_element(figure: Figure, name: str, title: str, description: str) -> Mark
     written = io.BytesIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
         figure.savefig(written, format="svg", transparent=True, metadata={"Date": None})
-    root = ElementTree.fromstring(written.getvalue())
+    root = ElementTree.fromstring(visible(written.getvalue().decode()))  # XML forbids control characters
     for element in list(root):
         if element.tag == f"{{{_SVG}}}metadata" or element.find(f"{{{_SVG}}}style") is not None:
             root.remove(element)  # who drew it, and a style that would hold for the whole page

@@ -19,8 +19,6 @@ class BaselineGain:
     high: float
     """Of the 95 % confidence interval."""
     baseline_ms: float | None
-    call_value: float | None
-    """By the time of a lone call, launch overhead included."""
 
     @property
     def tone(self) -> str:
@@ -48,10 +46,14 @@ class Headline:
 class KernelView:
     """The winner's source and how to use it."""
 
+    name: str
+    """Of a run: `kernel 4`; of a lone verdict the file that was checked."""
     number: int
     source: ShownText
     file: str | None
-    """A link to its file; null where there is none."""
+    """Its path in the run's folder; null where there is none."""
+    best_file: str
+    """best.py, to be kept from the page; empty where there is none."""
     use: str
     """Lines of Python."""
     terms: tuple[tuple[str, str], ...]
@@ -96,6 +98,8 @@ class StoryLine:
     """What it is and how it went, in a few words."""
     text: str
     attempt: int | None = None
+    leads: bool = False
+    """Whether it is on the way to the best kernel."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,8 @@ class RooflineView:
     bytes_per_s: float
     peak_flops_per_s: float
     points: tuple[RooflinePoint, ...]
+    reached: float | None
+    """The share of what the GPU allows that the best kernel reaches."""
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,8 @@ class ContestantTimes:
 
     name: str
     times: Quantiles
+    call_ms: float | None
+    """Median of a lone call by the host's clock, launch overhead included."""
     rounds: tuple[tuple[float, ...], ...]
     """Every sample, round by round; empty in runs of earlier versions."""
     left_out: int = 0
@@ -161,5 +169,5 @@ class ReportView:
     """The last one of the best kernel."""
     environment: tuple[tuple[str, str], ...]
     settings: tuple[tuple[str, str], ...]
-    files: tuple[tuple[str, str], ...]
-    """Names and links of the run's own files."""
+    files: tuple[str, ...]
+    """Names of the run's own files."""

@@ -16,7 +16,7 @@ REPORT_NAME = "report.html"
 def write_run_report(folder: Path, path: Path | None = None) -> ReportView:
     """To `path`, or into the run's own folder."""
     path = path or folder / REPORT_NAME
-    view = report_view(read_report_run(folder, path.parent))
+    view = report_view(read_report_run(folder))
     write_page(view, path)
     return view
 

@@ -115,7 +115,7 @@ def _guarded_model(interface: Interface, limits: tuple[str, ...]) -> list[str]:
             parameters.append(f"{name}={one.value!r}" if left_out else name)
             passed += [] if left_out else [f"{name}={name}" if "*" in parameters else name]
     return [
-        '_DEVICES = ("cuda", "cpu") if _os.environ.get("TRITON_INTERPRET") == "1" else ("cuda",)',
+        '_interpreted = _os.environ.get("TRITON_INTERPRET") == "1"',
         "",
         "",
         "def _refuse(problem, *found):",

@@ -26,7 +26,7 @@ SHORTEST_LAUNCH_MS = 0.002
 LONGEST = 240
 """Characters of somebody else's text in a line."""
 LONGEST_ENDING = 2000
-"""Characters of why a run ended, which is worth more than one line of a terminal."""
+"""Characters of why a run ended, or of a cell, which is worth more than one line of a terminal."""
 _ENDINGS = {
     StopReason.END: "",
     StopReason.LENGTH: "cut off",

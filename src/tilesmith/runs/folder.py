@@ -27,6 +27,7 @@ from tilesmith.errors import RunError
 from tilesmith.records import Attempt, CallEvent, Candidate, Event, Prompt
 from tilesmith.runs.atomic_files import remove_leftovers, write_atomically, write_if_changed
 from tilesmith.runs.best_file import BestKernel, render_best
+from tilesmith.runs.digest import text_digest
 from tilesmith.runs.event_text import describe_event
 from tilesmith.runs.journal import Journal
 from tilesmith.runs.manifest import Manifest, Status, read_manifest, write_manifest
@@ -70,7 +71,9 @@ class RunFolder:
         """The kernel with what it is for, and the checks that hold it to that."""
         path, source, number = self.path / "best.py", attempt.candidate.source, attempt.candidate.number
         best = BestKernel(source, told, self.manifest.task, self.path.name, number, attempt.evaluation)
-        write_atomically(path, render_best(best))
+        text = render_best(best)
+        write_atomically(path, text)
+        self.manifest = replace(self.manifest, best_sha256=text_digest(text))
         return path
 
     def log(self, line: str) -> None:
@@ -133,7 +136,9 @@ def _fresh_folder(parent: Path, manifest: Manifest) -> Path:
         except FileExistsError:
             continue
         except OSError as error:
-            raise RunError(f"{path}: cannot make the run's folder: {error.strerror}; see --runs") from None
+            raise RunError(
+                f"{path}: cannot make the run's folder: {error.strerror}; name another folder for runs"
+            ) from None
     raise AssertionError("unreachable")
 
 

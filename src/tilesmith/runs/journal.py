@@ -87,8 +87,8 @@ class Journal:
 
 
 def read_events(path: Path) -> list[Event]:
-    """Every whole event; a line cut off by a kill is not one."""
-    return [_event(path, number, line) for number, line in enumerate(_whole_lines(path), 1)]
+    """Every whole event."""
+    return [decode_event(path, number, line) for number, line in enumerate(whole_lines(path), 1)]
 
 
 class SalvagedEvents(NamedTuple):
@@ -100,26 +100,34 @@ class SalvagedEvents(NamedTuple):
 def salvage_events(path: Path) -> SalvagedEvents:
     """Every event that can be read, for those who only look."""
     events, problems = [], []
-    for number, line in enumerate(_whole_lines(path), 1):
+    try:
+        lines = whole_lines(path)
+    except RunError as error:
+        return SalvagedEvents([], [str(error)])
+    for number, line in enumerate(lines, 1):
         try:
-            events.append(_event(path, number, line))
+            events.append(decode_event(path, number, line))
         except RunError as error:
             problems.append(str(error))
-    return SalvagedEvents(events, problems if path.exists() else [f"{path}: is missing"])
+    return SalvagedEvents(events, problems)
 
 
-def _whole_lines(path: Path) -> list[bytes]:
-    if not path.exists():
+def whole_lines(path: Path) -> list[bytes]:
+    """A line cut off by a kill is not one."""
+    try:
+        whole, _, _ = path.read_bytes().rpartition(b"\n")
+    except FileNotFoundError:
         return []
-    whole, _, _ = path.read_bytes().rpartition(b"\n")
+    except OSError as error:
+        raise RunError(f"{path}: cannot be read: {error.strerror}") from None
     return whole.split(b"\n") if whole else []
 
 
-def _event(path: Path, number: int, line: bytes) -> Event:
+def decode_event(path: Path, number: int, line: bytes) -> Event:
     try:
         data: dict[str, Any] = json.loads(line)
         return from_json(EVENTS[data["event"]], data)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{path}:{number}: not an event of this version: {type(error).__name__} {error}") from None
 
 

@@ -1,25 +1,19 @@
-"""All runs of a folder, newest first, and finding one of them by name.
-
-A journal holds whole evaluations and replies, so a listing reads only the few lines that say how a run stands.
-"""
+"""How a run stands, all runs of a folder, newest first, and finding one of them by name."""
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tilesmith.errors import RunError
 from tilesmith.runs.folder import is_locked
+from tilesmith.runs.journal_facts import read_journal_facts
 from tilesmith.runs.manifest import Manifest, Status, read_manifest
 from tilesmith.runs.run_filter import DAMAGED, INTERRUPTED, RunFilter
-
-_VERDICT = re.compile(
-    rb'"evaluation": {"verdict": "(\w+)"'
-)  # quotes inside texts are escaped, so this is the field
 
 
 @dataclass(frozen=True)
@@ -28,9 +22,12 @@ class ListedRun:
 
     folder: Path
     status: str
-    """As in its manifest; but `interrupted` when it says running and nobody runs it, `damaged` when unreadable."""
+    """As in its manifest; but `interrupted` when it says running and nobody runs it, `damaged` when a file cannot
+    be read or part of the journal is lost."""
     manifest: Manifest | None = None
-    verdicts: int = 0
+    """Null where it cannot be read."""
+    verdicts: int | None = None
+    """Of this and what follows nothing is known of a damaged run."""
     best: int | None = None
     """Number of the best kernel so far."""
     score: float | None = None
@@ -48,6 +45,11 @@ class ListedRun:
         return self.manifest.task if self.manifest else self.folder.name
 
     @property
+    def why(self) -> str:
+        """What is wrong with it, or how it ended."""
+        return self.problem or (self.manifest.why if self.manifest else "")
+
+    @property
     def created(self) -> str:
         """A damaged run is placed by its name, which begins with the day."""
         return self.manifest.created if self.manifest else self.folder.name
@@ -56,18 +58,51 @@ class ListedRun:
 def list_runs(parent: Path, wanted: RunFilter = RunFilter()) -> list[ListedRun]:  # noqa: B008
     """Newest first. A damaged run is listed with what is wrong with it."""
     runs = filter(wanted.fits, map(read_run, run_folders(parent)))
-    return sorted(runs, key=lambda run: (run.created, _natural_order(run.folder.name)), reverse=True)
+    return sorted(runs, key=lambda run: (run.created, natural_order(run.folder.name)), reverse=True)
 
 
 def read_run(folder: Path) -> ListedRun:
+    """How the run stands: every command and page has it from here."""
+    run = _read_stamped(folder)
+    if run.status != Status.RUNNING or is_locked(folder):
+        return run
+    run = _read_stamped(folder)  # it may have ended between the two looks
+    return replace(run, status=INTERRUPTED) if run.status == Status.RUNNING else run
+
+
+def _read_stamped(folder: Path) -> ListedRun:
+    return _read_files(folder, tuple(file_stamp(folder / name) for name in ("run.json", "events.jsonl")))
+
+
+def file_stamp(path: Path) -> str:
+    """A word that changes with the file."""
+    try:
+        found = path.stat()
+    except OSError:
+        return "missing"
+    return f"{found.st_size}.{found.st_mtime_ns}"
+
+
+@lru_cache(maxsize=2048)
+def _read_files(folder: Path, stamps: tuple[str, ...]) -> ListedRun:
+    """Once for each state of its files, because a page that follows many runs asks again and again."""
+    manifest = None
     try:
         manifest = _require_texts(folder, read_manifest(folder))
-        facts = _read_facts(folder / "events.jsonl")
+        facts = read_journal_facts(folder, manifest)
     except RunError as error:
-        return ListedRun(folder, DAMAGED, problem=str(error))
+        return ListedRun(folder, DAMAGED, manifest, problem=str(error))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        return ListedRun(folder, DAMAGED, problem=f"{folder}: cannot be read: {type(error).__name__} {error}")
-    return ListedRun(folder, current_status(folder, manifest), manifest, *facts)
+        problem = f"{folder}: cannot be read: {type(error).__name__} {error}"
+        return ListedRun(folder, DAMAGED, manifest, problem=problem)
+    return ListedRun(folder, str(manifest.status), manifest, **vars(facts))
+
+
+def require_whole(run: ListedRun) -> Manifest:
+    """Raises RunError where the run is damaged, for whoever needs all of it."""
+    if run.manifest is None or run.status == DAMAGED:
+        raise RunError(f"{run.problem}; `tilesmith report {run.folder}` shows what is left")
+    return run.manifest
 
 
 def listed_document(run: ListedRun) -> dict[str, Any]:
@@ -81,7 +116,7 @@ def listed_document(run: ListedRun) -> dict[str, Any]:
         "model": manifest.model if manifest else None,
         "created": manifest.created if manifest else None,
         "status": run.status,
-        "why": manifest.why if manifest else run.problem,
+        "why": run.why,
         "verdicts": run.verdicts,
         "judged": sorted(run.judged),
         "best": run.best,
@@ -98,19 +133,12 @@ def _require_texts(folder: Path, manifest: Manifest) -> Manifest:
     return manifest
 
 
-def current_status(folder: Path, manifest: Manifest) -> str:
-    """A run that says it is running is interrupted when no process holds it."""
-    if manifest.status is Status.RUNNING and not is_locked(folder):
-        return INTERRUPTED
-    return str(manifest.status)
-
-
 def find_run(parent: Path, name: str) -> Path:
     """By path, by name under `parent`, by the start of a name when only one has it, or `last`."""
     if name == "last":
         return _newest(parent)
     for path in (parent / name, Path(name)):
-        if name and (path / "run.json").is_file():
+        if name and _looks_like_a_run(path):
             return path
     names = sorted(folder.name for folder in run_folders(parent))
     found = [one for one in names if name and one.startswith(name)]
@@ -124,9 +152,11 @@ def find_run(parent: Path, name: str) -> Path:
 
 
 def _newest(parent: Path) -> Path:
-    whole = (run for run in list_runs(parent) if run.manifest)
+    whole = (run for run in list_runs(parent) if run.status != DAMAGED)
     newest = next(whole, None)
     if newest is None:
+        if run_folders(parent):
+            raise RunError(f"every run in {parent} is damaged; `tilesmith runs` says how")
         raise RunError(f"no runs in {parent} yet; `tilesmith forge TASK` makes one")
     return newest.folder
 
@@ -161,51 +191,6 @@ def _looks_like_a_run(path: Path) -> bool:
         return True  # reading it will say what is wrong
 
 
-class _JournalFacts(NamedTuple):
-    """What a listing wants to know of a journal, in the order of the fields of `ListedRun`."""
-
-    verdicts: int
-    best: int | None
-    score: float | None
-    faster: bool | None
-    judged: frozenset[str]
-
-
-def _read_facts(journal: Path) -> _JournalFacts:
-    """Only the lines that decide how a run stands are parsed."""
-    lines = journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []
-    attempts = [line for line in lines if _is_event(line, "attempt")]
-    verdicts = sum(b'"same_as": null' in line for line in attempts)
-    judged = frozenset(found[1].decode() for line in attempts if (found := _VERDICT.search(line)))
-    for line in lines[-1:]:
-        if _is_event(line, "finished"):
-            end = json.loads(line)
-            return _JournalFacts(verdicts, end["best"], _number(end["score"]), end["faster"], judged)
-    failed = {
-        one["candidate"] for one in _parse_events(lines, "confirmed") if one["evaluation"]["verdict"] != "passed"
-    }
-    for line in reversed(attempts):
-        if b'"kept": true' in line:
-            attempt = json.loads(line)["attempt"]
-            if attempt["candidate"]["number"] not in failed:
-                number, score = attempt["candidate"]["number"], _number(attempt["score"])
-                return _JournalFacts(verdicts, number, score, None, judged)
-    return _JournalFacts(verdicts, None, None, None, judged)
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
-def _is_event(line: bytes, event: str) -> bool:
-    """The event is the last field of its line."""
-    return line.endswith(f'"event": "{event}"}}'.encode())
-
-
-def _parse_events(lines: list[bytes], event: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in lines if _is_event(line, event)]
-
-
-def _natural_order(name: str) -> list[tuple[int, str]]:
+def natural_order(name: str) -> list[tuple[int, str]]:
     """run-10 after run-9."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -27,7 +27,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Manifest:
-    """The head of a run. Only its status ever changes."""
+    """The head of a run. Only its status ever changes, and the digest of its best.py with it."""
 
     task: str
     task_path: str
@@ -47,6 +47,8 @@ class Manifest:
     """Digests of the user's own files that the task imports, by their path in the folder `task/`."""
     study: str = ""
     """The place it has in a study, such as `seeds 3`; empty for a run of its own."""
+    best_sha256: str = ""
+    """Of best.py as it was last written; empty where there is none, and in runs of before."""
 
     @property
     def model(self) -> str | None:

@@ -17,7 +17,9 @@ from tilesmith.errors import RunError, UsageError
 from tilesmith.report.page import ServedPage, render_served_run
 from tilesmith.report.run_view import RUN_FILES, read_report_run, report_view
 from tilesmith.runs.compared.comparison import compare_runs
+from tilesmith.runs.journal import read_events
 from tilesmith.runs.listing import list_runs, run_folders
+from tilesmith.runs.summary import summarize
 from tilesmith.serve.following import folder_state, goes_on, news, run_state
 from tilesmith.serve.guard import Guard
 from tilesmith.serve.pages import (
@@ -70,7 +72,9 @@ class _RunsSite:
 
     def compare(self, request: Request) -> Response:
         first, second = (self._folder(request.query_params.get(side, "")) for side in "ab")
-        return HTMLResponse(render_comparison(compare_runs(first, second)))
+        found = compare_runs(first, second)  # refuses damaged runs
+        best, other = (summarize(read_events(folder / "events.jsonl")).best for folder in (first, second))
+        return HTMLResponse(render_comparison(found, (best, other)))
 
     def show_file(self, request: Request) -> Response:
         """A file that a page links to, as plain text."""

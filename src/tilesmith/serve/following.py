@@ -8,10 +8,8 @@ from pathlib import Path
 
 from starlette.concurrency import run_in_threadpool
 
-from tilesmith.errors import RunError
-from tilesmith.runs.listing import current_status, run_folders
-from tilesmith.runs.manifest import Status, read_manifest
-from tilesmith.runs.run_filter import DAMAGED
+from tilesmith.runs.listing import file_stamp, read_run, run_folders
+from tilesmith.runs.manifest import Status
 
 _PAUSE_S = 0.4
 """Between two looks."""
@@ -19,17 +17,13 @@ _PAUSE_S = 0.4
 
 def run_state(folder: Path) -> str:
     """A word that changes with every event, and ends with how the run stands."""
-    try:
-        status = current_status(folder, read_manifest(folder))
-    except RunError:
-        status = DAMAGED
-    return f"{_stamp(folder / 'events.jsonl')}-{status}"
+    return f"{file_stamp(folder / 'events.jsonl')}-{read_run(folder).status}"
 
 
 def folder_state(parent: Path) -> str:
     """A word that changes with every event of any run."""
     files = (folder / name for folder in sorted(run_folders(parent)) for name in ("events.jsonl", "run.json"))
-    return f"{hash(tuple((str(path), _stamp(path)) for path in files)):x}-{Status.RUNNING}"
+    return f"{hash(tuple((str(path), file_stamp(path)) for path in files)):x}-{Status.RUNNING}"
 
 
 def goes_on(state: str) -> bool:
@@ -47,11 +41,3 @@ async def news(look: Callable[[], str], seen: str, is_ending: Callable[[], bool]
             yield "event: end\ndata: over\n\n"
             return
         await asyncio.sleep(_PAUSE_S)
-
-
-def _stamp(path: Path) -> str:
-    try:
-        found = path.stat()
-    except OSError:
-        return "missing"
-    return f"{found.st_size}.{found.st_mtime_ns}"

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from tilesmith.errors import UsageError
-from tilesmith.records import Verdict
+from tilesmith.records import Attempt, Verdict
 from tilesmith.report.page import ServedPage, page_environment, page_file, page_policy, render, served_script
+from tilesmith.report.source_text import LONGEST_SOURCE, shown_diff
 from tilesmith.runs.compared.comparison import RunComparison
-from tilesmith.runs.compared.comparison_text import comparison_rows, conclusion
+from tilesmith.runs.compared.comparison_text import comparison_rows, conclusions
 from tilesmith.runs.event_text import score_text
 from tilesmith.runs.listing import ListedRun
 from tilesmith.runs.run_filter import STATUSES, RunFilter
@@ -50,9 +51,15 @@ def render_list(runs: list[ListedRun], asked: Mapping[str, str], problem: str, n
     return _render("runs.html.j2", news, runs=runs[:MOST_RUNS], count=len(runs), **choices)
 
 
-def render_comparison(found: RunComparison) -> str:
-    rows, conclusions = list(comparison_rows(found)), [conclusion(one) for one in found.baselines]
-    return _render("compare.html.j2", found=found, rows=rows[1:], conclusions=conclusions)
+def render_comparison(found: RunComparison, kernels: tuple[Attempt | None, Attempt | None]) -> str:
+    """The best kernels are compared where both runs have one."""
+    rows, first, second = list(comparison_rows(found)), *kernels
+    changes = None
+    if first is not None and second is not None:
+        names = (f"first run, kernel {first.candidate.number}", f"second run, kernel {second.candidate.number}")
+        changes = shown_diff(first.candidate.source, second.candidate.source, names, LONGEST_SOURCE)
+    told = conclusions(found)
+    return _render("compare.html.j2", found=found, rows=rows[1:], conclusions=told, changes=changes)
 
 
 def render_message(title: str, text: str) -> str:

@@ -17,10 +17,10 @@ from tilesmith.errors import UsageError
 from tilesmith.forge.run_specification import RunSpecification
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import Phase
+from tilesmith.runs.compared.significance import Groups, mean_difference, permutation_test
 from tilesmith.runs.listing import ListedRun
 from tilesmith.runs.summary import RunSummary
 from tilesmith.study.experiment import PlannedRun, in_place, replayed
-from tilesmith.study.significance import Groups, mean_difference, permutation_test
 from tilesmith.study.story import best_seed
 from tilesmith.study.study_author import Refusal, analysis_where_slow, everything
 

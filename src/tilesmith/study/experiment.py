@@ -23,6 +23,7 @@ from tilesmith.runs import RunFolder, Status
 from tilesmith.runs.digest import text_digest
 from tilesmith.runs.event_text import describe_event
 from tilesmith.runs.listing import ListedRun, list_runs
+from tilesmith.runs.run_filter import DAMAGED
 from tilesmith.study.study_author import Refusal, StudyAuthor, everything
 from tilesmith.tasks.source import read_task
 from tilesmith.tasks.user_code.task_name import TaskName
@@ -74,7 +75,7 @@ def carry_out(
     plans: Iterable[PlannedRun], folder: Path, equipment: StudyEquipment, notify: Notify
 ) -> Iterator[Path]:
     """The folder of each planned run once it has ended, in the order of the plans."""
-    known = [run for run in list_runs(folder) if run.manifest and run.manifest.study]
+    known = [run for run in list_runs(folder) if run.status != DAMAGED and run.manifest and run.manifest.study]
     for plan in plans:
         found = _find(plan.specification, known)
         if found is not None and found.status == Status.FINISHED:
@@ -88,7 +89,8 @@ def recorded_runs(folder: Path, task: TaskName) -> list[ListedRun]:
     """The runs of this very task, oldest first, for a study that repeats them."""
     source = read_task(task)
     digest = text_digest(source.text)
-    found = [run for run in list_runs(folder) if run.manifest and run.manifest.task_sha256 == digest]
+    whole = (run for run in list_runs(folder) if run.status != DAMAGED)
+    found = [run for run in whole if run.manifest and run.manifest.task_sha256 == digest]
     if not found:
         raise UsageError(f"--replay {folder}: no runs of {source.name} in there, or of another version of it")
     return found[::-1]

@@ -23,10 +23,11 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def fenced(language: str, text: str) -> str:
-    """A block of code, whatever backticks are in it."""
+    """A block of code, whatever backticks are in it, and nothing that would steer a terminal."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
-    return f"{fence}{language}\n{text.rstrip()}\n{fence}"
+    shown = "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text.rstrip())
+    return f"{fence}{language}\n{shown}\n{fence}"
 
 
 def bullets(lines: Iterable[str]) -> str:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from textwrap import fill
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from tilesmith.errors import UsageError
 from tilesmith.runs.event_text import one_line
@@ -13,6 +18,9 @@ from tilesmith.study.seeds import ABOVE, FAILED, SeedStudy
 ENDINGS = (".svg", ".png")
 _COLOR, _GOOD_COLOR, _FAILED_COLOR = "#5b7fa6", "#3f8f5f", "#b0685e"
 _LONGEST_TITLE = 80
+_LONGEST_LABEL = 11
+"""Characters of a line below a bar."""
+_STYLE = {"svg.hashsalt": "tilesmith", "svg.fonttype": "none", "text.parse_math": False}
 
 
 def check_plot_file(file: Path) -> None:
@@ -28,21 +36,26 @@ def plot_name(study: SeedStudy) -> str:
 
 
 def plot_seeds(study: SeedStudy, file: Path) -> None:
-    """A bar for each category, with its number on top."""
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import MaxNLocator
+    figure = seeds_figure(study)
+    with rc_context(_STYLE):
+        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
+
+def seeds_figure(study: SeedStudy) -> Figure:
+    """A bar for each category, with its number on top."""
     names = [name for name, count in study.distribution.items() if count or name[0].isdigit() or name == ABOVE]
     counts = [study.distribution[name] for name in names]
     colors = [_FAILED_COLOR if name == FAILED else _GOOD_COLOR if name == ABOVE else _COLOR for name in names]
-    with rc_context({"svg.hashsalt": "tilesmith", "svg.fonttype": "none", "text.parse_math": False}):
-        figure = Figure(figsize=(7, 3.5), layout="constrained")
+    with rc_context(_STYLE):
+        figure = Figure(figsize=(7, 3.8), layout="constrained")
         axes = figure.add_subplot()
-        axes.bar_label(axes.bar(names, counts, color=colors))
+        axes.bar_label(axes.bar(range(len(names)), counts, color=colors))
+        axes.set_xticks(range(len(names)), [fill(name, _LONGEST_LABEL) for name in names])
+        axes.margins(y=0.12)
         axes.set_xlabel("speedup over the best baseline")
         axes.set_ylabel("seeds")
         axes.yaxis.set_major_locator(MaxNLocator(integer=True))
         axes.spines[["top", "right"]].set_visible(False)
-        axes.set_title(one_line(f"{study.task}: {len(study.outcomes)} seeds by {study.author}", _LONGEST_TITLE))
-        figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
+        told = (f"{len(study.outcomes)} seeds of {study.task}", f"by {study.author}")
+        axes.set_title("\n".join(one_line(one, _LONGEST_TITLE) for one in told), loc="left", fontsize=10)
+    return figure

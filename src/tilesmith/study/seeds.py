@@ -10,13 +10,13 @@ from tilesmith.errors import UsageError
 from tilesmith.forge.run_specification import RunSpecification
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import Phase, Verdict
+from tilesmith.runs.compared.significance import fisher_test
 from tilesmith.runs.event_text import machine_text, score_text
 from tilesmith.runs.listing import ListedRun
 from tilesmith.runs.summary import RunSummary
 from tilesmith.study.experiment import PlannedRun, in_place, replayed
 from tilesmith.study.features import code_features
 from tilesmith.study.markdown import bullets, plain, table
-from tilesmith.study.significance import fisher_test
 from tilesmith.study.study_author import seeds_alone
 
 SETTINGS = ForgeSettings(

@@ -46,12 +46,17 @@ def tell_story(events: Iterable[Event]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _yet(summary: RunSummary) -> str:
+    """For a run that goes on, or can be resumed."""
+    return "" if summary.finished else " yet"
+
+
 def headline(summary: RunSummary) -> str:
     """What kind of story it is, in a few words."""
     seed, best = best_seed(summary), summary.best
     if best is None:
         keeps_pytorch = summary.finished is not None and summary.finished.keeps_pytorch
-        return "PyTorch is kept" if keeps_pytorch else "no kernel passed"
+        return "PyTorch is kept" if keeps_pytorch else f"no kernel passed{_yet(summary)}"
     if best.score is None or summary.score is None:
         return "a right kernel, not timed"
     if seed is None or seed.score is None:
@@ -137,7 +142,7 @@ def _analysis_lines(found: Analysis, expected: str) -> Iterator[str]:
 def _changes(summary: RunSummary) -> str:
     line = lineage(summary)
     if not line:
-        return "No kernel passed, so there is nothing to follow."
+        return f"No kernel passed{_yet(summary)}, so there is nothing to follow."
     if len(line) == 1:
         return f"Nothing: the answer is kernel {line[0].candidate.number} as it was first written."
     steps = [_change(before, after) for before, after in pairwise(line)]
@@ -177,7 +182,7 @@ def _gains(summary: RunSummary) -> str:
         parts.append(f"The answer: {', '.join(gains)}.")
     elif evaluation is not None:
         parts.append("The answer is right; nothing was timed, so its gain is not known.")
-    return "\n\n".join(parts) or "Nothing."
+    return "\n\n".join(parts) or f"Nothing{_yet(summary)}."
 
 
 def _verdict(attempt: Attempt) -> str:

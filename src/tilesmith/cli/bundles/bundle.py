@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, require_ending, runs_folder
+from tilesmith.cli.output_options import command_help, existing_folder, require_ending
+from tilesmith.errors import RunError
 from tilesmith.records import to_json
 
 _EXAMPLE = """
@@ -39,12 +41,16 @@ def bundle(
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
+    from tilesmith.report import REPORT_NAME, write_run_report
     from tilesmith.runs.bundling.bundles import ENDING, make_bundle
     from tilesmith.runs.bundling.claims import speeds_text
-    from tilesmith.runs.listing import find_run
+    from tilesmith.runs.listing import find_run, read_run
 
     require_ending(out, ".zip")
-    path = find_run(runs_folder(folder), run)
+    path = find_run(existing_folder(folder), run)
+    if read_run(path).status == "finished" and not (path / REPORT_NAME).exists():
+        with contextlib.suppress(RunError):  # of a folder that cannot be written to
+            write_run_report(path)
     made = make_bundle(path, out or Path(f"{path.resolve().name}{ENDING}"))
     if as_json:
         print(json.dumps({"bundle": str(made.path)} | to_json(made.manifest), indent=2))

@@ -34,6 +34,10 @@ The kernel runs behind the sandbox's walls; the task runs as you, so read it fir
 Exit code 0: the claim holds, if by less, or its values do where there is no GPU; 1: the claim fails; 2: the bundle
 was changed or cannot be read, or this machine is at fault.
 """
+_INPUTS = {
+    True: "as they were where the claim was made, by their digests",
+    False: "other numbers than where the claim was made, though the seed is the same: another device draws others",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -63,6 +67,7 @@ def replay(
             f"claimed  {_summary(read.evaluation)}",
             f"here     {_summary(here)}",
             f"judged   with seed {config.seed}{_unusual(config)}",
+            *([f"inputs   {_INPUTS[compared.same_inputs]}"] if compared.same_inputs is not None else []),
             compared.told,
         )
         for line in lines:  # a stranger's words

@@ -17,7 +17,7 @@ Examples:
 
     tilesmith runs compare 2026-05-01 last --json
 
-Speedups have 95 % confidence intervals; where those of two runs overlap, neither is known to be faster.
+Speedups have 95 % confidence intervals; where those of two runs overlap, neither is known to be larger.
 
 Exit code 0; 2: there is no such run, or it is damaged.
 """

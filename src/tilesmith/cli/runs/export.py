@@ -45,7 +45,7 @@ def export(
     folder: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    from tilesmith.runs.compared.facts import facts_or_damage
+    from tilesmith.runs.compared.facts import facts_or_problem
     from tilesmith.runs.listing import list_runs
 
     asked = chosen_options(context, folder, as_json)
@@ -54,7 +54,7 @@ def export(
     if csv_file == "-" and asked.as_json:
         raise UsageError("--csv - and --json both want stdout; name a file, or leave one out")
     require_ending(Path(csv_file) if csv_file not in (None, "-") else None, ".csv")
-    rows = [table_row(facts_or_damage(run)) for run in list_runs(asked.runs, asked.wanted)]
+    rows = [table_row(facts_or_problem(run)) for run in list_runs(asked.runs, asked.wanted)]
     if csv_file is not None:
         _write(csv_file, write_csv(tuple(COLUMNS), rows))
     if asked.as_json:

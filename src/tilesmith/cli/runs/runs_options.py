@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tilesmith.cli.output_options import VARIABLE, OutputOptions, runs_folder
-from tilesmith.errors import RunError
+from tilesmith.cli.output_options import OutputOptions, existing_folder
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,18 +35,6 @@ def chosen_options(context: typer.Context, folder: Path | None, as_json: bool) -
     asked: RunsOptions = context.obj
     runs = existing_folder(folder) if folder else asked.runs
     return replace(asked, runs=runs, as_json=as_json or asked.as_json)
-
-
-def existing_folder(given: Path | None) -> Path:
-    """The folder of runs; one that was named must be there."""
-    folder = runs_folder(given)
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: not a folder of runs; see --runs")
-    if given is not None and not folder.exists():
-        raise RunError(f"{folder}: no such folder; see --runs")
-    if os.environ.get(VARIABLE) and not folder.exists():
-        raise RunError(f"{folder}: no such folder; {VARIABLE} names it: make it, or name another")
-    return folder
 
 
 def open_console(width_of_a_pipe: int = _WIDTH_OF_A_PIPE) -> Console:

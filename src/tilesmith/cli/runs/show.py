@@ -14,8 +14,7 @@ from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, chosen_opt
 from tilesmith.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from tilesmith.runs.listing import ListedRun
-    from tilesmith.runs.summary import RunSummary
+    from tilesmith.runs.salvaged_run import SalvagedRun
 
 _HELP = """Show one run: the tree of its attempts, why each was kept or dropped, and what it cost.
 
@@ -65,18 +64,17 @@ def show(
 
 def _print_run(path: Path, as_json: bool) -> None:
     from tilesmith.cli.display.run_display import show_run
-    from tilesmith.runs.journal import read_events
-    from tilesmith.runs.listing import read_run
-    from tilesmith.runs.summary import summarize
+    from tilesmith.runs.listing import require_whole
+    from tilesmith.runs.salvaged_run import salvage_run
+    from tilesmith.runs.summary import RunSummary
 
-    run = read_run(path)
-    if run.manifest is None:
-        raise RunError(run.problem)
-    summary = summarize(read_events(path / "events.jsonl"))
+    found = salvage_run(path)
+    if found.run.manifest is None and found.summary == RunSummary():
+        require_whole(found.run)
     if as_json:
-        print(json.dumps(_document(run, summary), indent=2))
+        print(json.dumps(_document(found), indent=2))
     else:
-        show_run(run, summary, open_console())
+        show_run(found, open_console())
 
 
 def _print_text(path: Path, what: str, number: int, as_json: bool) -> None:
@@ -117,12 +115,14 @@ def _available_numbers(missing: Path) -> str:
     return f"it has {numbers[0]} to {numbers[-1]}" if numbers else "it has none yet"
 
 
-def _document(run: ListedRun, summary: RunSummary) -> dict[str, Any]:
+def _document(found: SalvagedRun) -> dict[str, Any]:
     from tilesmith.records import to_json
     from tilesmith.runs.listing import listed_document
 
+    run, summary = found.run, found.summary
     spent = {phase.json_key: to_json(one) for phase, one in summary.costs_by_phase.items()}
     return listed_document(run) | {
+        "problems": list(found.problems),
         "configuration": run.manifest.configuration if run.manifest else None,
         "survey": to_json(summary.survey) if summary.survey else None,
         "steps": [to_json(step.event) | {"under": step.under} for step in summary.steps],

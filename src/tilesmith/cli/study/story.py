@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, runs_folder
+from tilesmith.cli.output_options import command_help, existing_folder
 
 _HELP = """Tell a run as a case study in Markdown: seeds, analysis, what changed, what it gained, stages, cost.
 
@@ -35,13 +35,12 @@ def story(
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
 ) -> None:
     from tilesmith.runs.journal import read_events
-    from tilesmith.runs.listing import find_run
-    from tilesmith.runs.manifest import read_manifest
+    from tilesmith.runs.listing import find_run, read_run, require_whole
     from tilesmith.runs.summary import summarize
     from tilesmith.study.story import headline, lineage, tell_story
 
-    path = find_run(runs_folder(folder), run)
-    task, events = read_manifest(path).task, read_events(path / "events.jsonl")
+    path = find_run(existing_folder(folder), run)
+    task, events = require_whole(read_run(path)).task, read_events(path / "events.jsonl")
     if not as_json:
         print(tell_story(events), end="")
         return

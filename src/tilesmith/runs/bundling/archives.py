@@ -20,7 +20,16 @@ MOST_BYTES = 512 * 2**20
 """Of all files together, unpacked."""
 _CHUNK_BYTES = 2**20
 _BEGINNING_OF_TIME = (1980, 1, 1, 0, 0, 0)
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError, struct.error)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    OSError,
+    struct.error,
+    UnicodeDecodeError,
+)
 CURE = "get it again from whoever made it"
 
 

@@ -4,7 +4,7 @@ bundle.json        the claim, how it was judged, and the sha256 of every file an
 evaluation.json    the verdict that is claimed, with its raw samples and its environment
 best.py            the kernel as people get it; kernels/NNNN.py as its author wrote it
 task.py, task/     the task and the user's own files that it imports
-run.json, events.jsonl, report.html    the run, where it has them
+run.json, events.jsonl, report.html    the run, where it has them (the command makes a missing report first)
 
 The hashes show damage. They are no signature: whoever changes a file can change them all, and is found out by the
 judge, because a claim is believed only as far as it can be repeated.
@@ -27,8 +27,8 @@ from tilesmith.runs.bundling.archives import CURE, is_inside, read_archive, writ
 from tilesmith.runs.bundling.claims import Claim, claim_of
 from tilesmith.runs.digest import text_digest
 from tilesmith.runs.journal import read_events
-from tilesmith.runs.listing import current_status
-from tilesmith.runs.manifest import Manifest, Status, read_manifest
+from tilesmith.runs.listing import read_run, require_whole
+from tilesmith.runs.manifest import Manifest, Status
 from tilesmith.runs.summary import RunSummary, summarize
 from tilesmith.tasks.user_code.task_name import TaskName
 
@@ -87,10 +87,11 @@ class UnpackedBundle:
 
 def make_bundle(run: Path, out: Path) -> Bundle:
     """Of a run that is finished and has a winner."""
-    manifest = read_manifest(run)
-    status = current_status(run, manifest)
-    if status != Status.FINISHED:
-        raise RunError(f"{run}: is {status}, and only a finished run has a claim; tilesmith forge --resume {run}")
+    found = read_run(run)
+    manifest = require_whole(found)
+    if found.status != Status.FINISHED:
+        to_do = "wait for its end" if found.status == Status.RUNNING else f"tilesmith forge --resume {run}"
+        raise RunError(f"{run}: is {found.status}, and only a finished run has a claim; {to_do}")
     summary = summarize(read_events(run / "events.jsonl"))
     if summary.best is None:
         raise RunError(f"{run}: has no winner to make a bundle of: {manifest.why}")
@@ -180,7 +181,9 @@ def _files_of(run: Path, manifest: Manifest, summary: RunSummary, best: Attempt)
     digests = {name: text_digest(text) for name, text in texts.items()}
     digests |= {f"task/{name}": digest for name, digest in manifest.own_files.items()}
     changed = [name for name, digest in digests.items() if _sha256(files[name]) != digest]
-    changed += [BEST] if best.candidate.source.rstrip().encode() not in files[BEST] else []
+    is_best = best.candidate.source.rstrip().encode() in files[BEST]
+    is_best &= manifest.best_sha256 in ("", _sha256(files[BEST]))
+    changed += [] if is_best else [BEST]
     if changed:
         raise RunError(f"{run / changed[0]}: is not what was judged; put it back, or forge again")
     return files

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isclose
 
 from tilesmith.records import Evaluation, OutputErrors, Speedup, Verdict
+
+_SAME_INPUTS = 1e-3
+"""How far the digests of the same inputs may lie from each other, as a share of their norm: sums are rounded."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,8 @@ class ClaimComparison:
     claimed_on: str
     judged_on: str
     speedups: tuple[ComparedSpeedup, ...] = ()
+    same_inputs: bool | None = None
+    """Whether the task made the same inputs here; null where seed or shapes are others, or nothing is known."""
 
 
 def claim_of(evaluation: Evaluation) -> Claim:
@@ -71,7 +77,7 @@ def compare_claim(claimed: Evaluation, here: Evaluation) -> ClaimComparison:
     speedups = tuple(_compare_speedups(claim_of(claimed).speedup, claim_of(here).speedup))
     outcome = _outcome(claimed, here, speedups)
     told = _told(outcome, claimed, here, speedups)
-    return ClaimComparison(outcome, told, _device(claimed), _device(here), speedups)
+    return ClaimComparison(outcome, told, _device(claimed), _device(here), speedups, _same_inputs(claimed, here))
 
 
 def speeds_text(speedups: dict[str, Speedup]) -> str:
@@ -101,6 +107,21 @@ def _outcome(claimed: Evaluation, here: Evaluation, speedups: tuple[ComparedSpee
     found = {one.outcome for one in speedups}
     ranked = (ClaimOutcome.FAILS, ClaimOutcome.LESS, ClaimOutcome.HOLDS)
     return next((one for one in ranked if one in found), ClaimOutcome.VALUES)
+
+
+def _same_inputs(claimed: Evaluation, here: Evaluation) -> bool | None:
+    first, second = claimed.environment, here.environment
+    given, made = first.get("input_digests"), second.get("input_digests")
+    if not given or not made or any(first.get(name) != second.get(name) for name in ("seed", "shapes")):
+        return None
+    try:
+        return len(given) == len(made) and all(
+            isclose(mine, theirs, rel_tol=0.0, abs_tol=_SAME_INPUTS * max(one[1], other[1]))
+            for one, other in zip(given, made, strict=True)
+            for mine, theirs in zip(one, other, strict=True)
+        )
+    except (TypeError, ValueError, LookupError):
+        return None  # a stranger's bundle may hold anything
 
 
 def _told(

@@ -44,7 +44,7 @@ class RunComparison:
 def compare_runs(first: Path, second: Path) -> RunComparison:
     """Raises RunError where one of them is damaged."""
     facts = read_facts(first), read_facts(second)
-    settings = tuple(_differences(*(_settings(read_manifest(folder)) for folder in (first, second))))
+    settings = setting_differences(*(_settings(read_manifest(folder)) for folder in (first, second)))
     return RunComparison(*facts, settings, compare_speedups(*facts), tuple(_notes(*facts)))
 
 
@@ -64,10 +64,10 @@ def _settings(manifest: Manifest) -> dict[str, Any]:
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
 
 
-def _differences(first: dict[str, Any], second: dict[str, Any]) -> list[SettingDifference]:
+def setting_differences(first: dict[str, Any], second: dict[str, Any]) -> tuple[SettingDifference, ...]:
     names = dict.fromkeys([*first, *second])
     pairs = (SettingDifference(name, first.get(name), second.get(name)) for name in names)
-    return [one for one in pairs if one.first != one.second]
+    return tuple(one for one in pairs if one.first != one.second)
 
 
 def _notes(first: RunFacts, second: RunFacts) -> list[str]:

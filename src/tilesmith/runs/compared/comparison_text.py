@@ -9,6 +9,7 @@ from tilesmith.records import Speedup
 from tilesmith.runs.compared.comparison import RunComparison, SpeedupComparison
 from tilesmith.runs.compared.facts import RunFacts
 from tilesmith.runs.event_text import clock_text, money_text, one_line, score_text
+from tilesmith.runs.summary import CallCosts
 
 _LONGEST = 60
 """Characters of a cell that could be of any length."""
@@ -27,11 +28,10 @@ _LABELS = ("run", "task", "author", "status", "machine", "attempts", "best", "ke
 
 
 def _cells(run: RunFacts) -> tuple[str, ...]:
-    usage = run.spent.usage
+    spent = run.spent or CallCosts()
+    usage = spent.usage
     best = "none" if run.best is None else f"kernel {run.best}, {score_text(run.score) or 'not timed'}"
-    cost = (
-        f"{usage.tokens:,} tokens in {run.spent.calls} calls, {money_text(usage.dollars, run.spent.known_dollars)}"
-    )
+    cost = f"{usage.tokens:,} tokens in {spent.calls} calls, {money_text(usage.dollars, spent.known_dollars)}"
     return (
         run.run,
         run.task or "",
@@ -42,7 +42,7 @@ def _cells(run: RunFacts) -> tuple[str, ...]:
         best,
         "" if run.candidate_ms is None else f"{run.candidate_ms:.4g} ms",
         cost,
-        clock_text(run.busy_s),
+        clock_text(run.busy_s or 0.0),
     )
 
 
@@ -54,10 +54,18 @@ def _value(value: Any) -> str:
     return "none" if value is None else one_line(str(value), _LONGEST)
 
 
-def conclusion(one: SpeedupComparison) -> str:
+def conclusions(found: RunComparison) -> list[str]:
+    """A line for all baselines over which the same is to be said."""
+    over: dict[str, list[str]] = {}
+    for one in found.baselines:
+        over.setdefault(_conclusion(one), []).append(one.baseline)
+    return [f"over {', '.join(names)}: {told}" for told, names in over.items()]
+
+
+def _conclusion(one: SpeedupComparison) -> str:
     if one.overlap is None or one.first is None or one.second is None:
-        return f"over {one.baseline}: measured in one of them only"
+        return "measured in one of them only"
     if one.overlap:
-        return f"over {one.baseline}: the intervals overlap, so neither is known to be faster"
+        return "the intervals overlap, so neither speedup is known to be larger"
     winner = "first" if one.first.value > one.second.value else "second"
-    return f"over {one.baseline}: the {winner} is faster; the intervals do not overlap"
+    return f"the {winner} has the larger speedup; the intervals do not overlap"

@@ -9,7 +9,7 @@ from tilesmith.errors import RunError
 from tilesmith.records import Evaluation, Speedup
 from tilesmith.runs.event_text import machine_text
 from tilesmith.runs.journal import read_events
-from tilesmith.runs.listing import ListedRun, read_run
+from tilesmith.runs.listing import ListedRun, read_run, require_whole
 from tilesmith.runs.run_filter import DAMAGED
 from tilesmith.runs.summary import CallCosts, RunSummary, summarize
 
@@ -27,9 +27,9 @@ class RunFacts:
     status: str
     why: str
     device: str | None
-    attempts: int = 0
+    attempts: int | None = None
     """Kernels that were judged, each source once."""
-    passed: int = 0
+    passed: int | None = None
     best: int | None = None
     score: float | None = None
     faster: bool | None = None
@@ -37,25 +37,35 @@ class RunFacts:
     """Median time of the best kernel."""
     speedup: dict[str, Speedup] = field(default_factory=dict)
     """Of the best kernel over each baseline, as it was measured last."""
-    spent: CallCosts = field(default_factory=CallCosts)
-    busy_s: float = 0.0
+    spent: CallCosts | None = None
+    busy_s: float | None = None
     """Time of calls and verdicts."""
 
 
 def read_facts(folder: Path) -> RunFacts:
     """Raises RunError where the run is damaged."""
     run = read_run(folder)
-    if run.manifest is None:
-        raise RunError(run.problem)
+    require_whole(run)
     return run_facts(run, summarize(read_events(folder / "events.jsonl")))
 
 
-def facts_or_damage(run: ListedRun) -> RunFacts:
-    """A damaged run keeps its row, with what is wrong with it."""
+def facts_or_problem(run: ListedRun) -> RunFacts:
+    """A run that cannot be read keeps its row, with its head and what is wrong with it."""
     try:
         return read_facts(run.folder)
     except RunError as error:
-        return RunFacts(run.folder.name, str(run.folder), None, None, None, None, DAMAGED, str(error), None)
+        head = run.manifest
+        return RunFacts(
+            run=run.folder.name,
+            path=str(run.folder),
+            task=head.task if head else None,
+            author=head.author if head else None,
+            model=head.model if head else None,
+            created=head.created if head else None,
+            status=DAMAGED,
+            why=str(error),
+            device=None,
+        )
 
 
 def run_facts(run: ListedRun, summary: RunSummary) -> RunFacts:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Sequence
 
 from tilesmith.runs.compared.facts import RunFacts
-from tilesmith.runs.event_text import one_line
+from tilesmith.runs.event_text import LONGEST_ENDING, one_line
 
 BASELINES = ("eager", "graph", "compile")
 Cell = str | int | float | bool | None
@@ -35,7 +35,7 @@ COLUMNS = {
     "output_tokens": "of all calls",
     "dollars": "of all calls, empty where a price is unknown",
     "busy_s": "seconds of calls and verdicts",
-    "why": "how it ended",
+    "why": "how it ended, or what is wrong with it",
     "path": "its folder",
 }
 """Every column and what it holds. New ones are added at the end."""
@@ -50,10 +50,11 @@ def table_row(facts: RunFacts) -> dict[str, Cell]:
         gain = facts.speedup.get(name)
         cells[f"{name}_speedup"] = gain.value if gain else None
         cells[f"{name}_low"], cells[f"{name}_high"] = (gain.low, gain.high) if gain else (None, None)
-    usage = facts.spent.usage
-    cells |= {"calls": facts.spent.calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
-    cells |= {"dollars": None if usage.dollars is None else round(usage.dollars, 6)}
-    return {name: cells[name] for name in COLUMNS}
+    if facts.spent is not None:
+        usage, calls = facts.spent.usage, facts.spent.calls
+        cells |= {"calls": calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
+        cells |= {"dollars": None if usage.dollars is None else round(usage.dollars, 6)}
+    return {name: cells.get(name) for name in COLUMNS}
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[dict[str, Cell]]) -> str:
@@ -69,5 +70,5 @@ def write_csv(columns: Sequence[str], rows: Iterable[dict[str, Cell]]) -> str:
 def _cell(value: Cell) -> Cell:
     if not isinstance(value, str):
         return "true" if value is True else "false" if value is False else value
-    line = one_line(value)
+    line = one_line(value, LONGEST_ENDING)  # whole paths and reasons
     return f"'{line}" if line.startswith(_FORMULA) else line

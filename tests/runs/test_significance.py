@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tilesmith.study.significance import MOST_SPLITS, fisher_test, mean_difference, permutation_test
+from tilesmith.runs.compared.significance import (
+    MOST_SPLITS,
+    fisher_test,
+    mcnemar_test,
+    mean_difference,
+    permutation_test,
+    sign_flip_test,
+)
 
 
 @pytest.mark.parametrize(
@@ -49,3 +58,41 @@ def test_many_runs_are_sampled_and_always_alike() -> None:
 def test_fisher(first: tuple[int, int], second: tuple[int, int], p: float) -> None:
     assert fisher_test(first, second) == pytest.approx(p)
     assert fisher_test(second, first) == pytest.approx(p)
+
+
+@pytest.mark.parametrize(
+    ("differences", "p"),
+    [
+        ([], 1.0),
+        ([0.3], 1.0),
+        ([1.0, 2.0, 3.0], 2 / 8),
+        ([-1.0, 2.0, 3.0], 4 / 8),
+        ([0.0] * 5, 1.0),
+        ([0.1] * 10, 2 / 1024),
+    ],
+)
+def test_every_choice_of_signs_is_counted(differences: list[float], p: float) -> None:
+    assert sign_flip_test(differences) == pytest.approx(p)
+    assert sign_flip_test([-one for one in differences]) == pytest.approx(p)
+
+
+@given(st.lists(st.tuples(st.floats(-4, 4), st.floats(-4, 4)), min_size=1, max_size=6))
+def test_flipping_a_sign_is_dealing_a_pair_out(pairs: list[tuple[float, float]]) -> None:
+    dealt = permutation_test([([first], [second]) for first, second in pairs])
+    assert sign_flip_test([first - second for first, second in pairs]) == pytest.approx(dealt)
+
+
+def test_many_differences_are_sampled_and_always_alike() -> None:
+    one_way = [0.01 * number for number in range(1, 251)]
+    assert sign_flip_test(one_way) == sign_flip_test(one_way) == pytest.approx(1 / (MOST_SPLITS + 1))
+    both_ways = [one if number % 2 else -one for number, one in enumerate(one_way)]
+    assert sign_flip_test(both_ways) > 0.5
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "p"),
+    [(0, 0, 1.0), (1, 0, 1.0), (3, 3, 1.0), (6, 0, 2 / 64), (8, 2, 2 * 56 / 1024), (1, 4, 2 * 6 / 32)],
+)
+def test_mcnemar(gained: int, lost: int, p: float) -> None:
+    assert mcnemar_test(gained, lost) == pytest.approx(p)
+    assert mcnemar_test(lost, gained) == pytest.approx(p)

@@ -1,17 +1,18 @@
-"""Exact tests for small numbers of runs: no assumption on how scores are distributed."""
+"""Exact tests for few runs or tasks: no assumption on how scores are distributed."""
 
 from __future__ import annotations
 
 import math
 import random
 from collections.abc import Iterator, Sequence
-from itertools import combinations, product
+from itertools import combinations, compress, product
 from statistics import fmean
 
 MOST_SPLITS = 20_000
 """Enumerated; above that so many are drawn, always the same ones."""
 _SLACK = 1e-9
 """Rounding: a split as extreme as what was seen counts as such."""
+_LOWEST_BIT = bytes(number & 1 for number in range(256))
 Groups = tuple[Sequence[float], Sequence[float]]
 """The values of the two sides of one comparison, both of one task."""
 
@@ -46,6 +47,27 @@ def _shuffled(groups: Groups, chance: random.Random) -> Groups:
     values = [*groups[0], *groups[1]]
     chance.shuffle(values)
     return values[: len(groups[0])], values[len(groups[0]) :]
+
+
+def sign_flip_test(differences: Sequence[float]) -> float:
+    """The share of the ways to give each difference either sign whose sum is at least as far from zero as the one
+    that was seen: the probability of such a sum if the two sides of every pair were the same."""
+    total = sum(differences)
+    seen = abs(total) - _SLACK
+    if 2 ** len(differences) <= MOST_SPLITS:
+        sums = [sum(compress(differences, flips)) for flips in product((0, 1), repeat=len(differences))]
+        return sum(abs(total - 2 * flipped) >= seen for flipped in sums) / len(sums)
+    chance = random.Random(0)
+    drawn = (chance.randbytes(len(differences)).translate(_LOWEST_BIT) for _ in range(MOST_SPLITS))
+    extreme = sum(abs(total - 2 * sum(compress(differences, flips))) >= seen for flips in drawn)
+    return (extreme + 1) / (MOST_SPLITS + 1)
+
+
+def mcnemar_test(gained: int, lost: int) -> float:
+    """McNemar's exact test, two-sided: of the pairs that changed, so many changed one way and so many the other."""
+    changed = gained + lost
+    ways = sum(math.comb(changed, one) for one in range(min(gained, lost) + 1))
+    return min(1.0, 2 * ways / (1 << changed))
 
 
 def fisher_test(first: tuple[int, int], second: tuple[int, int]) -> float:
