@@ -34,7 +34,7 @@ $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,mcp,serve]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,mcp,serve,ray]"
 	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes chromium; } >/dev/null 2>&1 \
 		|| echo "no chromium here: tests of pages are skipped"
 	touch $@

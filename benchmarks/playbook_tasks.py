@@ -1,23 +1,18 @@
-"""What `tilesmith forge` reaches offline on benchmarks/playbook_tasks: by default operators and chains.
+"""What the playbook reaches offline on benchmarks/playbook_tasks: by default operators and chains.
 
-    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --seconds 480 --out results.json
-    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --resume --seconds 480 --out results.json
+    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --seconds 480 --suite suite --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --only '*norm*' mlp_gelu --confirm --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --folders convolutions attention networks --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --device cpu --jobs 1 --only hinge_loss --out results.json
 
-Each task is a child process of the real command line:
+All tasks are one suite of the real command line, and each of them is a run of `tilesmith forge` in it:
 
-    tilesmith forge TASK --author playbook --effort quick --rounds ROUNDS --tuning-s SECONDS --no-confirm --json
+    tilesmith suite TASK... --author playbook --effort quick --rounds ROUNDS --tuning-s SECONDS --no-confirm
 
-Quick effort has one seed and no stages. On an H200 a child needs about 6 s to start, 10 to 13 s for its first
-verdict (6 s of it for the compiled baseline) and 4 to 5 s for each further one, of which a round has one. The
-confirmation takes about 16 s, because fresh processes compile the baseline again; it is left out unless `--confirm`
-is given, and the numbers are then those of the full verdict on the best attempt. One child at a time measures,
-whatever `--jobs` is.
-
-`--out` is written after every task. When `--seconds` are over, the children are ended and what has no answer is
-marked "not run"; `--resume` keeps the answers that `--out` has and runs the rest. GB are 10^9 bytes.
+Quick effort has one seed and no stages. The confirmation is left out unless `--confirm` is given, because fresh
+processes compile the baseline again; the numbers are then those of the full verdict on the best attempt. One task
+at a time is timed, whatever `--jobs` is. The same command with the same `--suite` goes on where it stopped.
+Meanwhile nvidia-smi says twice a second whether some kernel runs. GB are 10^9 bytes.
 """
 
 from __future__ import annotations
@@ -26,13 +21,14 @@ import argparse
 import json
 import math
 import os
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatch
@@ -44,28 +40,26 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks")]
 
 from judge_throughput import commit  # noqa: E402
+from suite_throughput import GpuUse  # noqa: E402
 
 from tilesmith.records import (  # noqa: E402
     AttemptEvent,
     ConfirmationEvent,
     Evaluation,
     Event,
+    FinishedEvent,
     SurveyEvent,
-    from_json,
     to_json,
 )
-from tilesmith.runs.atomic_files import write_atomically  # noqa: E402
 from tilesmith.runs.journal import read_events  # noqa: E402
+from tilesmith.suite.document import DOCUMENT_NAME, read_suite  # noqa: E402
+from tilesmith.suite.records import Row as SuiteRow  # noqa: E402
 
 FOLDER = ROOT / "benchmarks" / "playbook_tasks"
 NAMES = tuple(f"{path.parent.name}/{path.stem}" for path in sorted(FOLDER.glob("*/*.py")))
 FOLDERS = tuple(sorted({name.split("/")[0] for name in NAMES}))
-OUTCOMES = {0: "passed", 3: "kept"}
-"""By exit code; any other is a failure."""
 LARGE_PRODUCT_FLOPS = 1e9
 LEAST_SPEEDUP, LEAST_COPY_SHARE, LONGEST_S = 0.97, 0.85, 120.0
-ENDING_S = 15.0
-"""How long a child may take to end when it is told to."""
 COPY_BYTES, COPIES = 2**30, 30
 
 
@@ -84,7 +78,7 @@ class Row:
 
     task: str
     outcome: str
-    """passed, kept (for PyTorch), failed or not run."""
+    """passed, kept (for PyTorch), failed, error or not run."""
     reason: str
     seconds: float = 0.0
     """From the task to the answer, with other tasks beside it."""
@@ -116,6 +110,8 @@ class Results:
     options: dict[str, Any]
     copying: Copying | None
     seconds: float = 0.0
+    gpu_share: float | None = None
+    """Of the time, in which some kernel ran; null without a GPU."""
     rows: tuple[Row, ...] = ()
 
 
@@ -139,73 +135,38 @@ def measure_copying() -> Copying | None:
     return Copying(torch.cuda.get_device_name(), round(rate, 1), tuple(round(one, 5) for one in samples))
 
 
-def forge_all(results: Results, names: Sequence[str], options: argparse.Namespace, runs: Path) -> Results:
-    """Threads take the tasks from one list, in order, until the time is up."""
-    began = time.monotonic()
-    deadline = began + options.seconds
-    with ThreadPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(forge, name, options, runs / name, deadline, results.copying) for name in names]
-        try:
-            for future in as_completed(futures):
-                row = future.result()
-                seconds = round(time.monotonic() - began, 1)
-                results = replace(results, seconds=seconds, rows=(*results.rows, row))
-                write_atomically(options.out, json.dumps(asdict(results), indent=1) + "\n")
-                print(f"{seconds:>6} s  {format_row(row)}", flush=True)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return results
-
-
-def forge(name: str, options: argparse.Namespace, runs: Path, deadline: float, copying: Copying | None) -> Row:
-    """One run of the command line, which is ended by its id when the time is up."""
-    began = time.monotonic()
-    if began > deadline:
-        return Row(name, "not run", f"the {options.seconds:g} s were over")
-    command = [
-        sys.executable,
-        "-m",
-        "tilesmith",
-        "forge",
-        str(FOLDER / f"{name}.py"),
-        "--runs",
-        str(runs),
-        "--json",
+def run_suite(results: Results, names: Sequence[str], options: argparse.Namespace, suite: Path) -> Results:
+    """The command line does all of them, and its folder says what came of each."""
+    command = [sys.executable, "-m", "tilesmith", "suite", *(str(FOLDER / f"{name}.py") for name in names)]
+    command += ["--out", str(suite), "--author", "playbook", "--effort", "quick", "--device", options.device]
+    command += ["--rounds", str(options.rounds), "--tuning-s", str(options.tuning_s)]
+    command += [
+        "--confirm" if options.confirm else "--no-confirm",
+        *(["--jobs", options.jobs] * bool(options.jobs)),
     ]
-    command += ["--author", "playbook", "--effort", "quick", "--rounds", str(options.rounds)]
-    command += ["--tuning-s", str(options.tuning_s)]
-    command += ["--confirm" if options.confirm else "--no-confirm", "--device", options.device]
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
-    pipe = subprocess.PIPE
-    child = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment)
-    try:
-        out, err = child.communicate(timeout=max(deadline - began, 1.0))
-    except subprocess.TimeoutExpired:
-        end(child)
-        return Row(name, "not run", f"cut off after {time.monotonic() - began:.0f} s")
+    began = time.monotonic()
+    with GpuUse() as use, subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT / "src")}) as process:
+        try:
+            process.wait(options.seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGINT)
     seconds = round(time.monotonic() - began, 1)
-    try:
-        document = json.loads(out)
-    except json.JSONDecodeError:
-        document = {"error": (err or out).strip()[-500:] or f"exit code {child.returncode}"}
-    row = Row(name, OUTCOMES.get(child.returncode, "failed"), document.get("why") or document["error"], seconds)
-    return row if "run" not in document else with_findings(row, document, copying)
+    found = read_suite(suite).rows if (suite / DOCUMENT_NAME).exists() else ()
+    answers = {row.task.rpartition("/")[2]: row for row in found}
+    rows = tuple(read_row(name, answers.get(name.rpartition("/")[2]), suite, results.copying) for name in names)
+    return replace(results, seconds=seconds, gpu_share=use.share, rows=rows)
 
 
-def end(child: subprocess.Popen[str]) -> None:
-    """First politely, so that it ends its own children."""
-    child.terminate()
-    try:
-        child.communicate(timeout=ENDING_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.communicate()
+def read_row(name: str, answer: SuiteRow | None, suite: Path, copying: Copying | None) -> Row:
+    if answer is None:
+        return Row(name, "not run", "the time was up")
+    row = Row(name, answer.outcome, answer.why, answer.seconds)
+    return row if answer.run is None else with_findings(row, suite / "runs" / answer.run, copying)
 
 
-def with_findings(row: Row, document: dict[str, Any], copying: Copying | None) -> Row:
+def with_findings(row: Row, run: Path, copying: Copying | None) -> Row:
     """What the run's folder tells about the task and its best kernel."""
-    events = list(read_events(Path(document["run"]) / "events.jsonl"))
+    events = list(read_events(run / "events.jsonl"))
     survey = next(one.survey for one in events if isinstance(one, SurveyEvent))
     attempts = [one.attempt for one in events if isinstance(one, AttemptEvent)]
     profile, roofline = survey.profile, survey.roofline
@@ -217,7 +178,7 @@ def with_findings(row: Row, document: dict[str, Any], copying: Copying | None) -
         has_large_product=profile.dtype == "float32" and (profile.tensor_flops or 0) >= LARGE_PRODUCT_FLOPS,
         scores={one.candidate.number: one.score for one in attempts},
     )
-    evaluation = find_evaluation(events, document["best"])
+    evaluation = find_evaluation(events, next(one.best for one in events if isinstance(one, FinishedEvent)))
     if evaluation is None:
         return row
     row = replace(row, evaluation=to_json(evaluation))
@@ -257,8 +218,12 @@ def format_row(row: Row) -> str:
 
 def format_summary(results: Results) -> str:
     rows = results.rows
-    counts = {kind: sum(row.outcome == kind for row in rows) for kind in ("passed", "kept", "failed", "not run")}
-    lines = [", ".join(f"{count} {kind}" for kind, count in counts.items())]
+    counts = {
+        kind: sum(row.outcome == kind for row in rows) for kind in ("passed", "kept", "failed", "error", "not run")
+    }
+    lines = [", ".join(f"{count} {kind}" for kind, count in counts.items()) + f" in {results.seconds:.0f} s"]
+    if results.gpu_share is not None:
+        lines.append(f"the GPU was busy for {results.gpu_share:.0%} of the time")
     if results.copying is not None:
         lines.append(f"a copy on {results.copying.gpu}: {results.copying.gb_per_s:.0f} GB/s")
     groups = {folder: [row for row in rows if row.task.startswith(f"{folder}/")] for folder in FOLDERS}
@@ -280,8 +245,8 @@ def format_means(rows: Sequence[Row]) -> str:
     """What failed or was not run has no speedup and is counted, so that nobody takes it for a success."""
     written = [row.speedups["best"] for row in rows if row.outcome == "passed" and row.speedups]
     kept = [1.0 for row in rows if row.outcome == "kept"]
-    missing = sum(row.outcome in ("failed", "not run") for row in rows)
-    left_out = f", {missing} failed or not run left out" if missing else ""
+    missing = sum(row.outcome in ("failed", "error", "not run") for row in rows)
+    left_out = f", {missing} without an answer left out" if missing else ""
     if not written:
         return f"none written and timed, {len(kept)} kept{left_out}"
     mean, of_all = statistics.geometric_mean(written), statistics.geometric_mean(written + kept)
@@ -307,11 +272,6 @@ def matches(name: str, pattern: str, folders: Sequence[str]) -> bool:
     return (folder in folders or "/" in pattern) and (fnmatch(name, pattern) or fnmatch(stem, pattern))
 
 
-def read_answers(path: Path) -> tuple[Row, ...]:
-    rows = [from_json(Row, row) for row in json.loads(path.read_text())["rows"]] if path.exists() else []
-    return tuple(row for row in rows if row.outcome != "not run")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
@@ -320,20 +280,17 @@ def main() -> None:
     parser.add_argument(
         "--folders", nargs="+", default=["operators", "chains"], choices=FOLDERS, help="where --only looks"
     )
-    parser.add_argument("--jobs", type=int, default=6, help="children at once")
+    parser.add_argument("--jobs", help="tasks at once; as the suite decides")
     parser.add_argument("--seconds", type=float, default=3600.0, help="for all tasks together")
     parser.add_argument("--rounds", type=int, default=1, help="further attempts per task")
     parser.add_argument("--tuning-s", type=float, default=20.0, help="seconds of measuring tunings per task")
     parser.add_argument("--confirm", action="store_true", help="judge every winner again in fresh processes")
-    parser.add_argument("--resume", action="store_true", help="keep the answers that --out already has")
     parser.add_argument("--device", default="auto", help="auto, cpu (small shapes, not timed) or cuda")
-    parser.add_argument("--runs", type=Path, default=None, help="keep the run folders here")
+    parser.add_argument("--suite", type=Path, help="keep the suite here, or go on with it; a temporary folder")
     parser.add_argument("--commit", default=None, help="where there is no git to ask")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    answers = read_answers(options.out) if options.resume else ()
-    known = {row.task for row in answers}
-    names = [name for name in chosen(options.only, options.folders) if name not in known]
+    names = chosen(options.only, options.folders)
     copying = None
     if options.device != "cpu":
         with ProcessPoolExecutor(1, get_context("spawn")) as pool:
@@ -344,10 +301,10 @@ def main() -> None:
         cores=os.cpu_count(),
         options={name: value.name if isinstance(value, Path) else value for name, value in vars(options).items()},
         copying=copying,
-        rows=answers,
     )
     with tempfile.TemporaryDirectory() as folder:
-        results = forge_all(results, names, options, options.runs or Path(folder))
+        results = run_suite(results, names, options, options.suite or Path(folder) / "suite")
+    options.out.write_text(json.dumps(asdict(results), indent=1) + "\n")
     print("\n".join(format_row(row) for row in sorted(results.rows, key=lambda row: row.task)))
     print(format_summary(results))
 

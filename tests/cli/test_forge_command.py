@@ -186,6 +186,28 @@ def test_ctrl_c_stops_at_once_and_the_run_can_go_on(tmp_path: Path) -> None:
     assert error.encode() in stderr
     manifest = json.loads(next(tmp_path.glob("runs/*/run.json")).read_text())
     assert (manifest["status"], manifest["why"]) == ("stopped", "interrupted")
+    assert "The run is stopped" in next(tmp_path.glob("runs/*/report.html")).read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_that_is_ended_before_it_did_anything_says_so(tmp_path: Path, number: signal.Signals) -> None:
+    task = tmp_path / "slow.py"
+    task.write_text(f"import time\n{RELU.read_text()}\n\ntime.sleep(100)\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tilesmith", "forge", str(task), *QUICK],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=clean(),
+        preexec_fn=_hears_ctrl_c,
+        text=True,
+    )
+    _wait_for(lambda: any("author" in log.read_text() for log in tmp_path.glob("runs/*/log.txt")))
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 2, stdout
+    assert stderr.splitlines()[-1] == "tilesmith: interrupted; nothing had been done yet, so no run is kept"
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_a_wrong_address_can_be_put_right(tmp_path: Path) -> None:

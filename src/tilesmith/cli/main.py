@@ -26,6 +26,7 @@ TASK is a Python file with Model, get_inputs and get_init_inputs; KERNEL is one 
     tilesmith lint KERNEL           what is wrong with it, without running it
     tilesmith certify TASK          which cheats the judge can tell
     tilesmith plan TASK             what would become a kernel, and why
+    tilesmith suite DIR             forge many tasks; compare two suites
     tilesmith scan MODEL            where the time of a whole model goes
     tilesmith capture MODEL --out D make tasks of the modules inside it
     tilesmith runs show last        what the last forge tried, and why
@@ -69,9 +70,9 @@ COMMANDS = (
         "bundle",
         "replay",
     ),
-    *("doctor", "mcp", "op", "study"),
+    *("doctor", "mcp", "op", "study", "suite"),
 )
-_FOLDERS = {"bundle": "bundles.", "replay": "bundles.", "serve": "runs."}
+_FOLDERS = {"forge": "forging.", "bundle": "bundles.", "replay": "bundles.", "serve": "runs."}
 for _command in COMMANDS:
     import_module(f"tilesmith.cli.{_FOLDERS.get(_command, '')}{_command}").register(app)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from tilesmith.errors import UsageError
+from tilesmith.errors import RunError, UsageError
 
 VARIABLE = "TILESMITH_RUNS"
 
@@ -25,6 +25,18 @@ class OutputOptions:
 
 def runs_folder(chosen: Path | None) -> Path:
     return chosen or Path(os.environ.get(VARIABLE) or "runs")
+
+
+def existing_folder(given: Path | None) -> Path:
+    """The folder of runs; one that was named must be there."""
+    folder = runs_folder(given)
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: not a folder of runs; see --runs")
+    if given is not None and not folder.exists():
+        raise RunError(f"{folder}: no such folder; see --runs")
+    if os.environ.get(VARIABLE) and not folder.exists():
+        raise RunError(f"{folder}: no such folder; {VARIABLE} names it: make it, or name another")
+    return folder
 
 
 def require_ending(file: Path | None, ending: str) -> None:

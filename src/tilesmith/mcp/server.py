@@ -30,10 +30,10 @@ from mcp.types import (
 
 from tilesmith import __version__
 from tilesmith.errors import TilesmithError, UsageError
+from tilesmith.judge.warm_judges import WarmJudges
 from tilesmith.mcp.small_documents import small_json
 from tilesmith.mcp.tool import ToolCall
 from tilesmith.mcp.tools import TOOLS
-from tilesmith.mcp.warm_judges import WarmJudges
 from tilesmith.mcp.workspace import Workspace
 
 _INSTRUCTIONS = (

@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 
 from tilesmith.errors import TilesmithError, UsageError
-from tilesmith.mcp.warm_judges import WarmJudges
+from tilesmith.judge.warm_judges import WarmJudges
 from tilesmith.mcp.workspace import Workspace
 from tilesmith.tasks.user_code.task_name import TaskName
 

@@ -19,9 +19,8 @@ from tilesmith.mcp.tool import AgentTool, ToolCall
 from tilesmith.mcp.verdict_meanings import MEANINGS
 from tilesmith.playbook.task_plan import plan_task
 from tilesmith.records import Outcome, Verdict, to_json
-from tilesmith.runs.journal import read_events
-from tilesmith.runs.listing import list_runs, listed_document, read_run
-from tilesmith.runs.summary import summarize
+from tilesmith.runs.listing import list_runs, listed_document
+from tilesmith.runs.salvaged_run import salvage_run
 
 _DEFAULTS = CheckConfig()
 _TASK: dict[str, Any] = {
@@ -110,10 +109,11 @@ def _runs(call: ToolCall) -> dict[str, Any]:
     if "run" not in call.arguments:
         return {"runs": [listed_document(run) for run in list_runs(call.workspace.runs)]}
     folder = call.workspace.run(call.arguments["run"])
-    run, summary = read_run(folder), summarize(read_events(folder / "events.jsonl"))
+    run, summary, problems = salvage_run(folder)
     best = folder / "best.py"
     return listed_document(run) | {
         "best_path": call.workspace.shown(best) if best.exists() else None,
+        "problems": list(problems),
         "finished": summary.finished.why if summary.finished else None,
         "attempts": summarize_attempts(summary),
         "tokens": summary.usage.tokens,

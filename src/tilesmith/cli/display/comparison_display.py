@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tilesmith.runs.compared.comparison import RunComparison
-from tilesmith.runs.compared.comparison_text import comparison_rows, conclusion
+from tilesmith.runs.compared.comparison_text import comparison_rows, conclusions
 from tilesmith.runs.event_text import LONGEST_ENDING, one_line
 
 
@@ -19,5 +19,5 @@ def show_comparison(found: RunComparison, console: Console) -> None:
     console.print(table)
     for note in found.notes:
         console.print(Text(f"note: {one_line(note, LONGEST_ENDING)}", style="yellow"), soft_wrap=True)
-    for line in map(conclusion, found.baselines):
+    for line in conclusions(found):
         console.print(Text(line), soft_wrap=True)

@@ -36,6 +36,8 @@ from tilesmith.runs.event_text import (
 )
 from tilesmith.runs.listing import ListedRun
 from tilesmith.runs.manifest import Manifest, Status
+from tilesmith.runs.run_filter import INTERRUPTED
+from tilesmith.runs.salvaged_run import SalvagedRun
 from tilesmith.runs.summary import CallCosts, RunSummary, TreeEvent
 
 STATUS_STYLES = {"finished": "green", "running": "cyan", "stopped": "yellow", "interrupted": "yellow"}
@@ -63,11 +65,12 @@ def _row(run: ListedRun) -> tuple[RenderableType, ...]:
     status = Text(run.status, style=STATUS_STYLES.get(run.status, "red"))
     if run.manifest is None:
         return Text(run.folder.name), "", "", status
+    verdicts = "" if run.verdicts is None else str(run.verdicts)
     faster = {True: Text("faster", style="green"), False: Text("not faster"), None: Text()}[run.faster]
     told = (
         Text(one_line(text), no_wrap=True, overflow="ellipsis") for text in (run.manifest.task, run.manifest.author)
     )
-    return Text(run.folder.name), *told, status, str(run.verdicts), _best(run), faster
+    return Text(run.folder.name), *told, status, verdicts, _best(run), faster
 
 
 def _best(run: ListedRun) -> str:
@@ -76,9 +79,12 @@ def _best(run: ListedRun) -> str:
     return f"kernel {run.best}, {score_text(run.score) or 'not timed'}"
 
 
-def show_run(run: ListedRun, summary: RunSummary, console: Console) -> None:
+def show_run(found: SalvagedRun, console: Console) -> None:
     """Everything, in the order a reader asks for it."""
-    parts: list[RenderableType] = [_header(run, summary), Text(), _tree(summary), Text(), _end(run, summary)]
+    run, summary = found.run, found.summary
+    parts: list[RenderableType] = [_header(run, summary)]
+    parts += [Text(one_line(problem, LONGEST_ENDING), style="red") for problem in found.problems[:5]]
+    parts += [Text(), _tree(found), Text(), _end(found)]
     if summary.calls:
         parts += [Text(), _costs(summary)]
     console.print(Group(*parts))
@@ -92,19 +98,22 @@ def _header(run: ListedRun, summary: RunSummary) -> Table:
 
 
 def _labeled_facts(run: ListedRun, summary: RunSummary) -> Iterator[tuple[str, str]]:
-    manifest = run.manifest
-    assert manifest is not None
+    manifest, survey = run.manifest, summary.survey
     yield "run", str(run.folder)
-    yield "task", f"{manifest.task}, {manifest.task_path}"
-    yield "author", manifest.author
-    yield "begun", manifest.created
-    is_told_below = summary.finished is not None or not manifest.why
-    yield "status", run.status if is_told_below else f"{run.status}: {manifest.why}"
-    if summary.survey is not None:
-        yield "machine", _machine(summary.survey.environment | manifest.environment, machine_text(summary.survey))
-        if floor_text(summary.survey):
-            yield "roofline", floor_text(summary.survey)
-    if _settings_text(manifest):
+    if manifest is not None:
+        yield "task", f"{manifest.task}, {manifest.task_path}"
+        yield "author", manifest.author
+        yield "begun", manifest.created
+    why = manifest.why if manifest is not None and summary.finished is None else ""
+    yield "status", f"{run.status}: {why}" if why else run.status
+    if survey is not None:
+        yield (
+            "machine",
+            _machine(survey.environment | (manifest.environment if manifest else {}), machine_text(survey)),
+        )
+        if floor_text(survey):
+            yield "roofline", floor_text(survey)
+    if manifest is not None and _settings_text(manifest):
         yield "settings", _settings_text(manifest)
 
 
@@ -118,9 +127,10 @@ def _settings_text(manifest: Manifest) -> str:
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items() if value is not None)
 
 
-def _tree(summary: RunSummary) -> Tree:
-    root = Tree(Text("attempts" if summary.steps else "nothing was tried yet", style="dim"), guide_style="dim")
-    _add_children(root, summary, None)
+def _tree(found: SalvagedRun) -> Tree:
+    nothing = "no attempt can be read" if found.problems else "nothing was tried yet"
+    root = Tree(Text("attempts" if found.summary.steps else nothing, style="dim"), guide_style="dim")
+    _add_children(root, found.summary, None)
     return root
 
 
@@ -188,16 +198,17 @@ def _analysis(analysis: Analysis, call: int) -> Text:
     return text
 
 
-def _end(run: ListedRun, summary: RunSummary) -> Text:
+def _end(found: SalvagedRun) -> Text:
+    run, summary = found.run, found.summary
     if summary.finished is not None:
         won = summary.finished.best is not None
         told = won or summary.finished.keeps_pytorch
         style = "bold green" if summary.finished.faster else "bold" if told else "bold red"
         return Text(one_line(summary.finished.why, LONGEST_ENDING), style=style)
-    best = f"best so far: kernel {summary.best.candidate.number}" if summary.best else "no kernel has passed yet"
     score = f", {score_text(summary.score)}" if summary.score is not None else ""
-    more = "" if run.status == "running" else f"; go on with  tilesmith forge --resume {run.folder}"
-    return Text(f"{best}{score}{more}")
+    can_go_on = run.status in (Status.STOPPED, INTERRUPTED) and not found.problems
+    more = f"; go on with  tilesmith forge --resume {run.folder}" if can_go_on else ""
+    return Text(f"{found.told_best}{score}{more}")
 
 
 def _costs(summary: RunSummary) -> RenderableType:

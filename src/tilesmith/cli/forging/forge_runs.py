@@ -4,69 +4,47 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import shutil
-from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
-from tilesmith.authors.author_choice import AuthorChoice, as_replay, choose_author, make_author
+from tilesmith.authors.author_choice import AuthorChoice, as_replay, make_author
 from tilesmith.cli.display.run_progress import open_progress
+from tilesmith.cli.forging.forge_options import Options, author_of, forge_choice, require_price, with_call_limits
 from tilesmith.cli.output_options import OutputOptions, print_line
-from tilesmith.cli.task_options import mode_of
-from tilesmith.config import CheckConfig
 from tilesmith.errors import RunError, TilesmithError, UsageError
 from tilesmith.forge.judge_evaluator import JudgeEvaluator
 from tilesmith.forge.run_specification import RunSpecification, begin_run, read_specification
 from tilesmith.forge.runner import run_forge, write_report
-from tilesmith.forge.settings import settings_for
-from tilesmith.judge.machine.devices import choose_device
-from tilesmith.llm.endpoint_choice import LlmOptions
-from tilesmith.llm.prices import dollars, parse_price, price_source
+from tilesmith.llm.prices import dollars, price_source
 from tilesmith.llm.providers import Endpoint
 from tilesmith.playbook.task_plan import plan_task
 from tilesmith.records import AttemptEvent, CallEvent, FinishedEvent, StopReason, Usage, to_json
 from tilesmith.runs import RunFolder, Status
 from tilesmith.runs.event_text import money_text
-from tilesmith.runs.listing import find_run
+from tilesmith.runs.listing import find_run, read_run, require_whole
 from tilesmith.runs.summary import RunSummary, summarize
 from tilesmith.tasks.user_code.task_name import TaskName
 
-Options = Mapping[str, Any]
 PYTORCH_IS_KEPT = 3
 """The exit code for a task whose author would write no kernel: not the same as kernels that failed."""
 
 
 def start_run(task: TaskName, options: Options, output: OutputOptions) -> int:
-    author = _author(options)
-    check = CheckConfig(**{one.name: options[one.name] for one in fields(CheckConfig) if one.name in options})
-    check = replace(check, timeout_s=options["timeout"], mode=mode_of(options.get("train")))
-    settings = settings_for(options["effort"], **{key: value for key, value in options.items() if key != "effort"})
-    specification = RunSpecification(task, author, check, settings)
-    if author.kind == "playbook" and not settings.playbook:
-        raise UsageError("--no-playbook: the playbook is the author here; name another with --model")
-    if choose_device(check.device) == "cpu" and settings.target_speedup is not None:
-        raise UsageError("--target-speedup: nothing is timed without a GPU, so it could never be met")
-    _require_price(specification)
+    chosen = forge_choice(options)
+    require_price(chosen.settings.max_cost, chosen.author)
+    specification = RunSpecification(task, chosen.author, chosen.check, chosen.settings)
     with contextlib.closing(begin_run(specification, output.runs)) as run:
         return _forge(run, specification, output)
 
 
-def _require_price(specification: RunSpecification) -> None:
-    endpoint = specification.author.endpoint
-    if specification.settings.max_cost is None or endpoint is None:
-        return
-    if dollars(endpoint, Usage(1000, 1000), specification.author.price) is None:
-        raise UsageError(
-            f"--max-cost: the price of {endpoint.model} is unknown; add --price IN,OUT, or use --max-tokens"
-        )
-
-
 def resume_run(name: str, options: Options, output: OutputOptions) -> int:
     """Goes on; with another model or more retries, if that is what it takes."""
-    with contextlib.closing(RunFolder(find_run(output.runs, name))) as run:
+    folder = find_run(output.runs, name)
+    require_whole(read_run(folder))
+    with contextlib.closing(RunFolder(folder)) as run:
         finished = run.journal.find("finished")
         if isinstance(finished, FinishedEvent) and run.manifest.status is Status.FINISHED:
             console = Console(stderr=output.as_json)
@@ -92,29 +70,15 @@ def replay_run(name: str, task: TaskName | None, output: OutputOptions) -> int:
 
 def _author_for_resume(author: AuthorChoice, options: Options) -> AuthorChoice:
     if any(name in options for name in ("model", "provider", "base_url")):
-        return _author({**options, "author": "llm"})
-    return _with_limits(author, options)
-
-
-def _author(options: Options) -> AuthorChoice:
-    llm = LlmOptions(options.get("model"), options.get("provider"), options.get("base_url"))
-    if options["author"] == "playbook" and llm != LlmOptions():
-        raise UsageError("--author playbook asks no model: leave out --model, --provider and --base-url")
-    return _with_limits(choose_author(options["author"], llm, os.environ), options)
-
-
-def _with_limits(author: AuthorChoice, options: Options) -> AuthorChoice:
-    named = {"retries": "retries", "call_timeout": "call_timeout_s", "idle_timeout": "idle_timeout_s"}
-    limits = {field: options[option] for option, field in named.items() if option in options}
-    price = parse_price(options["price"]) if "price" in options else author.price
-    return replace(author, price=price, **limits)
+        return author_of({**options, "author": "llm"})
+    return with_call_limits(author, options)
 
 
 def _forge(run: RunFolder, specification: RunSpecification, output: OutputOptions) -> int:
     console = Console(stderr=output.as_json)
-    for line in _opening_lines(run, specification):
-        _log_and_print(line, run, console)
     try:
+        for line in _opening_lines(run, specification):
+            _log_and_print(line, run, console)
         finished = _run_with_progress(run, specification, console, output)
     except KeyboardInterrupt:
         raise RunError(f"interrupted{_resume_hint(run)}") from None
@@ -142,10 +106,10 @@ def _run_with_progress(
 
 
 def _resume_hint(run: RunFolder) -> str:
-    """A run in which nothing has happened yet is not worth keeping."""
+    """A run in which nothing has happened yet is not worth keeping, and its folder, which was named, is gone."""
     if not list(run.journal):
         shutil.rmtree(run.path, ignore_errors=True)
-        return ""
+        return "; nothing had been done yet, so no run is kept"
     return f"; the run is kept, go on with  tilesmith forge --resume {run.path}"
 
 

@@ -27,7 +27,9 @@ class WarmJudges:
     """Hands out judges to several threads. One that nobody uses is closed when there are too many, or when the
     machine failed under it."""
 
-    def __init__(self) -> None:
+    def __init__(self, gpu: str | None = None) -> None:
+        """`gpu` is the one that they all use, where there are several."""
+        self._gpu = gpu
         self._lock = threading.Lock()
         self._open: dict[CheckConfig, _OpenJudge] = {}
 
@@ -39,7 +41,7 @@ class WarmJudges:
             entry.users += 1
         try:
             with entry.opening:
-                entry.judge = entry.judge or Judge(config)
+                entry.judge = entry.judge or Judge(config, gpu=self._gpu)
             yield entry.judge
         except MachineError as error:
             entry.is_broken = type(error) is MachineError  # its subclasses say something about one kernel or task

@@ -1,0 +1,1 @@
+"""`tilesmith forge`, and the options that it shares with `tilesmith suite`."""

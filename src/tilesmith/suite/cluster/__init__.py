@@ -1,0 +1,1 @@
+"""The jobs of a suite, their kernels judged on the nodes of a Ray cluster."""
