@@ -83,6 +83,20 @@ LAYERS = {
     }
     | {"playbook"},
     "study": {"records", "errors", "config", "tasks", "lint", "judge", "llm", "runs", "authors", "forge"},
+    "suite": {
+        "records",
+        "errors",
+        "config",
+        "syntax",
+        "tasks",
+        "judge",
+        "llm",
+        "runs",
+        "authors",
+        "forge",
+        "report",
+        "playbook",
+    },
     "cli": {
         *[
             "records",
@@ -101,6 +115,7 @@ LAYERS = {
             "report",
             "serve",
             "study",
+            "suite",
             "mcp",
         ]
     },

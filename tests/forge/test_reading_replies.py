@@ -125,6 +125,11 @@ def test_a_block_that_is_no_python_is_left_to_the_judge() -> None:
     assert extract_kernel(fenced(broken)) == broken
 
 
+def test_the_kernel_of_a_whole_network_is_not_too_long() -> None:
+    long = KERNEL + "layer = 1\n" * 50_000
+    assert extract_kernel(fenced(long)) == long
+
+
 def test_a_kernel_is_not_joined_with_what_it_does_not_need() -> None:
     other = "def unrelated(x):\n    return x\n"
     assert "unrelated" not in extract_kernel(fenced(other) + fenced(KERNEL))
@@ -143,8 +148,8 @@ REFUSED = {
     "search and replace": (fenced("<<<<<<< SEARCH\nclass ModelNew:\n=======\n>>>>>>> REPLACE\n"), "diff"),
     "only thought": (f"<think>{fenced(KERNEL)}</think>I cannot do it.", "no `class ModelNew`"),
     "named in prose": ("First, `class ModelNew` must launch the kernel.", "not in a code block"),
-    "too long": (fenced(KERNEL + "#" * 300_000 + "\n"), "at most 300,000"),
-    "too long and bare": ("import torch\n" * 30_000 + KERNEL, "300,000"),
+    "too long": (fenced(KERNEL + "#" * 1_000_000 + "\n"), "at most 1,000,000"),
+    "too long and bare": ("import torch\n" * 90_000 + KERNEL, "1,000,000"),
 }  # fmt: skip
 
 

@@ -74,7 +74,7 @@ def niceness(pid: int) -> int:
 
 
 def has_started(judge: int) -> bool:
-    return NICE in map(niceness, descendants(judge))
+    return niceness(judge) + NICE in map(niceness, descendants(judge))
 
 
 def wait_for(condition, within_s: float) -> bool:

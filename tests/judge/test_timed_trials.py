@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.judge.trials import KernelTrials
 from tilesmith.process.fork_server_client import ChildGone
 from tilesmith.process.protocol.candidate import LoadKernel, TimeCalls, TimedCalls
@@ -73,7 +74,7 @@ def trials(tmp_path: Path, asked: list[str]) -> KernelTrials:
     def load(text: str) -> LoadKernel:
         return LoadKernel("kernel.py", text, "cuda", "sm_90", "default")
 
-    return KernelTrials(load, FakeReference(), spawn, tmp_path, 5.0, is_timed=True)  # type: ignore[arg-type]
+    return KernelTrials(load, FakeReference(), spawn, tmp_path, 5.0, True, GpuLock(tmp_path))  # type: ignore[arg-type]
 
 
 FIRST_VISIT = ["LoadKernel", "ConstructModel", "CompileAhead", "ConstructModel", "PrepareTiming", "TimeCalls"]

@@ -171,7 +171,7 @@ def test_what_a_kernel_must_beat() -> None:
 
 
 def test_without_a_gpu_nothing_is_swapped_unless_asked_for(optimized: Optimized) -> None:
-    assert "not timed, because there is no GPU here); nothing was swapped in" in optimized.facts["untimed"]
+    assert "not timed, because there is no GPU here; nothing was swapped in" in optimized.facts["untimed"]
     assert optimized.facts["twin shares weights"]
 
 

@@ -43,7 +43,7 @@ def _past_winners(state: ForgeState) -> list[Attempt]:
 def _finished_with(state: ForgeState, attempt: Attempt, evaluation: Evaluation) -> FinishedEvent:
     faster, score = is_faster(evaluation), score_of(evaluation)
     if faster is None or score is None:
-        told = f"right ({attempt.evaluation.reason})"
+        told = attempt.evaluation.reason
     elif faster:
         told = f"right, and {score:.2f}x as fast as its best baseline"
     else:

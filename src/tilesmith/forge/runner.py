@@ -28,7 +28,7 @@ def run_forge(
         if not isinstance(error, KeyboardInterrupt):
             effects.wait_for_calls()
         run.set_status(Status.STOPPED, _describe_error(error))
-        if isinstance(error, TilesmithError):
+        if isinstance(error, TilesmithError | KeyboardInterrupt):
             write_report(run)
         raise
     assert finished is not None, "the loop always tells how it ended"

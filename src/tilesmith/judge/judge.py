@@ -31,7 +31,7 @@ from tilesmith.judge.gates.values import Values
 from tilesmith.judge.machine.child_limits import candidate_limits, reference_limits, roomy_folder
 from tilesmith.judge.machine.devices import choose_device, require_interpreter
 from tilesmith.judge.machine.gpu_lock import GpuLock
-from tilesmith.judge.machine.gpu_memory_room import memory_need
+from tilesmith.judge.machine.gpu_memory_room import GpuMemoryRoom, memory_need
 from tilesmith.judge.machine.kernel_imports import grants_for, grants_for_types
 from tilesmith.judge.reference.references import References, is_large
 from tilesmith.judge.reference.survey import survey_of
@@ -60,10 +60,12 @@ AnyTask = Path | TaskName | TaskSource
 class Judge:
     """Owns the processes. Close it, or use it as a context manager."""
 
-    def __init__(self, config: CheckConfig, host: Judge | None = None) -> None:
+    def __init__(self, config: CheckConfig, host: Judge | None = None, gpu: str | None = None) -> None:
         """`host` lends its fork servers, in which nothing but our own code runs; every child is fresh. Close this
-        judge before it."""
+        judge before it. `gpu` is one of `visible_gpus()`, the first unless said otherwise."""
         self.config = config
+        self._gpu: str | None = host._gpu if host else gpu
+        self._gpu_lock = GpuLock(gpu=self._gpu)
         self.device = choose_device(config.device)
         if self.device == "cpu":
             require_interpreter()
@@ -74,7 +76,7 @@ class Judge:
         try:
             self._scratch: Path = host._scratch if host else self._make_folder(None)
             self._exchange: Path = self._make_folder(str(host._exchange) if host else roomy_folder())
-            self._references = References(self._open, self._exchange)
+            self._references = References(self._open, self._exchange, GpuMemoryRoom(gpu=self._gpu))
             if host:
                 self._fork_servers = host._fork_servers
             else:
@@ -90,7 +92,7 @@ class Judge:
     def _start_servers(self) -> None:
         flavors = ("native", "interpret") if self.device == "cpu" else ("native",)
         for flavor in flavors:
-            self._fork_servers[flavor] = ForkServerClient(flavor, self._scratch, self._exchange)
+            self._fork_servers[flavor] = ForkServerClient(flavor, self._scratch, self._exchange, self._gpu)
         if self.device == "cuda":
             self._fork_servers["native"].build_stubs(reference_limits())
 
@@ -125,7 +127,9 @@ class Judge:
                     known = found
                     if gates is not SPEED_GATES:
                         with clock.gate("certificate"):
-                            certificate = certificate_of(source, reference, self.config, self.device)
+                            certificate = certificate_of(
+                                source, reference, self.config, self.device, self._gpu_lock
+                            )
                         known = replace(found, certificate=certificate).noting(*certificate.notes)
                     known = known.knowing(**reference.facts, k=reference.k)
                     with self._examination(source, read, reference, known, frugal=frugal) as exam:
@@ -167,6 +171,7 @@ class Judge:
     ) -> Evaluation:
         """`reason`: what is said of a kernel that passed, in place of the usual summary."""
         found, failure = conclusion
+        found = found.knowing(**reference.input_facts("exact" if self.device == "cuda" else "shrunk"))
         if failure is None:
             return found.evaluation(
                 Verdict.PASSED, reason or summarize(found, self.device, self.config.timing), clock.timings
@@ -186,7 +191,7 @@ class Judge:
         frugal: bool = False,
     ) -> Iterator[Examination]:
         """A kernel in its own processes, which end with it."""
-        config, device, lock = self.config, self.device, GpuLock()
+        config, device, lock = self.config, self.device, self._gpu_lock
         spawn = self._spawn_for(task, grants_for(kernel.path, kernel.source), reference)
         load = self._load_request(task, kernel.path, kernel.text, reference)
         flavor = "interpret" if device == "cpu" else "native"
@@ -235,6 +240,7 @@ class Judge:
                 folder,
                 self.config.timeout_s,
                 may_time,
+                self._gpu_lock,
             )
             with contextlib.closing(trials):
                 yield trials
@@ -255,7 +261,10 @@ class Judge:
         """Which known cheats this judge can tell from the truth on a task; `renew` tries them again."""
         source = self._read(task)
         with self._references.of(source) as reference, self._references.room_for(reference):
-            return certificate_of(source, reference, self.config, self.device, renew)
+            return self._certificate(source, reference, renew)
+
+    def _certificate(self, source: TaskSource, reference: ReferenceSession, renew: bool = False) -> Certificate:
+        return certificate_of(source, reference, self.config, self.device, self._gpu_lock, renew)
 
     def let_references_go(self) -> None:
         """Their memory is free then; they are opened again when they are needed."""

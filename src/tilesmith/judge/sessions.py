@@ -175,6 +175,11 @@ class ReferenceSession:
                 memory = self.ask(ShareInputs(variant, draw)).memory
             return TensorFile(self._path(variant, draw), memory).sent_once()
 
+    def input_facts(self, variant: str) -> dict[str, Any]:
+        """Digests of the task's own inputs, once they were made, by which another machine knows them again."""
+        written = self._draws.get((variant, "own"))
+        return {"input_digests": [list(one) for one in written.digests]} if written and written.digests else {}
+
     def inputs_file(self, variant: str, draw: str) -> TensorFile:
         """The same with all numbers in the file, for a process that no message reaches."""
         path = self._path(variant, f"{draw} in full")

@@ -64,6 +64,7 @@ class KernelTrials:
         folder: Path,
         timeout_s: float,
         is_timed: bool,
+        lock: GpuLock,
     ) -> None:
         self._load, self._reference, self._spawn, self._timeout_s = load, reference, spawn, timeout_s
         self.is_timed = is_timed
@@ -71,7 +72,7 @@ class KernelTrials:
         self._binaries = folder / "triton"
         """What the compilers' children leave for one another and for the one that times."""
         self._copying = threading.Lock()
-        self._lock = GpuLock()
+        self._lock = lock
         self._child: Child | None = None
         """The one that times."""
         self._has_binaries = False

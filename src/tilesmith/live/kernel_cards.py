@@ -16,7 +16,7 @@ from tilesmith.live.calls.call_description import class_name, describe_call
 from tilesmith.live.calls.call_records import CARD_VERSION, CallSpec, KernelCard
 from tilesmith.live.calls.kept_state import putting_back
 from tilesmith.live.calls.nests import map_tensors
-from tilesmith.live.captured.module_tasks import ROUNDING, same_outputs
+from tilesmith.live.captured.output_comparison import ROUNDING, same_outputs
 from tilesmith.live.swaps.kernel_files import bind_tensors, file_digest, find_prefix, interprets
 from tilesmith.records import Evaluation, Verdict, from_json, to_json
 from tilesmith.runs.atomic_files import write_atomically

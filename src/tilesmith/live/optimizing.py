@@ -20,7 +20,8 @@ from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.live.calls.call_records import CallSpec, KernelCard
 from tilesmith.live.calls.nests import tensors_in
 from tilesmith.live.calls.torch_names import has_hooks
-from tilesmith.live.captured.module_tasks import ROUNDING, refuse_other_code, same_outputs, shared_memory
+from tilesmith.live.captured.module_tasks import refuse_other_code
+from tilesmith.live.captured.output_comparison import ROUNDING, same_outputs, shared_memory
 from tilesmith.live.capturing import (
     CapturedCalls,
     CapturedTask,

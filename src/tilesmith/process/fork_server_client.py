@@ -126,7 +126,8 @@ Spawn = Callable[[str, str], Child]
 class ForkServerClient:
     """A warm fork server of one flavor: `interpret` runs kernels on the CPU, `native` compiles and uses GPUs."""
 
-    def __init__(self, flavor: str, scratch: Path, exchange: Path | None = None) -> None:
+    def __init__(self, flavor: str, scratch: Path, exchange: Path | None = None, gpu: str | None = None) -> None:
+        """`gpu` is the one that its children see, as CUDA_VISIBLE_DEVICES names it; null leaves them all."""
         self._scratch, self._exchange = scratch, exchange or scratch
         self._stubs = scratch / "triton-stubs"
         self._lock = threading.Lock()
@@ -139,7 +140,7 @@ class ForkServerClient:
         self._server = subprocess.Popen(
             command,
             pass_fds=[theirs.fileno()],
-            env=scrubbed_environment(flavor, scratch),
+            env=scrubbed_environment(flavor, scratch) | ({"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}),
             stdin=subprocess.DEVNULL,
             stdout=self._errors,
             stderr=self._errors,

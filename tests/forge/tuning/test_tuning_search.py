@@ -110,6 +110,14 @@ def test_the_time_is_shared_by_the_parts_and_kept() -> None:
     assert found.unfinished == {"key of a", "key of b"}
 
 
+def test_some_choices_are_compared_however_long_it_takes() -> None:
+    """Beside other tasks the time may pass with waiting for the GPU before anything was timed."""
+    trials = two_parts(32, 16)
+    found = search(WrittenParts((part("a", *BLOCKS),)), trials, seconds=0.1)
+    assert found.measured == 4
+    assert found.tunings[0] == tuning(A_BLOCK=32)
+
+
 def test_at_the_floor_the_search_ends() -> None:
     trials = two_parts(64, 2048)
     found = search(WrittenParts((part("a", *BLOCKS), part("b", *BLOCKS))), trials, floor_ms=0.9)

@@ -11,6 +11,7 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.certificates.certification import certificate_of
 from tilesmith.judge.certificates.cheat_trials import CheatTrials
+from tilesmith.judge.machine.gpu_lock import GpuLock
 from tilesmith.process.protocol.comparison import CheatResult, Comparison, FloatStatistics
 from tilesmith.process.protocol.reference import CheatKinds, CheatResults, Environment, ListCheats, TryCheats
 from tilesmith.records import Certificate, Outcome
@@ -106,7 +107,7 @@ def test_cheats_see_the_shape_and_the_draws_that_candidates_see(
     own_cache: Path, device: str, moved: int, shape: str, first: tuple[str, ...]
 ) -> None:
     reference = Reference({"zeros": "wrong"}, measured(0.0, 0.0, 0.0, identical=True), moved)
-    certificate = certificate_of(EMPTY_TASK, reference, CheckConfig(), device)  # type: ignore[arg-type]
+    certificate = certificate_of(EMPTY_TASK, reference, CheckConfig(), device, GpuLock())  # type: ignore[arg-type]
     assert (certificate.shape, certificate.blind_to) == (shape, ("zeros",))
     assert {variant for variant, _ in reference.tried} == {shape}
     draws = tuple(draw for _, draw in reference.tried)
@@ -117,7 +118,7 @@ def test_cheats_see_the_shape_and_the_draws_that_candidates_see(
 
 def test_other_parameters_are_kept_only_if_they_tell_more(own_cache: Path) -> None:
     reference = Reference({"initial parameters": "parameters"}, measured(1e-7, 1e-7, 9.0))
-    certificate = certificate_of(EMPTY_TASK, reference, CheckConfig(), "cpu")  # type: ignore[arg-type]
+    certificate = certificate_of(EMPTY_TASK, reference, CheckConfig(), "cpu", GpuLock())  # type: ignore[arg-type]
     assert reference.parameters == [False, True, False]
     assert not certificate.strong_parameters
     assert certificate.blind_to == ("initial parameters",)

@@ -15,8 +15,9 @@ from tilesmith.syntax import parse
 
 MODEL_CLASS = "ModelNew"
 MODEL_LINE = re.compile(r"^[ \t]{0,64}class[ \t]{1,8}ModelNew\b", re.MULTILINE)
-MOST_CHARACTERS = 300_000
-"""A longer kernel is refused; also how much is parsed of one reply, all tries together."""
+MOST_CHARACTERS = 1_000_000
+"""A longer kernel is refused: a network's, with a launcher for every layer, may have 400,000. Also how much is
+parsed of one reply, all tries together."""
 _INVISIBLE = {0x200B: None, 0x200C: None, 0x200D: None, 0x2060: None, 0xFEFF: None, 0xA0: " ", 0x202F: " "}
 _ENTITY = re.compile(r"&(?:lt|gt|amp|quot);")
 _ENTITY_NAMES = frozenset({"lt", "gt", "amp", "quot"})

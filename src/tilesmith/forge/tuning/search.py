@@ -18,6 +18,8 @@ from tilesmith.playbook.recipe import TunableFile, TunedPart, Tuning, join_tunin
 
 CALLS = (3, 8, 20)
 """Timed in each round of halving."""
+_LEAST_TIMED = 4
+"""So many are timed however long it takes: beside other tasks, the time may pass with waiting for the GPU."""
 PYTORCHS = Tuning(())
 """The choice that leaves a part to PyTorch."""
 _AT_THE_FLOOR = 1.13
@@ -160,7 +162,7 @@ class TuningSearch:
         for calls in CALLS:
             times: dict[Tuning, float] = {}
             for choice in alive:
-                if self._is_over(at.until) and (order or times):
+                if self._is_over(at.until) and (order or times) and self._has_compared:
                     break
                 spent = self._timed(self._whole_with(at.part, choice), calls)
                 times |= {choice: spent} if spent is not None else {}
@@ -244,6 +246,10 @@ class TuningSearch:
 
     def _is_over(self, until: float) -> bool:
         return self.limits.clock() >= until or self._is_at_floor
+
+    @property
+    def _has_compared(self) -> bool:
+        return len(self._times) >= _LEAST_TIMED or self._is_at_floor
 
     @property
     def _kernels(self) -> list[TunedPart]:

@@ -21,21 +21,28 @@ from tilesmith.tasks.source import TaskSource
 
 
 def certificate_of(
-    task: TaskSource, reference: ReferenceSession, config: CheckConfig, device: str, renew: bool = False
+    task: TaskSource,
+    reference: ReferenceSession,
+    config: CheckConfig,
+    device: str,
+    lock: GpuLock,
+    renew: bool = False,
 ) -> Certificate:
     """The certificate of a task: kept with its reference, else from disk, else made now."""
     with reference.certifying:
         if reference.certificate is None or renew:
             key = certificate_key(task, reference, config, device)
             stored = None if renew else read_certificate(key)
-            reference.certificate = stored or _certify(task.name, key, reference, config, device)
+            reference.certificate = stored or _certify(task.name, key, reference, config, device, lock)
             reference.move_parameters(strongly=reference.certificate.strong_parameters)
             if stored is None:
                 write_certificate(reference.certificate)
         return reference.certificate
 
 
-def _certify(task: str, key: str, reference: ReferenceSession, config: CheckConfig, device: str) -> Certificate:
+def _certify(
+    task: str, key: str, reference: ReferenceSession, config: CheckConfig, device: str, lock: GpuLock
+) -> Certificate:
     """Where a kernel could do without its parameters, other parameters are tried, and kept if they tell more."""
     large = device == "cuda" and is_large(reference)
     shape = "exact" if device == "cuda" and not large else "shrunk"
@@ -51,7 +58,7 @@ def _certify(task: str, key: str, reference: ReferenceSession, config: CheckConf
         certificate = Certificate(task, key, device, shape, trials, extra, strongly, _notes(trials))
         return certificate, cheats.has_survivors("parameters")
 
-    with GpuLock().shared() if device == "cuda" else nullcontext():
+    with lock.shared() if device == "cuda" else nullcontext():
         usual, lives_without = certify(strongly=False)
         strong = certify(strongly=True)[0] if lives_without else usual
     return min(usual, strong, key=lambda certificate: len(certificate.blind_to))

@@ -1,7 +1,8 @@
-"""Is there a GPU? Asked without importing torch, so that the answer is instant where there is none."""
+"""Which GPUs are there? Asked without importing torch, so that the answer is instant where there is none."""
 
 from __future__ import annotations
 
+import os
 import re
 from importlib import metadata
 from pathlib import Path
@@ -13,6 +14,15 @@ INTERPRETER_SINCE = (3, 6)
 
 def gpu_present() -> bool:
     return Path("/dev/nvidiactl").exists() or Path("/dev/kfd").exists()
+
+
+def visible_gpus() -> tuple[str, ...]:
+    """The names by which CUDA_VISIBLE_DEVICES chooses among them; none where there is no GPU."""
+    chosen = [one.strip() for one in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if one.strip()]
+    if not gpu_present():
+        return ()
+    count = sum(path.name.removeprefix("nvidia").isdecimal() for path in Path("/dev").glob("nvidia*"))
+    return tuple(chosen or map(str, range(max(count, 1))))
 
 
 def require_interpreter() -> None:

@@ -11,7 +11,15 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from tilesmith.judge.machine.devices import visible_gpus
+
 _PROMPT_S = 0.0005
+
+
+def files_of_gpu(gpu: str | None, folder: Path | None) -> Path:
+    """Where the processes of one user agree on one GPU; an ending is to be added."""
+    name = gpu or next(iter(visible_gpus()), "0")
+    return (folder or Path(tempfile.gettempdir())) / f"tilesmith-{os.getuid()}-gpu-{name.replace('/', '-')}"
 
 
 class _PromptThreads:
@@ -44,17 +52,15 @@ _PROMPT_THREADS = _PromptThreads()
 
 
 class GpuLock:
-    """A reader-writer lock on two files.
+    """A reader-writer lock on two files, for one GPU; without a name, for the first that programs see.
 
     Whoever waits to time holds the turnstile, together with others who do, so that nobody comes in between and the
     GPU is emptied once for all of them.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
-        base = folder or Path(tempfile.gettempdir())
-        owner = os.getuid()
-        self._turnstile = base / f"tilesmith-{owner}-gpu.turnstile"
-        self._main = base / f"tilesmith-{owner}-gpu.lock"
+    def __init__(self, folder: Path | None = None, gpu: str | None = None) -> None:
+        files = files_of_gpu(gpu, folder)
+        self._turnstile, self._main = files.with_suffix(".turnstile"), files.with_suffix(".lock")
 
     @contextlib.contextmanager
     def shared(self) -> Iterator[None]:

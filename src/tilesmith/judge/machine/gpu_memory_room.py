@@ -11,12 +11,12 @@ import fcntl
 import json
 import os
 import secrets
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 
+from tilesmith.judge.machine.gpu_lock import files_of_gpu
 from tilesmith.tasks.roofline import TaskProfile
 
 EVERYTHING = 1 << 62
@@ -78,8 +78,8 @@ class _Ledger:
 class GpuMemoryRoom:
     """The memory of one GPU, shared by all judges of one user on this machine."""
 
-    def __init__(self, folder: Path | None = None) -> None:
-        self._path = (folder or Path(tempfile.gettempdir())) / f"tilesmith-{os.getuid()}-gpu.memory"
+    def __init__(self, folder: Path | None = None, gpu: str | None = None) -> None:
+        self._path = files_of_gpu(gpu, folder).with_suffix(".memory")
 
     @contextlib.contextmanager
     def reserved(self, size: int, measure_free: Callable[[], int]) -> Iterator[int]:

@@ -20,17 +20,31 @@ _MOST_FILES = 200
 
 def grants_for(kernel: Path, source: KernelSource) -> Grants:
     """The kernel's file and the modules beside it that it names, with those that they name."""
+    found = _neighbors(kernel, source.syntax.nodes)
+    listable = (str(kernel.resolve().parent),) if found else ()
+    return Grants(readable=(str(kernel.resolve()), *map(str, found)), listable=listable)
+
+
+def files_of_kernel(kernel: Path) -> list[Path]:
+    """All that another machine needs of it: its file and, file by file, the modules beside it that it names."""
+    files = [kernel]
+    for nodes in _parsed(kernel):
+        for one in _neighbors(kernel, nodes):
+            files += [one] if one.is_file() else [file for file in one.rglob("*") if file.is_file()]
+    return files
+
+
+def _neighbors(kernel: Path, nodes: Iterable[ast.AST]) -> list[Path]:
     folder = kernel.resolve().parent
     found: dict[Path, None] = {}
-    pending: list[Iterable[ast.AST]] = [source.syntax.nodes]
+    pending: list[Iterable[ast.AST]] = [nodes]
     while pending and len(found) < _MOST_FILES:
         for name in _imported(pending.pop()):
             for neighbor in _beside(folder, name):
                 if neighbor not in found:
                     found[neighbor] = None
                     pending += _parsed(neighbor)
-    listable = (str(folder),) if found else ()
-    return Grants(readable=(str(kernel.resolve()), *map(str, found)), listable=listable)
+    return list(found)
 
 
 def grants_for_types(task: TaskSource) -> Grants:

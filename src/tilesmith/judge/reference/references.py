@@ -41,11 +41,11 @@ class _Entry:
 class References:
     """Hands out reference sessions; safe to use from several threads."""
 
-    def __init__(self, open_session: Open, folder: Path, room: GpuMemoryRoom | None = None) -> None:
+    def __init__(self, open_session: Open, folder: Path, room: GpuMemoryRoom) -> None:
         self._open, self._folder = open_session, folder
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
-        self._room = room or GpuMemoryRoom()
+        self._room = room
         self._at_work: Counter[ReferenceSession] = Counter()
         """How many checks use the memory of each reference."""
         self._numbers = itertools.count()
@@ -92,10 +92,12 @@ class References:
                         session.ask(ReleaseMemory())
 
     def close(self) -> None:
-        for entry in self._entries.values():
+        with self._lock:
+            entries = [*self._entries.values()]
+            self._entries.clear()
+        for entry in entries:
             if entry.session is not None:
                 entry.session.close()
-        self._entries.clear()
 
     def _enter(self, key: str) -> _Entry:
         with self._lock:

@@ -25,6 +25,7 @@ from tilesmith.live.calls.call_records import CallSpec
 from tilesmith.live.calls.kept_state import putting_back
 from tilesmith.live.calls.nests import BareText, map_tensors, tensors_in
 from tilesmith.live.calls.torch_names import FakeTensorMode
+from tilesmith.live.captured.output_comparison import same_outputs
 from tilesmith.live.captured.skeletons import LOADER, import_path, skeleton_text, source_comment
 from tilesmith.live.captured.tensor_text import random_text
 from tilesmith.live.captured.traced_forward import (
@@ -40,11 +41,7 @@ from tilesmith.tasks.calls.argument_description import dtype_name, size_letter
 _RECURRENT = {nn.GRU: "GRU", nn.LSTM: "LSTM", nn.RNN: "RNN"}
 _LARGE_SIZE, _LARGE_SIZE_IN_STEPS = 2**15 + 1, 2**5 + 1
 """On the other side of what a module may compare a size with; recurrent layers are traced step by step."""
-ROUNDING = 100.0
-"""How many times the usual tolerance a judged kernel may differ on the live weights; the judge is stricter."""
 _SKELETON = "SKELETON = "
-_TOLERANCE = {torch.float64: 1e-12, torch.float32: 1e-5, torch.float16: 1e-2, torch.bfloat16: 5e-2}
-_MOST_TOLERANCE = 5e-2
 
 
 @dataclass(frozen=True)
@@ -353,33 +350,3 @@ def _compare(text: str, module: nn.Module, spec: CallSpec, bound: inspect.BoundA
         raise TaskError(
             "its forward pass, written out, returns something else: it may depend on more than its inputs"
         )
-
-
-def shared_memory(outputs: Any, held: Sequence[torch.Tensor]) -> list[list[int]]:
-    """Which of the tensors that a call found each output is a part of."""
-    places = [one.untyped_storage().data_ptr() for one in held]
-    return [
-        [place for place, other in enumerate(places) if other == one.untyped_storage().data_ptr()]
-        for one in tensors_in(outputs)
-        if one.numel()
-    ]
-
-
-def same_outputs(found: Any, expected: Any, factor: float = 1.0) -> bool:
-    """The same nest, dtypes and shapes, and values that differ by rounding at most."""
-
-    def form(value: Any) -> str:
-        return repr(map_tensors(value, lambda tensor: (tensor.dtype, tuple(tensor.shape))))
-
-    if form(found) != form(expected):
-        return False
-    pairs = zip(tensors_in(found), tensors_in(expected), strict=True)
-    return all(_same_values(one, other, factor) for one, other in pairs)
-
-
-def _same_values(found: torch.Tensor, expected: torch.Tensor, factor: float) -> bool:
-    tolerance = min(factor * _TOLERANCE.get(expected.dtype, 0.0), _MOST_TOLERANCE)
-    largest = float(expected.double().nan_to_num().abs().amax()) if expected.numel() else 0.0
-    return torch.allclose(
-        found.double(), expected.double(), rtol=tolerance, atol=tolerance * largest, equal_nan=True
-    )

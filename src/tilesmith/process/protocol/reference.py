@@ -154,6 +154,8 @@ class InputsWritten:
     shared: bool
     memory: Descriptor | None = None
     """Where they are this time, if their numbers stay on the GPU."""
+    digests: tuple[tuple[float, float], ...] = ()
+    """Of each tensor of the draw `own`: a projection and the norm."""
 
 
 @dataclass(frozen=True)

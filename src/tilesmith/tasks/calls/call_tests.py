@@ -74,7 +74,9 @@ def _tensor_tests(one: ArgumentSpec, call: Interface, letters: dict[str, str]) -
     if name != first:
         yield CallTest(f"{name}.device != _at", f"{name}: on another device than {first}")
         return
-    differs = f"(_at := {name}.device).type " + (f"!= {call.device!r}" if call.device else "not in _DEVICES")
+    differs = f"(_at := {name}.device).type != {call.device or 'cuda'!r}"
+    if not call.device:
+        differs += " and not (_interpreted and _at.type == 'cpu')"
     if call.device != "cpu":  # Triton launches on the current one
         differs += " or _at.type == 'cuda' and _at.index != _torch.cuda.current_device()"
     told = f"{name} must be on a GPU, the current one (TRITON_INTERPRET=1 before the import takes CPU tensors)"

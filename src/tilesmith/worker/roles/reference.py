@@ -45,6 +45,7 @@ from tilesmith.worker.tensors.gpu_memory import give_back_unused
 from tilesmith.worker.tensors.tensor_file import BadTensorFile
 from tilesmith.worker.tensors.trusted_pickle import write_trusted
 from tilesmith.worker.timing.baselines import Baselines, timing_inputs
+from tilesmith.worker.timing.digests import digest_of
 from tilesmith.worker.truth.answer_comparison import compare_with_answer
 from tilesmith.worker.truth.copied_answers import find_copied_draw
 from tilesmith.worker.truth.error_statistics import same_to_rounding
@@ -143,8 +144,10 @@ class ReferenceRole:
         chosen = self._variant(request.variant)
         if not chosen.is_usable(request.draw):
             return protocol.InputsWritten(usable=False, shared=False)
-        memory = exchange.write_inputs(request.path, chosen.inputs(request.draw), request.may_share)
-        return protocol.InputsWritten(usable=True, shared=memory is not None, memory=memory)
+        made = chosen.inputs(request.draw)
+        digests = tuple(map(digest_of, exchange.tensors_in(made))) if request.draw == "own" else ()
+        memory = exchange.write_inputs(request.path, made, request.may_share)
+        return protocol.InputsWritten(usable=True, shared=memory is not None, memory=memory, digests=digests)
 
     def share_inputs(self, request: protocol.ShareInputs) -> SharedMemory:
         """A copy for each who asks: a candidate could write into it."""

@@ -24,7 +24,7 @@ from tilesmith.worker.task.trial import TaskTrial, try_task
 BUDGET_ELEMENTS = 200_000
 BUDGET_FLOPS = 100_000_000
 BUDGET_SECONDS = 6.0
-"""Only tasks that fight back come near this; the smallest variant found by then is taken."""
+"""For plans, and again for halving. Only tasks that fight back come near this; the smallest variant is taken."""
 RAGGED_GROWTH = 2
 LONG_SECONDS = 2.0
 LONG_ELEMENTS = 300_000
@@ -106,6 +106,7 @@ def choose_shrunk(
     deadline = time.monotonic() + BUDGET_SECONDS
     search = _Search(task, _Budget(budget_elements, budget_flops), original, as_is, original, deadline)
     _try_families(search)
+    search.deadline = time.monotonic() + BUDGET_SECONDS  # a network has used up its own, and its batch is left
     _halve_until_small(search)
     best, trial = search.best, search.best_trial
     is_small = search.budget.fits(trial)

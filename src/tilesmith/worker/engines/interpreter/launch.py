@@ -47,7 +47,8 @@ class ActiveLaunch:
     def __init__(self, kernel: str, grid: Grid, interpreter: InterpreterEngine) -> None:
         self.kernel = kernel
         self.deadline = interpreter.deadline
-        self.is_later = len(interpreter.launches) > 1
+        self.number = len(interpreter.launches)
+        self.is_later = self.number > 1
         """Earlier launches came to an end: slow then means large, not endless."""
         self.iterations = 0
         self.memory = MemoryMap()
@@ -59,7 +60,11 @@ class ActiveLaunch:
         if self.deadline is None or time.monotonic() <= self.deadline:
             return
         if self.programs.finished > 1 or self.is_later:
-            raise NotInterpretable("too much work for Triton's interpreter in the time given (--timeout)")
+            how_far = f"{self.programs.finished + 1} of {self.programs.count} programs of launch {self.number}"
+            raise NotInterpretable(
+                f"too much work for Triton's interpreter in the time given (--timeout), which ended at {how_far}, "
+                f"{self.kernel}"
+            )
         raise KernelTimeout("the kernel ran past its deadline", state.current_location())
 
 

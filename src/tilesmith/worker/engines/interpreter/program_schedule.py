@@ -56,6 +56,10 @@ class ProgramSchedule:
         self._hub: Any = None
 
     @property
+    def count(self) -> int:
+        return len(self._pending)
+
+    @property
     def finished(self) -> int:
         """Programs that came to their end, so far."""
         return self._started - len(self._waiting) - 1
