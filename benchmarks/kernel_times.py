@@ -1,0 +1,254 @@
+"""Where the device time of written kernels goes, kernel by kernel, beside eager PyTorch's own kernels.
+
+    PYTHONPATH=src python3 benchmarks/kernel_times.py write --folders convolutions networks --texts texts
+    PYTHONPATH=src python3 benchmarks/kernel_times.py measure --texts texts --limit-s 200 --out results.json
+
+`write` needs no GPU: it puts the playbook's kernels for each of benchmarks/playbook_tasks into a folder, the
+first file with the first choice of every kernel, the second with the second, and so on up to `--versions`.
+`measure` needs one. Each task has a process of its own, many are compiled at once, and one at a time is measured:
+calls as they are, calls replayed from a CUDA graph, and the time of every kernel by torch's profiler. The judge is
+not asked: these numbers say where to look, not what was reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "tests" / "playbook")]
+FOLDER = ROOT / "benchmarks" / "playbook_tasks"
+ENOUGH_MS, CALLS, LISTED = 30.0, 3, 90
+
+
+def write(options: argparse.Namespace) -> None:
+    """Files `folder__task__version.py` for every task that a recipe takes."""
+    from playbook_surveys import survey_task
+
+    from tilesmith.playbook import find_match
+    from tilesmith.playbook.recipe import Declined, join_tunings
+
+    options.texts.mkdir(parents=True, exist_ok=True)
+    names = [path for folder in options.folders for path in sorted((FOLDER / folder).glob("*.py"))]
+    for path in (path for path in names if not options.only or path.stem in options.only):
+        match = find_match(survey_task(path.stem, path.read_text()))
+        if isinstance(match, Declined):
+            print(f"{path.parent.name}/{path.stem}: {match.reason}")
+            continue
+        rows = range(min(options.versions, max(len(part.choices) for part in match.parts if part.is_kernel)))
+        for row in rows:
+            tuning = join_tunings(
+                part.choices[min(row, len(part.choices) - 1) if part.is_kernel else 0] for part in match.parts
+            )
+            (options.texts / f"{path.parent.name}__{path.stem}__{row}.py").write_text(match.write(tuning))
+
+
+def load(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def measure_task(texts: list[Path], answer: Path) -> None:
+    """In a process of its own; what went wrong is an answer, too."""
+    found: dict[str, Any] = {"versions": []}
+    try:
+        task, model, inputs = prepare(texts[0])
+        for text in texts:
+            found |= {} if found["versions"] else find_times(model, inputs)
+            try:
+                found["versions"].append(find_kernel_times(text, task, model, inputs))
+            except Exception as error:
+                found["versions"].append({"error": f"{type(error).__name__}: {error}"[:600]})
+            answer.write_text(json.dumps(found))
+    except Exception as error:
+        answer.write_text(json.dumps({"error": f"{type(error).__name__}: {error}"[:600]}))
+
+
+def prepare(text: Path) -> tuple[Any, Any, list[Any]]:
+    """The task, its module and its inputs on the GPU."""
+    import torch
+
+    folder, name, _ = text.stem.split("__")
+    task = load(FOLDER / folder / f"{name}.py")
+    torch.manual_seed(0)
+    model = task.Model(*task.get_init_inputs()).cuda()
+    return task, model, [one.cuda() if isinstance(one, torch.Tensor) else one for one in task.get_inputs()]
+
+
+def find_times(model: Any, inputs: list[Any]) -> dict[str, Any]:
+    """Eager PyTorch's."""
+    import torch
+
+    from tilesmith.judge.machine.gpu_lock import GpuLock
+
+    with torch.no_grad():
+        model(*inputs)
+        with GpuLock().alone():
+            return {
+                "calls_ms": calls_ms(lambda: model(*inputs)),
+                "graph_ms": replayed_ms(model, inputs),
+                "kernels_us": profiled(model, inputs),
+            }
+
+
+def find_kernel_times(text: Path, task: Any, model: Any, inputs: list[Any]) -> dict[str, Any]:
+    import torch
+
+    from tilesmith.judge.machine.gpu_lock import GpuLock
+
+    began = time.monotonic()
+    kernel = load(text).ModelNew(*task.get_init_inputs()).cuda()
+    kernel.load_state_dict(model.state_dict())
+    kernel.train(model.training)
+    with torch.no_grad():
+        expected, found = (tensors_of(one(*inputs)) for one in (model, kernel))
+        apart = [
+            float((a.double() - b.double()).norm() / b.double().norm().clamp(min=1e-30))
+            for a, b in zip(found, expected, strict=True)
+        ]
+        kernel(*inputs)
+        torch.cuda.synchronize()
+        compiled_s = round(time.monotonic() - began, 1)
+        with GpuLock().alone():
+            return {
+                "version": text.stem.split("__")[2],
+                "apart": max(apart),
+                "compiled_s": compiled_s,
+                "calls_ms": calls_ms(lambda: kernel(*inputs)),
+                "graph_ms": replayed_ms(kernel, inputs),
+                "kernels_us": profiled(kernel, inputs),
+            }
+
+
+def tensors_of(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [one for part in value for one in tensors_of(part)] if isinstance(value, (tuple, list)) else [value]
+
+
+def calls_ms(call: Callable[[], Any]) -> float:
+    """The median of as many calls as fit; each empties the L2 first."""
+    import torch
+
+    flushed = torch.empty(2**26, dtype=torch.int8, device="cuda")
+    samples: list[float] = []
+    began = time.monotonic()
+    while len(samples) < 5 or (time.monotonic() - began) * 1000 < ENOUGH_MS:
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        flushed.zero_()
+        begin.record()
+        call()
+        end.record()
+        end.synchronize()
+        samples.append(begin.elapsed_time(end))
+    return round(statistics.median(samples), 5)
+
+
+def replayed_ms(model: Any, inputs: list[Any]) -> float | None:
+    """Null where it cannot be captured."""
+    import torch
+
+    graph = torch.cuda.CUDAGraph()
+    try:
+        with torch.cuda.graph(graph):
+            model(*inputs)
+    except RuntimeError:
+        return None
+    return calls_ms(graph.replay)
+
+
+def profiled(model: Any, inputs: list[Any]) -> list[tuple[str, int, float]]:
+    """Name, launches and microseconds of each kernel in one call, the longest first."""
+    import torch
+    from torch.profiler import ProfilerActivity, profile
+
+    with profile(activities=[ProfilerActivity.CUDA]) as seen:
+        for _ in range(CALLS):
+            model(*inputs)
+        torch.cuda.synchronize()
+    rows = [
+        (one.key[:120], one.count // CALLS, round(one.self_device_time_total / CALLS, 2))
+        for one in seen.key_averages()
+        if one.self_device_time_total
+    ]
+    return sorted(rows, key=lambda row: -row[2])[:LISTED]
+
+
+def measure(options: argparse.Namespace) -> None:
+    end, started = time.monotonic() + options.limit_s, datetime.now(UTC).isoformat(timespec="seconds")
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload(["torch", "triton", "triton.testing"])
+    answers = options.out.parent / "kernel-times"
+    answers.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Any] = {}
+
+    def run(name: str) -> None:
+        if (left := end - time.monotonic()) < 10:
+            return
+        answer, began = answers / f"{name}.json", time.monotonic()
+        child = processes.Process(target=measure_task, args=(texts[name], answer))
+        child.start()
+        child.join(min(left, options.task_s))
+        if child.is_alive():
+            child.kill()
+            child.join()
+        ended = f"ended with exit code {child.exitcode}"
+        found[name] = json.loads(answer.read_text()) if answer.exists() else {"error": ended}
+        print(format_row(name, found[name], time.monotonic() - began), flush=True)
+        facts = {"date": started, "commit": options.commit, "rows": dict(sorted(found.items()))}
+        options.out.write_text(json.dumps(facts) + "\n")
+
+    texts: dict[str, list[Path]] = {}
+    for text in sorted(options.texts.glob("*.py")):
+        texts.setdefault(text.stem.rpartition("__")[0], []).append(text)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        list(pool.map(run, sorted(texts, key=lambda name: -sum(text.stat().st_size for text in texts[name]))))
+
+
+def format_row(name: str, found: dict[str, Any], seconds: float) -> str:
+    if "error" in found:
+        return f"{name:<44} {seconds:4.0f} s  {found['error'][:160]!r}"
+    eager = min(one for one in (found["calls_ms"], found["graph_ms"]) if one)
+    cells = [f"{name:<44} {seconds:4.0f} s  eager {found['calls_ms']} graph {found['graph_ms']}"]
+    for one in found["versions"]:
+        if "error" in one:
+            cells.append(f"{one['error'][:100]!r}")
+        else:
+            least = min(spent for spent in (one["calls_ms"], one["graph_ms"]) if spent)
+            cells.append(f"{least} = {eager / least:.2f}x apart {one['apart']:.0e} ({one['compiled_s']} s)")
+    return "; ".join(cells)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("write", "measure"))
+    parser.add_argument("--texts", type=Path, required=True, help="folder of written kernels")
+    parser.add_argument("--folders", nargs="+", default=["convolutions", "attention", "networks"])
+    parser.add_argument("--only", nargs="*", help="names of tasks")
+    parser.add_argument("--versions", type=int, default=1, help="choices of every kernel")
+    parser.add_argument("--jobs", type=int, default=8, help="tasks that are compiled at once")
+    parser.add_argument("--task-s", type=float, default=90.0, help="for one task at most")
+    parser.add_argument("--limit-s", type=float, default=300.0, help="for all together")
+    parser.add_argument("--commit", default="unknown")
+    parser.add_argument("--out", type=Path, default=Path("kernel-times.json"))
+    options = parser.parse_args()
+    write(options) if options.what == "write" else measure(options)
+
+
+if __name__ == "__main__":
+    main()
