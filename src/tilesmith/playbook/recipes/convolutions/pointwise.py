@@ -1,7 +1,6 @@
 """Convolutions whose window is one place: products of the filters with the channels at every place of an image.
 
-There is little to be multiplied for each number that is read, so images are read once, where they lie, and float32
-numbers are several bfloat16 numbers in registers.
+There is little to be multiplied for each number that is read, so images are read once, where they lie.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import KernelParts
-from tilesmith.playbook.recipes.convolutions.sources import MULTIPLY_PLACES
+from tilesmith.playbook.recipes.convolutions.sources import MULTIPLY_PLACES, ROUND_TO_TF32
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.tiles import BLOCKS
@@ -18,9 +17,9 @@ from tilesmith.playbook.recipes.products.writing import MASKS, TILE
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
 from tilesmith.playbook.writing.kernel_body import write_on_one_tile
 
-_PRECISIONS = {0: "ieee", 1: "bf16x3", 2: "bf16x6"}
-"""By how many halves a float32 number would be: of halves nothing is rounded, three products of bfloat16 are more
-exact than TF32, and six are exact to float32."""
+_PRECISIONS = {0: "ieee", 1: "tf32", 2: "bf16x6"}
+"""By how many halves a float32 number would be: of halves nothing is rounded, float32 numbers are rounded to TF32 as
+PyTorch does it, and six products of bfloat16 are exact to float32."""
 _STRIDES = ("stride_b", "stride_c", "stride_d", "stride_h", "stride_w")
 
 
@@ -41,14 +40,14 @@ class PointwiseWriter:
             name=fused.name,
             pointers=("pixels_ptr", "filters_ptr", *fused.pointers),
             sizes=(
-                *("M", "N", "CHANNELS", *_STRIDES),
-                *(f"{name}: tl.constexpr" for name in ("OUT_D", "OUT_H", "OUT_W")),
+                *("M", "N", "CHANNELS"),
+                *(f"{name}: tl.constexpr" for name in (*_STRIDES, "OUT_D", "OUT_H", "OUT_W")),
                 *fused.index_sizes,
             ),
             scalars=tuple(number.name for number in fused.scalars),
             meta=tuple(f"{name}: tl.constexpr" for name in BLOCKS),
             body=tuple(self._body()),
-            helpers=(FIND_TILE, MULTIPLY_PLACES),
+            helpers=(FIND_TILE, ROUND_TO_TF32, MULTIPLY_PLACES),
             launcher=tuple(self._launcher(prefix)),
         )
 

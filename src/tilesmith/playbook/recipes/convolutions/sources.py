@@ -132,7 +132,8 @@ def load_windows(
     """BLOCK_K numbers of the window of every column, from `start` on, in the order in which a filter has them."""
     depth = tl.arange(0, BLOCK_K)
     if CHANNELS % BLOCK_K == 0:  # they are channels of one place
-        tap, channel = start // CHANNELS, start % CHANNELS + depth
+        tap = start // CHANNELS
+        channel = start - tap * CHANNELS + depth  # of a remainder Triton does not know the divisors
     else:
         tap, channel = (start + depth) // CHANNELS, (start + depth) % CHANNELS
     d, h, w = tap // (size_h * size_w), tap // size_w % size_h, tap % size_w
@@ -175,7 +176,8 @@ def load_places(
     """
     depth = tl.arange(0, BLOCK_K)
     if CHANNELS % BLOCK_K == 0:  # they are channels of one place
-        tap, channel = start // CHANNELS, (start % CHANNELS + depth)[:, None]
+        tap = start // CHANNELS
+        channel = (start - tap * CHANNELS + depth)[:, None]  # of a remainder Triton does not know the divisors
     else:
         tap, channel = ((start + depth) // CHANNELS)[:, None], ((start + depth) % CHANNELS)[:, None]
     d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
@@ -239,6 +241,13 @@ def sum_windows(
         total += x.to(tl.float32) * tl.load(filters_ptrs + tap).to(tl.float32)[:, None]
     return total'''
 
+ROUND_TO_TF32 = '''@triton.jit
+def round_to_tf32(x):
+    # tl.dot cuts operands off at TF32 where cuDNN rounds them
+    return tl.inline_asm_elementwise(
+        "cvt.rna.tf32.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
+    )'''
+
 MULTIPLY_PLACES = '''@triton.jit
 def multiply_places(
     # pointers
@@ -251,11 +260,11 @@ def multiply_places(
     M,
     N,
     CHANNELS,
-    stride_b,
-    stride_c,
-    stride_d,
-    stride_h,
-    stride_w,
+    stride_b: tl.constexpr,
+    stride_c: tl.constexpr,
+    stride_d: tl.constexpr,
+    stride_h: tl.constexpr,
+    stride_w: tl.constexpr,
     OUT_D: tl.constexpr,
     OUT_H: tl.constexpr,
     OUT_W: tl.constexpr,
@@ -270,27 +279,37 @@ def multiply_places(
     BLOCK_K: tl.constexpr,
 ):
     """A tile of the filters times the channels at each place, summed in float32."""
-    row = tl.minimum(rows, M - 1)  # beyond the last row and column, the last will do
-    place = tl.minimum(cols, N - 1)
-    pixels_ptrs = pixels_ptr + place // (OUT_D * OUT_H * OUT_W) * stride_b
-    pixels_ptrs += place // (OUT_H * OUT_W) % OUT_D * STRIDE_D * stride_d
-    pixels_ptrs += place // OUT_W % OUT_H * STRIDE_H * stride_h + place % OUT_W * STRIDE_W * stride_w
+    row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do
+    line, plane = cols // OUT_W, cols // (OUT_H * OUT_W)
+    image = plane // OUT_D
+    pixels_ptrs = pixels_ptr + image * stride_b + (plane - image * OUT_D) * STRIDE_D * stride_d
+    pixels_ptrs += (line - plane * OUT_H) * STRIDE_H * stride_h + (cols - line * OUT_W) * STRIDE_W * stride_w
     depth = tl.arange(0, BLOCK_K)
     pixels_tile = pixels_ptrs[None, :] + depth.to(tl.int64)[:, None] * stride_c
     filters_tile = filters_ptr + row[:, None] * CHANNELS + depth[None, :]
-    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    if PRECISION == "tf32":
+        turned = tl.zeros((BLOCK_N, BLOCK_M), tl.float32)  # places in rows: these may stay in registers
+    else:
+        total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
     for start in range(0, CHANNELS, BLOCK_K):
         filters = tl.load(filters_tile, mask=depth[None, :] < CHANNELS - start, other=0.0)
-        pixels = tl.load(pixels_tile, mask=depth[:, None] < CHANNELS - start, other=0.0)
-        total += tl.dot(filters, pixels, input_precision=PRECISION)
+        inside = (depth[:, None] < CHANNELS - start) & (cols < N)[None, :]
+        pixels = tl.load(pixels_tile, mask=inside, other=0.0)
+        if PRECISION == "tf32":
+            left, right = tl.trans(round_to_tf32(pixels)), tl.trans(round_to_tf32(filters))
+            turned = tl.dot(left, right, turned, input_precision=PRECISION)
+        else:
+            total += tl.dot(filters, pixels, input_precision=PRECISION)
         filters_tile += BLOCK_K
         pixels_tile += BLOCK_K * stride_c
+    if PRECISION == "tf32":
+        total = tl.trans(turned)
     return total'''
 
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
     "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "load_places", "larger",
-    "choose_scales", "keep_images", "add_filters", "find_largest", "find_least",
+    "choose_scales", "keep_images", "add_filters", "round_to_tf32", "find_largest", "find_least",
 }  # fmt: skip
 """What these define at module level."""
