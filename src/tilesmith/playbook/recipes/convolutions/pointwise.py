@@ -18,7 +18,7 @@ from tilesmith.playbook.writing.fused_kernel import FusedKernel
 from tilesmith.playbook.writing.kernel_body import write_on_one_tile
 
 _PRECISIONS = {0: "ieee", 1: "tf32", 2: "bf16x6"}
-"""By how many halves a float32 number would be: of halves nothing is rounded, float32 numbers are rounded to TF32 as
+"""By how many halves a float32 number would be: halves are not rounded, float32 numbers are rounded to TF32 as
 PyTorch does it, and six products of bfloat16 are exact to float32."""
 _STRIDES = ("stride_b", "stride_c", "stride_d", "stride_h", "stride_w")
 

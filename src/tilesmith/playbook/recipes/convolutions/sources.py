@@ -241,12 +241,12 @@ def sum_windows(
         total += x.to(tl.float32) * tl.load(filters_ptrs + tap).to(tl.float32)[:, None]
     return total'''
 
-ROUND_TO_TF32 = '''@triton.jit
+ROUND_TO_TF32 = """@triton.jit
 def round_to_tf32(x):
     # tl.dot cuts operands off at TF32 where cuDNN rounds them
     return tl.inline_asm_elementwise(
         "cvt.rna.tf32.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
-    )'''
+    )"""
 
 MULTIPLY_PLACES = '''@triton.jit
 def multiply_places(
