@@ -47,11 +47,13 @@ class ActiveLaunch:
 
     def __init__(self, kernel: str, grid: Grid, interpreter: InterpreterEngine) -> None:
         self.kernel = kernel
-        self.deadline = interpreter.deadline
+        self._interpreter = interpreter
         self.number = len(interpreter.launches)
         self.is_later = self.number > 1
         """Earlier launches came to an end: slow then means large, not endless."""
         self.iterations = 0
+        self._finished_before = 0
+        """When it was last looked how long this takes."""
         self.stored: list[Any] | None = None
         """What a program has written over, while it repeats a recorded one."""
         self.repeated_line: source_lines.SourceLine | None = None
@@ -61,8 +63,13 @@ class ActiveLaunch:
         self.programs = ProgramSchedule(kernel, grid, interpreter.next_order(), self.check_deadline)
 
     def check_deadline(self) -> None:
-        """Raise when the caller's patience is at an end."""
-        if self.deadline is None or time.monotonic() <= self.deadline:
+        """Raise when the caller's patience is at an end: no program came to its own for long, or all take too long."""
+        interpreter, now = self._interpreter, time.monotonic()
+        if interpreter.deadline is None or now <= interpreter.deadline:
+            return
+        if self.programs.finished > self._finished_before and now < interpreter.last_moment:
+            self._finished_before = self.programs.finished
+            interpreter.deadline = min(now + interpreter.patience_s, interpreter.last_moment)
             return
         if self.programs.finished > 1 or self.is_later:
             how_far = f"{self.programs.finished + 1} of {self.programs.count} programs of launch {self.number}"
