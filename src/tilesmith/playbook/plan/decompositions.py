@@ -12,6 +12,7 @@ from math import prod
 
 from tilesmith.playbook.graph.operators import POINTWISE, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
+from tilesmith.playbook.plan.contractions import einsum, tensordot
 from tilesmith.playbook.plan.effects import substitute
 from tilesmith.playbook.plan.losses import LOSSES
 from tilesmith.playbook.plan.other_forms import OTHER_FORMS, SEVERAL
@@ -134,6 +135,8 @@ _OTHERS: dict[str, Callable[[Writer], bool]] = {
     "nll_loss_nd": _nll,
     **POOLS,
     **OTHER_FORMS,
+    "einsum": einsum,
+    "tensordot": tensordot,
 }
 """What writes an operator out, and says whether it could."""
 _BY_ROW = ("softmax", "_softmax", "log_softmax", "_log_softmax", "layer_norm", "rms_norm")
