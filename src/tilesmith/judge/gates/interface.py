@@ -25,7 +25,9 @@ def examine_interface(exam: Examination) -> CheckFindings:
         described = exam.reference.ask(DescribeInterface(other if is_general else None))
         found = replace(exam.findings, interface=described.interface)
         if exam.device == "cpu" and exam.values.seconds > _SLOW_S:
-            return found.noting(f"no other calls were tried: one takes {exam.values.seconds:.0f} s in the interpreter")
+            return found.noting(
+                f"no other calls were tried: one takes {exam.values.seconds:.0f} s in the interpreter"
+            )
         return _with_limits(exam, found)
     except MachineError as error:
         return exam.findings.noting(f"its interface was not examined: {error}")

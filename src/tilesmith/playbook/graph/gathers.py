@@ -16,6 +16,7 @@ from tilesmith.playbook.graph.steps import INDEX, PRODUCT, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
+from tilesmith.tasks.numbers.varying import same
 
 if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
@@ -94,12 +95,23 @@ def _gather(low: Lowering, node: Node) -> KernelStep:
     """(x, dim, places), all of one rank."""
     source, places = low.operand(node.args[0]), low.operand(node.args[2])
     dim = node.args[1] % source.form.rank
-    for one in range(source.form.rank):
-        if one != dim and source.form.shape[one] != places.form.shape[one]:
-            raise Unmatched("gathers from a part of a tensor")
+    others = [one for one in range(source.form.rank) if one != dim]
+    if not all(same(source.form.shape[one], places.form.shape[one]) for one in others):
+        return _from_a_part(low, source, dim, places, node)
     if dim == source.form.rank - 1 and places.form.shape[dim] == 1 and _is_multiplied(source):
         return _picked(low, source, dim, places, node)
     return _along(low, source, dim, places, node)
+
+
+def _from_a_part(low: Lowering, source: KernelStep, dim: int, places: KernelStep, node: Node) -> KernelStep:
+    """As many rows as there are places for."""
+    if places.dtype != "int64":
+        raise Unmatched(f"takes elements by {places.dtype}")
+    for one, symbol in enumerate(source.form.dims):
+        if one != dim and symbol:
+            low.symbols.least(symbol, ((1, places.form.dims[one]),))
+    maps = [DimMap(one) if one != dim else None for one in range(source.form.rank)]
+    return _moved(low, source, places.form, maps, {dim: places}, node, wraps=False)
 
 
 def _is_multiplied(step: KernelStep) -> bool:

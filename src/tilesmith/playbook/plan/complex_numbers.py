@@ -144,4 +144,3 @@ def _halves(both: Value) -> _Pair:
     shape = both.shape[:-1]
     first, second = (both.writer.add("select.int", (both, -1, i), shape, both.dtype) for i in (0, 1))
     return first, second
-

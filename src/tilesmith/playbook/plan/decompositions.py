@@ -213,9 +213,7 @@ def decompose(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(nodes), outputs=outputs, writes=writes)
 
 
-def _in_parts(
-    node: Node, graph: Graph, known: Mapping[str, Input | Parameter | Node]
-) -> tuple[Value, ...] | None:
+def _in_parts(node: Node, graph: Graph, known: Mapping[str, Input | Parameter | Node]) -> tuple[Value, ...] | None:
     """The results of an operator that gives several, written out; None where they are not."""
     write = SEVERAL.get(operator_name(node))
     if write is None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import Any
 
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.plan.writer import Value, Writer
-from tilesmith.tasks.numbers.varying import is_varying
+from tilesmith.tasks.numbers.varying import is_varying, same
 
 _MOST_TIMES = 8
 """Up to which float32 says exactly which element a place is a copy of."""
@@ -103,9 +102,11 @@ def _patches(writer: Writer) -> bool:
     if len(x.shape) != 4 or window != stride or any(padding) or max(dilation) > 1:
         return False
     count, channels, height, width = x.shape
-    if height % window[0] or width % window[1]:
-        return False
     rows, columns = height // window[0], width // window[1]
+    for dim, (had, used) in enumerate(((height, rows * window[0]), (width, columns * window[1])), 2):
+        if not same(had, used):  # the rest is left out
+            shape = (*x.shape[:dim], used, *x.shape[dim + 1 :])
+            x = writer.add("slice.Tensor", (x, dim, 0, used), shape, x.dtype)
     parted = x.viewed((count, channels, rows, window[0], columns, window[1]))
     moved = _permuted(parted, [0, 1, 3, 5, 2, 4])
     moved.viewed((count, channels * prod(window), rows * columns))
@@ -186,12 +187,13 @@ def _bilinear(writer: Writer) -> bool:
         return False
     for dim in (2, 3):
         size, wanted = x.shape[dim], shape[dim]
-        if corners:
-            step: Any = (size - 1) / (wanted - 1)
-        else:
-            step = 1.0 / factors[dim - 2] if factors else size / wanted
         place = writer.add("to.dtype", (_counted(writer, wanted), {"dtype": "float32"}), (wanted,), "float32")
-        place = place * step if corners else ((place + 0.5) * step - 0.5).apply("clamp_min.default", 0.0)
+        if corners:
+            place = place * (size - 1) / (wanted - 1)
+        else:
+            place = place + 0.5
+            place = place * (1.0 / factors[dim - 2]) if factors else place * size / wanted
+            place = (place - 0.5).apply("clamp_min.default", 0.0)
         before = place.apply("floor.default").apply("clamp_max.default", size - 1)
         share = (place - before).viewed((wanted, *(1 for _ in x.shape[dim + 1 :])))
         after = (before + 1).apply("clamp_max.default", size - 1)

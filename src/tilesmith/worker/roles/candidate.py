@@ -141,7 +141,9 @@ class CandidateRole:
         before = input_placement.fingerprints(values)
         guard, guarded = self._inputs.lay_out(values, request.pads if on_gpu else None, request.in_place)
         del values
-        self._runner.forget_launches(CallSettings(request.schedule, request.choice, request.limit_s, request.longest_s))
+        self._runner.forget_launches(
+            CallSettings(request.schedule, request.choice, request.limit_s, request.longest_s)
+        )
         made = _MadeByTorch()
         if request.torch_output is None:
             built = self._models[request.variant]

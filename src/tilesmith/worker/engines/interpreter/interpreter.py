@@ -52,6 +52,8 @@ class InterpreterEngine:
         """Moved on while programs come to their ends, up to `last_moment`."""
         self.patience_s = 0.0
         self.last_moment = 0.0
+        self.reached = (1, 0)
+        """The launch, and how many of its programs had come to their ends, when it was last moved on."""
         self.find_races = True
         self.autotune_choice = 0
         self.autotuned = 0
@@ -83,7 +85,7 @@ class InterpreterEngine:
         self.launches.clear()
         self.reschedule(settings.schedule)
         self.autotune_choice = settings.autotune_choice
-        self.patience_s = settings.limit_s or 0.0
+        self.patience_s, self.reached = settings.limit_s or 0.0, (1, 0)
         now = time.monotonic()
         self.last_moment = now + (settings.longest_s or self.patience_s)
         self.deadline = min(now + self.patience_s, self.last_moment) if settings.limit_s else None

@@ -52,8 +52,6 @@ class ActiveLaunch:
         self.is_later = self.number > 1
         """Earlier launches came to an end: slow then means large, not endless."""
         self.iterations = 0
-        self._finished_before = 0
-        """When it was last looked how long this takes."""
         self.stored: list[Any] | None = None
         """What a program has written over, while it repeats a recorded one."""
         self.repeated_line: source_lines.SourceLine | None = None
@@ -63,12 +61,13 @@ class ActiveLaunch:
         self.programs = ProgramSchedule(kernel, grid, interpreter.next_order(), self.check_deadline)
 
     def check_deadline(self) -> None:
-        """Raise when the caller's patience is at an end: no program came to its own for long, or all take too long."""
+        """Raise when the caller's patience is at an end: no program ends for long, or all take too long."""
         interpreter, now = self._interpreter, time.monotonic()
         if interpreter.deadline is None or now <= interpreter.deadline:
             return
-        if self.programs.finished > self._finished_before and now < interpreter.last_moment:
-            self._finished_before = self.programs.finished
+        reached = (self.number, self.programs.finished)
+        if reached > interpreter.reached and now < interpreter.last_moment:
+            interpreter.reached = reached
             interpreter.deadline = min(now + interpreter.patience_s, interpreter.last_moment)
             return
         if self.programs.finished > 1 or self.is_later:

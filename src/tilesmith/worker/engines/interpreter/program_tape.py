@@ -1,14 +1,14 @@
 """The operations of one program, kept so that the other programs of its launch repeat them without the language.
 
-Running a kernel's Python costs far more than its arithmetic: every line goes through Triton's type checks, which say
-the same for every program, as they do for the compiler, which reads a kernel once. So the first program of a launch
-is recorded: which operations of the builder it called, on what. Another program repeats those, from its own program
-id on, with all that they do: loads and stores are tested and logged as ever. What depends on arguments alone is
-computed once.
+Running a kernel's Python costs far more than its arithmetic: every line goes through Triton's type checks, which
+say the same for every program, as they do for the compiler, which reads a kernel once. So the first program of a
+launch is recorded: which operations of the builder it called, on what. Another program repeats those, from its own
+program id on, with all that they do: loads and stores are tested and logged as ever. What depends on arguments
+alone is computed once.
 
-Wherever the recorded program looked at a number (the test of an `if`, the bound of a loop), the repetition compares.
-Another number there undoes what the program has stored, and it runs as written, from its first line. Kernels with
-volatile loads, `while` or descriptors are never recorded, nor what looks at a number behind an atomic.
+Wherever the recorded program looked at a number (the test of an `if`, the bound of a loop), the repetition
+compares. Another number there undoes what the program has stored, and it runs as written, from its first line.
+Kernels with volatile loads, `while` or descriptors are never recorded, nor what looks at a number behind an atomic.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ _MOST_STATIC_BYTES = 1 << 28
 _ATOMICS = ("create_atomic_rmw", "create_atomic_cas")
 _ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm", *_ATOMICS)
 _EFFECTS = ("create_store", "create_masked_store", *_ATOMICS)
+_TUPLE: Any = TUPLES[-1]
+"""Triton's own, where it has one."""
 _PLAIN = (bool, int, float, str, type(None), tl.dtype)
 
 
@@ -223,11 +225,10 @@ def _handles_in(value: Any) -> list[Any]:
         return [value]
     if isinstance(value, tl.tensor):
         return [value.handle]
-    if isinstance(value, dict):
-        value = list(value.values())
-    if isinstance(value, (list, *TUPLES)):
-        return [handle for one in value for handle in _handles_in(one)]
-    return []
+    inside = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple | _TUPLE) else ()
+    )
+    return [handle for one in inside for handle in _handles_in(one)]
 
 
 def _results(result: Any) -> Sequence[Any] | None:
@@ -310,7 +311,8 @@ class Tapes:
 def _repeated(tape: Tape) -> bool:
     """Whether a program went like the recorded one; if not, nothing of it is left."""
     launch = state.launch()
-    launch.stored = stored = []
+    stored: list[Any] = []
+    launch.stored = stored
     try:
         tape.repeat()
         return True

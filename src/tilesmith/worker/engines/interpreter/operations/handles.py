@@ -10,6 +10,7 @@ from typing import Any
 
 from tilesmith.worker.engines.interpreter import state
 
+
 class Handle:
     """Stands in for Triton's TensorHandle: same fields and methods, no checks per value, an origin."""
 

@@ -11,7 +11,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import triton.language as tl
 
 from tilesmith.worker.compat.interpreter_names import (
@@ -25,7 +24,6 @@ from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.kernel_code import control_flow
 from tilesmith.worker.engines.interpreter.kernel_faults import KernelCompileFault, NotInterpretable
 from tilesmith.worker.engines.interpreter.operations import reductions
-from tilesmith.worker.engines.interpreter.operations.handles import Handle
 from tilesmith.worker.engines.interpreter.operations.shared_types import share_types
 
 
