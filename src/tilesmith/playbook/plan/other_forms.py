@@ -79,8 +79,8 @@ def _pixel_shuffle(writer: Writer) -> bool:
     x, by = writer.operand(0), writer.node.args[1]
     *lead, channels, height, width = x.shape
     kept = channels // (by * by)
-    parted = x.viewed((*lead, kept, by, by, height, width))
     n = len(lead)
+    parted = x.viewed((*lead, kept, by, by, height, width), rest=n)
     _permuted(parted, [*range(n), n, n + 3, n + 1, n + 4, n + 2]).viewed((*lead, kept, height * by, width * by))
     return True
 
@@ -91,7 +91,7 @@ def _pixel_unshuffle(writer: Writer) -> bool:
     parted = x.viewed((*lead, channels, height // by, by, width // by, by))
     n = len(lead)
     moved = _permuted(parted, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
-    moved.viewed((*lead, channels * by * by, height // by, width // by))
+    moved.viewed((*lead, channels * by * by, height // by, width // by), rest=n)
     return True
 
 
@@ -109,7 +109,8 @@ def _patches(writer: Writer) -> bool:
             x = writer.add("slice.Tensor", (x, dim, 0, used), shape, x.dtype)
     parted = x.viewed((count, channels, rows, window[0], columns, window[1]))
     moved = _permuted(parted, [0, 1, 3, 5, 2, 4])
-    moved.viewed((count, channels * prod(window), rows * columns))
+    joined = moved.viewed((count, channels * prod(window), rows, columns), rest=1)
+    joined.viewed((*joined.shape[:2], rows * columns), rest=2)
     return True
 
 
