@@ -64,7 +64,8 @@ def _scatter(writer: Writer) -> bool:
     x, places, number = writer.operand(0), writer.operand(2), writer.operand(3)
     dim = writer.node.args[1] % len(x.shape)
     without = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
-    if not writer.node.op.endswith(".value") or writer.node.kwargs or places.shape != without:
+    is_whole = len(places.shape) == len(without) and all(map(same, places.shape, without))
+    if not writer.node.op.endswith(".value") or writer.node.kwargs or not is_whole:
         return False
     along = _counted(writer, x.shape[dim]).viewed((x.shape[dim], *(1 for _ in x.shape[dim + 1 :])))
     places.apply("eq.Tensor", along, dtype="bool").where(_filled(x, number), x)
