@@ -14,7 +14,7 @@ from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference
 
-WEIGHTS = [[12, 7], [12, 3], [12], [12]]
+STATES, WEIGHTS, GATES = [[330, 512]] * 2, [[2048, 512]] * 2, [[2048]] * 2
 CALLS: dict[str, list[tuple[list[list[int]], list[Any]]]] = {
     "glu.default": [([[4, 10, 3]], ["@0", 1])],
     "prelu.default": [([[3, 6, 5], [6]], ["@0", "@1"]), ([[3, 6, 5], [1]], ["@0", "@1"])],
@@ -22,10 +22,10 @@ CALLS: dict[str, list[tuple[list[list[int]], list[Any]]]] = {
     "pixel_shuffle.default": [([[2, 18, 4, 5]], ["@0", 3])],
     "pixel_unshuffle.default": [([[2, 3, 4, 6]], ["@0", 2])],
     "im2col.default": [([[2, 3, 9, 8]], ["@0", [4, 2], [1, 1], [0, 0], [4, 2]])],
-    "gru_cell.default": [([[5, 7], [5, 4], *WEIGHTS[:1], [12, 4], *WEIGHTS[2:]], [f"@{i}" for i in range(6)])],
+    "gru_cell.default": [([*STATES, *[[1536, 512]] * 2, *[[1536]] * 2], [f"@{i}" for i in range(6)])],
     "lstm_cell.default": [
-        ([[5, 7], [5, 3], [5, 3], *WEIGHTS], ["@0", ["@1", "@2"], "@3", "@4", "@5", "@6"]),
-        ([[5, 7], [5, 3], [5, 3], *WEIGHTS[:2]], ["@0", ["@1", "@2"], "@3", "@4", None, None]),
+        ([*STATES, *STATES[:1], *WEIGHTS, *GATES], ["@0", ["@1", "@2"], "@3", "@4", "@5", "@6"]),
+        ([*STATES, *STATES[:1], *WEIGHTS], ["@0", ["@1", "@2"], "@3", "@4", None, None]),
     ],
     "var_mean.dim": [([[5, 6, 7]], ["@0", [0, 2], False, True]), ([[5, 6, 7]], ["@0", [1]])],
     "std_mean.correction": [([[5, 6]], ["@0", [-1]])],
@@ -99,7 +99,7 @@ def written_out(op: str, shapes: list[list[int]], arguments: list[Any]) -> list[
         if (tuple(values[node.name].shape), str(values[node.name].dtype)) != (node.shape, f"torch.{node.dtype}"):
             problems.append(f"{node.name} is {values[node.name].shape}, {values[node.name].dtype}, not {node}")
     outputs = [values[str(reference(one))] for one in graph.outputs]
-    alike = (torch.allclose(a, b, atol=1e-5) for a, b in zip(outputs, expected.values(), strict=True))
+    alike = (torch.allclose(a, b, atol=1e-4) for a, b in zip(outputs, expected.values(), strict=True))
     return problems if all(alike) else [*problems, f"{op} gives something else"]
 
 

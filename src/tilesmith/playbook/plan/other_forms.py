@@ -11,6 +11,8 @@ from tilesmith.tasks.numbers.varying import is_varying, same
 
 _MOST_TIMES = 8
 """Up to which float32 says exactly which element a place is a copy of."""
+_LARGE_CELL = 1e9
+"""FLOPs of its products."""
 _LARGEST = {"float32": 3.4028234663852886e38, "float16": 65504.0, "float64": 1.7976931348623157e308}
 
 
@@ -132,10 +134,15 @@ def _linear(x: Value, weight: Value, bias: Value | None) -> Value:
     return x.writer.add("linear.default", (x, weight, bias), (*x.shape[:-1], weight.shape[0]), x.dtype)
 
 
+def _is_large(x: Value, *weights: Value) -> bool:
+    """Whether the products of a cell are worth kernels; the rest PyTorch does in one of its own."""
+    return len(x.shape) == 2 and 2 * x.shape[0] * sum(prod(one.shape) for one in weights) >= _LARGE_CELL
+
+
 def _gru_cell(writer: Writer) -> bool:
     """(x, h, weights of x, weights of h, their biases)"""
     x, h, of_x, of_h, first, second = (writer.operand(i) for i in range(6))
-    if len(x.shape) != 2:
+    if not _is_large(x, of_x, of_h):
         return False
     reset, update, new = _parts(_linear(x, of_x, first), 3)
     reset_h, update_h, new_h = _parts(_linear(h, of_h, second), 3)
@@ -148,7 +155,7 @@ def _lstm_cell(writer: Writer) -> tuple[Value, ...] | None:
     """(x, [h, c], weights of x, weights of h, their biases)"""
     x, of_x, of_h, first, second = (writer.operand(i) for i in (0, 2, 3, 4, 5))
     h, c = (writer.value(one) for one in writer.node.args[1])
-    if len(x.shape) != 2:
+    if not _is_large(x, of_x, of_h):
         return None
     taken, kept, new, shown = _parts(_linear(x, of_x, first) + _linear(h, of_h, second), 4)
     taken, kept, shown = (one.apply("sigmoid.default") for one in (taken, kept, shown))
