@@ -120,6 +120,24 @@ KERNELS = {
         (ROTARY, "16"),
         ["aten.view_as_real.default", "elementwise"],
     ),
+    "running_maxima": (
+        "return torch.cummax(x * 2, 1).values, *torch.cummin(torch.relu(x), 1)",
+        "x = torch.randn(9, 210).half().float()",
+        (),
+        ["rows"],
+    ),
+    "running_maxima_of_columns": (
+        "return torch.cummax(x, 0).values - x, torch.cummax(x, 0).indices",
+        "x = torch.randn(70, 33)",
+        (),
+        ["columns"],
+    ),
+    "running_maxima_of_long_rows": (
+        "return x - torch.cummax(x, 1).values",
+        "x = torch.randn(3, 70000)",
+        (),
+        ["rows"],
+    ),
     "last_steps": (
         "return x[torch.arange(x.shape[0]), last - 1] * 2",
         "x = torch.randn(31, 12, 45)\nlast = torch.randint(1, 13, (31,))",

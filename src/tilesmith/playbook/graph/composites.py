@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tilesmith.playbook.graph.choices import make_index
 from tilesmith.playbook.graph.reductions import (
     Axes,
     Lower,
@@ -22,7 +23,7 @@ from tilesmith.playbook.graph.reductions import (
     make_mean,
     make_reduction,
 )
-from tilesmith.playbook.graph.steps import VIEW, KernelStep
+from tilesmith.playbook.graph.steps import CAST, VIEW, KernelStep
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
 
@@ -159,6 +160,24 @@ def _norm(low: Lowering, node: Node) -> KernelStep:
     return make_reduction(low, kinds[order], size, axes, name=node.name, **how)
 
 
+def _running_extreme(kind: str) -> Lower:
+    """cummax and cummin, (x, dim): values, and the last place so far where the extreme stood; NaN is one."""
+
+    def lower(low: Lowering, node: Node) -> tuple[KernelStep, ...]:
+        step = low.operand(node.args[0])
+        axes = find_axes(step, find_argument(node, 1, "dim"))
+        how = {"axes": axes, "length": step.form.shape[axes[0]], "reverse": False}
+        values = KernelStep(low.free_name(node.name), kind, (step,), step.form, step.dtype, how)
+        is_it = low.pointwise("eq", (step, values), "is_extreme", "bool")
+        is_nan = low.pointwise("ne", (step, step), "is_nan", "bool")
+        is_it = low.pointwise("logical_or", (is_it, is_nan), "is_extreme", "bool")
+        place = low.pointwise(CAST, (make_index(low, step.form, axes[0], "place"),), "place", "int64")
+        seen = low.pointwise("where", (is_it, place, 0), "place_or_start", "int64")
+        return values, KernelStep(low.free_name(f"{node.name}_place"), "cummax", (seen,), seen.form, "int64", how)
+
+    return lower
+
+
 COMPOSITES: dict[str, Lower] = {
     "sum": lower_plain("sum"),
     "prod": lower_plain("prod"),
@@ -170,6 +189,8 @@ COMPOSITES: dict[str, Lower] = {
     "min": lower_extreme("amin", "argmin"),
     "cumsum": lower_scan("cumsum"),
     "cumprod": lower_scan("cumprod"),
+    "cummax": _running_extreme("cummax"),
+    "cummin": _running_extreme("cummin"),
     "mean": lower_mean,
     "var": lower_variance,
     "std": lower_deviation,

@@ -137,7 +137,10 @@ def _scanned(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
     kind = SCANS[value.step.op]
     operand = _widened(write_masked(value.operands[0], kind, filled, tile.columns_mask), value)
     reverse = ", reverse=True" if value.step.options["reverse"] else ""
-    return f"tl.{value.step.op}({operand}, axis={1 if tile.lead == 'rows' else 0}{reverse})"
+    axis = 1 if tile.lead == "rows" else 0
+    if value.step.op in ("cummax", "cummin"):
+        return f"tl.associative_scan({operand}, {axis}, {COMBINERS[kind][0]}{reverse})"
+    return f"tl.{value.step.op}({operand}, axis={axis}{reverse})"
 
 
 def _widened(operand: str, value: PlacedValue) -> str:
@@ -260,11 +263,12 @@ def _carry(tile: Tile, value: PlacedValue) -> str:
 
 
 def _carried(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> list[str]:
-    kind, sign = SCANS[value.step.op], {"sum": "+", "prod": "*"}[SCANS[value.step.op]]
+    kind, name = SCANS[value.step.op], value.name
     operand = _widened(write_masked(value.operands[0], kind, filled, tile.columns_mask), value)
+    form = {"sum": "{} + {}", "prod": "{} * {}"}.get(kind) or f"{COMBINERS[kind][0]}({{}}, {{}})"
     return [
-        f"{value.name} = {value.name} {sign} {value.name}_carry",
-        f"{value.name}_carry = {value.name}_carry {sign} {tile.reduced(kind, operand)}",
+        f"{name} = {form.format(name, f'{name}_carry')}",
+        f"{name}_carry = {form.format(f'{name}_carry', tile.reduced(kind, operand))}",
     ]
 
 
