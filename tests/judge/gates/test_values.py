@@ -25,7 +25,7 @@ class Candidate:
         """`grids`: what each call launches; the last one stands for all that follow."""
         self.grids = list(grids)
 
-    def ask(self, request: Any) -> Any:
+    def ask(self, request: Any, timeout_s: float | None = None) -> Any:
         if not isinstance(request, RunForward):
             return Done()
         memory = Descriptor(os.open(os.devnull, os.O_RDONLY))
@@ -52,7 +52,7 @@ class Reference:
     def inputs(self, variant: str, draw: str) -> TensorFile:
         return TensorFile("inputs")
 
-    def ask(self, request: Any) -> Any:
+    def ask(self, request: Any, timeout_s: float | None = None) -> Any:
         if not isinstance(request, CompareOutputs):
             return Done()
         assert request.outputs.memory is not None

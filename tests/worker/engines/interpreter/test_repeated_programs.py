@@ -32,3 +32,9 @@ def test_what_is_wrong_with_a_repeated_program_is_told_with_its_line(repeated, c
     assert told["line"] is not None
     for word in words:
         assert word in told["message"]
+
+
+def test_a_call_goes_on_while_its_programs_end_and_not_for_ever(repeated):
+    assert repeated["slow_programs_that_end"] is True
+    assert repeated["too_many_slow_programs"]["fault"] == "NotInterpretable"
+    assert "too much work" in repeated["too_many_slow_programs"]["message"]

@@ -88,3 +88,35 @@ def check_programs_are_repeated(_):
         return [repeated.count(True), repeated.count(False)]
     finally:
         program_tape._repeated = original
+
+
+def taking(longest_s, interpreter):
+    """Sixty-four programs while a clock goes on by a tenth of a second at every look, with a patience of one."""
+    import types
+
+    from tilesmith.worker.engines.engine import CallSettings
+    from tilesmith.worker.engines.interpreter import launch
+
+    clock, now = launch.time, [0.0]
+
+    def look():
+        now[0] += 0.1
+        return now[0]
+
+    launch.time = types.SimpleNamespace(monotonic=look)
+    try:
+        interpreter.begin_call(CallSettings(limit_s=1.0, longest_s=longest_s))
+        interpreter.deadline, interpreter.last_moment = 1.0, longest_s
+        shift[(64,)](torch.randn(64 * 8), torch.zeros(64 * 8), BLOCK=8)
+        return True
+    finally:
+        launch.time = clock
+        interpreter.begin_call(CallSettings())
+
+
+def check_slow_programs_that_end(interpreter):
+    return taking(60.0, interpreter)
+
+
+def check_too_many_slow_programs(interpreter):
+    return taking(3.0, interpreter)

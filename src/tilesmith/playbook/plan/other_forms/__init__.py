@@ -1,0 +1,1 @@
+"""Operators, products and complex numbers in another form, which recipes know."""
