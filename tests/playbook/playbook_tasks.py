@@ -436,11 +436,11 @@ DECLINED = {
     "expanded_output": (task("return (x * 2).expand(3, 30, 517)", FLAT), "returns a view (expand)"),
     "in_place_under_a_view": (
         task("a = x * 2\nv = a.unsqueeze(0)\na.add_(1)\nreturn v + a", FLAT),
-        "no recipe fits",
+        "a kernel for a single operator",
     ),
     "in_place_on_a_dropped_input": (
         task("y = F.dropout(x, 0.5, False)\ny.mul_(2)\nreturn y - x", FLAT),
-        "no recipe fits",
+        "a kernel for a single operator",
     ),
     "bits_of_a_float": (task("return x.view(torch.int32) > 1000", FLAT), "no recipe for view;"),
     "integer_tensor_power": (task("return a.abs() ** b.abs()", INTEGERS), "raises integers to a power"),
@@ -449,6 +449,15 @@ DECLINED = {
     "sums_of_other_rows": (
         task("return x * x.sum(-1)", "x = torch.randn(70, 70)"),
         "needs the result of one row in others",
+    ),
+    "singles_around_a_buffer": (
+        task(
+            "m = self.kept.lerp_(x.mean(0), 0.1); return x - m",
+            "x = torch.randn(50, 30)",
+            owner("self.register_buffer('kept', torch.zeros(30))"),
+            "30",
+        ),
+        "a kernel for a single operator",
     ),
     "in_place_on_input": (task("return x.mul_(2)", FLAT), "no recipe fits"),
     "identity": (task("return x", FLAT), "returns its inputs"),

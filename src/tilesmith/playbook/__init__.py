@@ -14,7 +14,7 @@ from tilesmith.playbook.graph.operators import (
     trains_batch_norm,
 )
 from tilesmith.playbook.plan.costs import tell_time
-from tilesmith.playbook.plan.making import make_plan, plan_parts
+from tilesmith.playbook.plan.making import NO_RECIPE, SINGLES, make_plan, plan_parts
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
 from tilesmith.playbook.unmatched import Unmatched
@@ -23,7 +23,6 @@ from tilesmith.tasks.numbers.varying import remember_varying
 
 LLM_ADVICE = _LLM = "tilesmith forge --model MODEL, or --base-url URL --model MODEL, has an LLM write it"
 EVAL_ADVICE = _EVAL = "if it is for inference, add --eval or call self.eval() at the end of its __init__"
-_SINGLES = "a kernel for a single operator between others would be PyTorch's equal"
 
 _last: list[tuple[Survey, Match | Declined]] = []
 """Every request of a run is about one survey."""
@@ -64,7 +63,7 @@ def _find_match(survey: Survey) -> Match | Declined:
         small = "batch norm in training mode over less than a million float32 numbers"
         return _kept(survey, f"no recipe for {small}, which PyTorch does in one kernel; {_EVAL}; else {_LLM}")
     with contextlib.suppress(Unmatched):  # then that is the reason
-        singles = f"; {_SINGLES}" if has_known_work(survey.graph) else ""
+        singles = f"; {SINGLES}" if has_known_work(survey.graph) else ""
         if unknown := list_unknown_operators(survey.graph, PRODUCTS | CONVOLUTIONS | ATTENTION):
             return _kept(survey, f"no recipe for {unknown}{singles}; {_LLM}")
         if any(operator_name(node) in ATTENTION for node in survey.graph.nodes):
@@ -76,7 +75,9 @@ def _find_match(survey: Survey) -> Match | Declined:
         if any(operator_name(node) in CONVOLUTIONS for node in survey.graph.nodes):
             small = "convolutions of groups, or with few FLOPs for copying their images"
             return _kept(survey, f"no recipe for {small}{singles}; {_LLM}")
-    return _kept(survey, f"no recipe fits; {_LLM}: {plan.reason}")
+    why = plan.reason.removeprefix(f"{NO_RECIPE}: ")
+    told = f"{SINGLES}; {_LLM}" if why.startswith(SINGLES) else f"{NO_RECIPE}; {_LLM}"
+    return _kept(survey, f"{told}: {why.removeprefix(f'{SINGLES}: ')}")
 
 
 def _kept(survey: Survey, reason: str) -> Declined:

@@ -28,6 +28,9 @@ from tilesmith.tasks.graph import Graph
 _NAMES = OF_PRODUCTS | OF_CONVOLUTIONS | OF_ATTENTION | OF_GRAPHS
 """What written files have at module level."""
 
+NO_RECIPE = "no recipe fits"
+SINGLES = "a kernel for a single operator between others would be PyTorch's equal"
+
 
 def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> Plan | Declined:
     """Declined where the task's own code cannot be repeated, or no region has a recipe."""
@@ -38,7 +41,8 @@ def make_plan(survey: Survey, graph: Graph, recipes: Sequence[RegionRecipe]) -> 
         steps = _cut(ordered, whole, recipes)
         plan = Plan(survey, code, (PlannedForward(ordered.graph, steps, code.signature),), notes)
         if not plan.regions:
-            return Declined(_why_nothing(whole, recipes))
+            has_some = any(isinstance(step, PlannedRegion) for step in cut(ordered, whole, recipes))
+            return Declined(f"{SINGLES if has_some else NO_RECIPE}: {_why_nothing(whole, recipes)}")
         plan.write(plan.tunings[0])
     except Unmatched as reason:
         return Declined(f"the task {reason}", is_its_kind=True)
