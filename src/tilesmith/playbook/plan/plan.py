@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -138,7 +139,8 @@ class Plan:
         if len(texts) == 1 and self._is_simple:
             return " ".join([next(iter(texts.values())).strategy, *self._notes(tuning)])
         kept = self._kept(texts)
-        parts = [text.title.removesuffix(".") for text in texts.values()]
+        titles = Counter(text.title.removesuffix(".") for text in texts.values())
+        parts = [title if count == 1 else f"{count} times {title}" for title, count in titles.items()]
         shared = any(text.halves for text in texts.values())
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
         told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
