@@ -214,7 +214,7 @@ class ConvolutionsMatch:
             f"warps, {tuning['NUM_STAGES']} stages. "
         )
         if self._is_direct:
-            way = ", float32 numbers as several bfloat16 numbers" if self._halves else ""
+            way = ("", ", and rounded to TF32", ", each as three bfloat16 numbers")[self._halves]
             told += f"Images are read once, where they lie{way}"
             return f"{told}; what follows is computed before anything is stored."
         if self.layout.gives:
