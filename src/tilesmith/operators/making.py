@@ -102,12 +102,19 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
     )
     changed = replace(found.operator, parameters=parameters, accuracy=(), performance=())
     if set(changed.size_names) <= set(known.size_names):
-        operator = replace(changed, accuracy=known.accuracy, performance=known.performance)
+        sizes = {one: _with_names(getattr(known, one), changed.size_names) for one in ("accuracy", "performance")}
+        operator = replace(changed, **sizes)
     else:
         operator = with_shapes(replace(found, operator=changed), {}).operator
     settings = {one: getattr(known, one) for one in ("dtypes", "target", "history")}
     settings |= {"summary": _summary(known, found, tell), "arithmetic": _arithmetic(known, found)}
     return replace(found, operator=replace(operator, **settings))
+
+
+def _with_names(sizes: Sequence[Sizes], names: Sequence[str]) -> tuple[Sizes, ...]:
+    """Without what no tensor has any more."""
+    kept: list[Sizes] = [{name: one[name] for name in names} for one in sizes]
+    return tuple(one for place, one in enumerate(kept) if one not in kept[:place])
 
 
 def _arithmetic(known: Operator, found: Definition) -> str:

@@ -61,7 +61,7 @@ def new(
         None, help="A name in --expr that is a number, or NAME=VALUE for the value of tests; may be repeated."
     ),
     shapes: str | None = typer.Option(None, help='Shapes of tensors: "x=M,N; bias=N"; "..." is any sizes.'),
-    dtypes: str | None = typer.Option(None, help="Dtypes of tensors: float32,float16,bfloat16."),
+    dtypes: str | None = typer.Option(None, help="Dtypes of tensors: float32,float16; of one alone: mask=bool."),
     target: float | None = typer.Option(None, help="Speedup over PyTorch that is wanted (1)."),
     out: Path | None = typer.Option(None, help="Folder of the project (./NAME)."),
     update: bool = typer.Option(False, "--update", help="Write the files of an existing project anew."),
@@ -130,16 +130,13 @@ def _made(
 
 
 def _changed(found: Definition, shapes: str | None, dtypes: str | None, target: float | None) -> Definition:
-    from tilesmith.operators.definition import parse_shapes, with_shapes
+    from tilesmith.operators.definition import parse_shapes, with_dtypes, with_shapes
 
     if shapes:
         found = with_shapes(found, parse_shapes(shapes))
-    operator = found.operator
     if dtypes:
-        operator = replace(operator, dtypes=tuple(one.strip() for one in dtypes.split(",")))
-    if target is not None:
-        operator = replace(operator, target=target)
-    return replace(found, operator=operator)
+        found = with_dtypes(found, dtypes.split(","))
+    return found if target is None else replace(found, operator=replace(found.operator, target=target))
 
 
 def _show(made: MadeProject, as_json: bool) -> None:
