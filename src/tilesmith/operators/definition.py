@@ -129,7 +129,8 @@ def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -
         tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
         raise UsageError(f"--expr: {error.msg} in  {expression}") from None
-    names = sorted((node for node in ast.walk(tree) if isinstance(node, ast.Name)), key=lambda one: (one.lineno, one.col_offset))
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    names.sort(key=lambda one: (one.lineno, one.col_offset))
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     free = list(dict.fromkeys(node.id for node in names if node.id not in _EXPRESSION_NAMES | bound))
@@ -190,7 +191,7 @@ def with_shapes(definition: Definition, shapes: Mapping[str, Sequence[str | int]
 
 
 def with_dtypes(definition: Definition, texts: Sequence[str]) -> Definition:
-    """The same operator with other dtypes: `float16`, or `mask=bool` for a tensor that does not follow the others."""
+    """The same operator with other dtypes: `float16`, or `mask=bool` for a tensor that does not follow those."""
     pairs = [one.strip().rpartition("=") for one in texts]
     own = {name.strip(): dtype for name, equals, dtype in pairs if equals}
     if unknown := [name for name in own if name not in {one.name for one in definition.operator.tensors}]:
@@ -256,8 +257,8 @@ def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, An
     known: Number | None = None
     if isinstance(default, ast.Constant) and default.value is None:
         raise ProjectError(
-            f"line {one.lineno}: {one.arg} may be None, which the parameter of an operator cannot be: make an operator "
-            "with it and one without"
+            f"line {one.lineno}: {one.arg} may be None, which the parameter of an operator cannot be: make an "
+            "operator with it and one without"
         )
     if default is not None:
         try:

@@ -6,10 +6,12 @@ import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.bound_names import bound_names, require_free_names
-from tilesmith.operators.project import TOML, code_digest, update_command
+from tilesmith.operators.project import TOML, code_digest, read_files, read_project, update_command
 from tilesmith.operators.records import KINDS, Operator, Project
 from tilesmith.operators.source_edits import entry_of, with_head
 from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
@@ -36,6 +38,23 @@ class InterfaceSeen:
 
     def describe(self, name: str) -> str:
         return f"{name}({', '.join(self.names)})"
+
+
+class WholeProject(NamedTuple):
+    """A project whose files agree."""
+
+    project: Project
+    texts: Mapping[str, str]
+    """Of the four files, by kind."""
+
+
+def read_whole_project(folder: Path) -> WholeProject:
+    """Raises ProjectError where a file is missing, lags behind or is not what operator.toml makes."""
+    project = read_project(folder)
+    texts = read_files(project)
+    require_one_interface(project, texts)
+    require_own_tests(project, texts)
+    return WholeProject(project, texts)
 
 
 def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:

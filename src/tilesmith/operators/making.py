@@ -30,7 +30,7 @@ from tilesmith.operators.project import (
 )
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.recovering import recover_project, shaped
-from tilesmith.operators.sizes import shape_of, size_text, usual_value
+from tilesmith.operators.sizes import is_empty, shape_of, size_text, usual_value
 from tilesmith.operators.writing import accuracy_text, baseline_text, contract, performance_text
 from tilesmith.runs.atomic_files import write_atomically
 
@@ -102,8 +102,8 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
     )
     changed = replace(found.operator, parameters=parameters, accuracy=(), performance=())
     if set(changed.size_names) <= set(known.size_names):
-        sizes = {one: _with_names(getattr(known, one), changed.size_names) for one in ("accuracy", "performance")}
-        operator = replace(changed, **sizes)
+        accuracy, performance = (_of_sizes(one, changed.size_names) for one in (known.accuracy, known.performance))
+        operator = replace(changed, accuracy=accuracy, performance=performance)
     else:
         operator = with_shapes(replace(found, operator=changed), {}).operator
     settings = {one: getattr(known, one) for one in ("dtypes", "target", "history")}
@@ -111,7 +111,7 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
     return replace(found, operator=replace(operator, **settings))
 
 
-def _with_names(sizes: Sequence[Sizes], names: Sequence[str]) -> tuple[Sizes, ...]:
+def _of_sizes(sizes: Sequence[Sizes], names: Sequence[str]) -> tuple[Sizes, ...]:
     """Without what no tensor has any more."""
     kept: list[Sizes] = [{name: one[name] for name in names} for one in sizes]
     return tuple(one for place, one in enumerate(kept) if one not in kept[:place])
@@ -162,9 +162,7 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
             triton = _in_line(definition, own, old.operator, judge, workshop)
             why = why if triton == own else "the kernel is kept; its entry has the others' interface now"
         if triton is None:
-            # The playbook has one text: `op check` measures it, and `op tune` looks for a faster one.
-            timing = workshop.check.timing and workshop.author.kind != "playbook"
-            forging = replace(workshop, check=replace(workshop.check, timing=timing))
+            forging = _without_needless_checks(workshop)
             with Judge(forging.check, host=judge) as forging_judge:
                 definition, triton, why, runs, keeps = _write_kernel(definition, forging, forging_judge)
         texts = {"baseline": baseline_text(definition)}
@@ -174,7 +172,7 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
         if triton is not None:
             texts["triton"] = triton
             workshop.progress("check: every dtype and shape")
-            accuracy = judge_accuracy(operator, texts, judge, lambda _: None)
+            accuracy = judge_accuracy(operator, texts, judge)
     project = Project(folder, operator)
     folder.mkdir(parents=True, exist_ok=True)
     written = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
@@ -188,6 +186,15 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
         workshop.tell(f"kept    {path}: what was there before")
     files = (*(operator.file_name(kind) for kind in sorted(written)), TOML)
     return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, tuple(runs))
+
+
+def _without_needless_checks(workshop: Workshop) -> Workshop:
+    """The playbook has one text, and knows no seed: `op check` measures it, `op tune` looks for a faster one, and
+    its values are judged again in every dtype and shape."""
+    if workshop.author.kind != "playbook":
+        return workshop
+    check, settings = replace(workshop.check, timing=False), replace(workshop.settings, confirm=False)
+    return replace(workshop, check=check, settings=settings)
 
 
 def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, workshop: Workshop) -> str | None:
@@ -204,7 +211,7 @@ def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, work
         return own
     workshop.progress("check: the kernel that is there")
     texts = {"baseline": baseline, "triton": own}
-    return own if judge_accuracy(operator, texts, judge, lambda _: None).passed else None
+    return own if judge_accuracy(operator, texts, judge).passed else None
 
 
 def _write_kernel(
@@ -272,7 +279,7 @@ def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Opera
         raise ProjectError(f"{operator.name} does not run in PyTorch: {problem}")
     problems = {size_text(one): _problem(operator, baseline, (one,), judge) for one in operator.accuracy}
     good = tuple(one for one in operator.accuracy if problems[size_text(one)] is None)
-    if not good:
+    if all(map(is_empty, good)):
         raise ProjectError(f"{operator.name} does not run in PyTorch: {problem}")
     if all(math.prod(shape_of(one, sizes)) <= 1 for sizes in good for one in operator.tensors):
         raise ProjectError(
@@ -281,7 +288,7 @@ def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Opera
         )
     for sizes, reason in problems.items():
         if reason is not None:
-            workshop.tell(f"shapes  {sizes} left out, because PyTorch fails there: {reason}")
+            workshop.tell(f"shapes  {sizes} left out, because in PyTorch: {reason}")
     return replace(operator, accuracy=good)
 
 

@@ -178,8 +178,9 @@ def _check_parameter(one: OperatorParameter) -> None:
     for value in one.values if one.annotation in ("float", "int", "bool", "str") else ():
         _require(type(value).__name__ == one.annotation, f"{one.name}: {value!r} is no {one.annotation}")
     _require(LEADING not in one.shape[1:], f"{one.name}: '...' stands first in a shape or not at all")
-    for number in (size for size in (*one.shape, *filter(None, [one.below])) if not isinstance(size, str)):
-        _require(type(number) is int and number > 0, f"{one.name}: {number!r} is no size: write a name, or 1 or more")
+    for size in (*one.shape, *([] if one.below is None else [one.below])):
+        is_size = isinstance(size, str) or (type(size) is int and size > 0)
+        _require(is_size, f"{one.name}: {size!r} is no size: write a name, or a whole number above 0")
     for size in one.size_names:
         _require(size == LEADING or is_name(size), f"{one.name}: '{size}' is no name for a size")
 
