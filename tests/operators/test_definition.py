@@ -12,6 +12,7 @@ from tilesmith.operators.definition import (
     parse_definition,
     parse_shapes,
     read_definition,
+    with_dtypes,
     with_shapes,
 )
 from tilesmith.operators.records import OperatorParameter
@@ -60,6 +61,39 @@ def test_a_file_is_read_whole() -> None:
     assert "def _root" in found.preamble
     assert "SHAPES" not in found.preamble
     assert "    # a comment\n    return x * _root(x)" in baseline_text(found)
+
+
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ('SHAPES = ["M"]', 'line 2: SHAPES must be like  SHAPES = {"x": ["M", "N"]}'),
+        ('DTYPES = {"x": "bool"}', 'line 2: DTYPES must be like  DTYPES = ["float32", "float16"]'),
+        ('ACCURACY = {"M": 3}', 'line 2: ACCURACY must be like  ACCURACY = [{"M": 37, "N": 53}]'),
+        ('TARGET = "fast"', "line 2: TARGET must be like  TARGET = 1.2"),
+        ('VALUES = {"x": 3.0}', "VALUES names 'x', which is no scalar of own"),
+        ('INDICES = {"a": "N"}', "INDICES names 'a', which is no tensor of own"),
+    ],
+)
+def test_a_setting_of_another_form_is_one_line(setting: str, complaint: str) -> None:
+    with pytest.raises(ProjectError) as raised:
+        parse_definition(f"import torch\n{setting}\ndef own(x, a: float = 1.0): return x * a\n", "own")
+    assert str(raised.value) == complaint
+
+
+def test_a_tensor_may_have_a_dtype_of_its_own() -> None:
+    text = "OWN_DTYPES = {'mask': 'bool'}\ndef own(x, mask): return x.masked_fill(mask, 0)\n"
+    assert [one.dtype for one in parse_definition(text, "own").operator.tensors] == [None, "bool"]
+    found = with_dtypes(define_expression("own", "torch.where(mask, x, y)"), ["float16", " mask = bool"]).operator
+    assert (found.dtypes, [one.dtype for one in found.tensors]) == (("float16",), ["bool", None, None])
+    with pytest.raises(UsageError, match="--dtypes: own has no tensor 'y'"):
+        with_dtypes(define_expression("own", "x + 1"), ["y=bool"])
+
+
+def test_a_tensor_that_may_be_missing_is_one_line() -> None:
+    with pytest.raises(
+        ProjectError, match="line 1: bias may be None, which the parameter of an"
+    ):
+        parse_definition("def own(x, bias: torch.Tensor | None = None): return x\n", "own")
 
 
 def test_sizes_are_sensible_where_none_are_named() -> None:
