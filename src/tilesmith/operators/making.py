@@ -155,8 +155,7 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
     own = read_source(path) if path and path.exists() else None
     with Judge(replace(workshop.check, timing=False), host=workshop.host) as judge:
         definition = replace(definition, operator=_that_run(definition, judge, workshop))
-        runs: list[str] = []
-        keeps = False
+        written: WrittenFile | None = None
         triton, why = None, "the kernel is kept as it was"
         if old is not None and own is not None:
             triton = _in_line(definition, own, old.operator, judge, workshop)
@@ -164,7 +163,8 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
         if triton is None:
             forging = _without_needless_checks(workshop)
             with Judge(forging.check, host=judge) as forging_judge:
-                definition, triton, why, runs, keeps = _write_kernel(definition, forging, forging_judge)
+                written = _write_kernel(definition, forging, forging_judge)
+            definition, triton, why = written.definition, written.text, written.why
         texts = {"baseline": baseline_text(definition)}
         operator = replace(definition.operator, baseline=code_digest(texts["baseline"]))
         texts |= {"accuracy": accuracy_text(operator), "performance": performance_text(operator)}
@@ -175,17 +175,18 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
             accuracy = judge_accuracy(operator, texts, judge)
     project = Project(folder, operator)
     folder.mkdir(parents=True, exist_ok=True)
-    written = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
-    aside = [set_aside(project.path("triton"))] if "triton" in written and project.path("triton").exists() else []
-    for kind, text in written.items():
+    changed = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
+    aside = [set_aside(project.path("triton"))] if "triton" in changed and own is not None else []
+    for kind, text in changed.items():
         write_atomically(project.path(kind), text)
     if accuracy and accuracy.passed and judge.device == "cpu":  # on a GPU a check measures the speed, too
         project = passing(project, texts, judge.device)
     aside += filter(None, [rewrite_project(project)])
     for path in aside:
         workshop.tell(f"kept    {path}: what was there before")
-    files = (*(operator.file_name(kind) for kind in sorted(written)), TOML)
-    return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, tuple(runs))
+    files = (*(operator.file_name(kind) for kind in sorted(changed)), TOML)
+    keeps, runs = (written.keeps_pytorch, written.runs) if written else (False, ())
+    return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, runs)
 
 
 def _without_needless_checks(workshop: Workshop) -> Workshop:
@@ -214,11 +215,21 @@ def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, work
     return own if judge_accuracy(operator, texts, judge).passed else None
 
 
-def _write_kernel(
-    definition: Definition, workshop: Workshop, judge: Judge
-) -> tuple[Definition, str | None, str, list[str], bool]:
-    """The definition with the dtypes that have a kernel, the file, what is to be said of it, the runs, and whether
-    the author has no kernel at all."""
+@dataclass(frozen=True)
+class WrittenFile:
+    """What the author made of a definition."""
+
+    definition: Definition
+    """With the dtypes that have a kernel."""
+    text: str | None
+    why: str
+    """What is to be said of it."""
+    runs: tuple[str, ...]
+    keeps_pytorch: bool = False
+    """The author has no kernel at all."""
+
+
+def _write_kernel(definition: Definition, workshop: Workshop, judge: Judge) -> WrittenFile:
     operator, baseline, runs = _with_fixed(definition.operator, ()), baseline_text(definition), []
     waiting = [*written_for(operator)]
     variants: list[KernelVariant] = []
@@ -239,7 +250,7 @@ def _write_kernel(
             variants.append(KernelVariant(dtypes if general else dtypes[:1], general or forged.source))
             waiting += [] if general else [(one,) for one in dtypes[1:]]
     if not variants:
-        return definition, None, next(iter(reasons.values())), runs, all(keeping)
+        return WrittenFile(definition, None, next(iter(reasons.values())), tuple(runs), all(keeping))
     served = {dtype for one in variants for dtype in one.dtypes}
     for dtypes_without, reason in reasons.items():
         workshop.tell(f"dtypes  {dtypes_without} left out: {reason}")
@@ -248,7 +259,8 @@ def _write_kernel(
     told = f"a kernel for {', '.join(operator.dtypes)}"
     told += "".join(f"; {name} is built in as {usual_value(operator, name)!r}" for name in built_in)
     left = f"; {', '.join(reasons)} left out, because {next(iter(reasons.values()))}" if reasons else ""
-    return replace(definition, operator=operator), triton_text(operator, variants), told + left, runs, False
+    definition = replace(definition, operator=operator)
+    return WrittenFile(definition, triton_text(operator, variants), told + left, tuple(runs))
 
 
 def _forged(operator: Operator, baseline: str, dtype: str, workshop: Workshop, judge: Judge) -> ForgedKernel:

@@ -73,6 +73,13 @@ def is_empty(sizes: Sizes) -> bool:
     return any(size == 0 or (isinstance(size, tuple) and 0 in size) for size in sizes.values())
 
 
+def ordinary_place(operator: Operator) -> int:
+    """Among the sizes for accuracy, the one that layouts and other values are tried on: neither empty nor, where
+    there is another, the first, which may be one element."""
+    ordinary = [place for place, sizes in enumerate(operator.accuracy) if not is_empty(sizes)]
+    return ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
+
+
 def size_text(sizes: Sizes) -> str:
     """`M=37 N=53`"""
     return " ".join(f"{name}={'x'.join(map(str, n)) if isinstance(n, tuple) else n}" for name, n in sizes.items())

@@ -167,7 +167,8 @@ def _body(text: str, name: str) -> list[str]:
 
 
 def shape_key(operator: Operator, sizes: Sizes) -> tuple[int, ...]:
-    return tuple(_size(sizes[name]) for name in operator.size_names)
+    several = ((size,) if isinstance(size := sizes[name], int) else size for name in operator.size_names)
+    return tuple(map(math.prod, several))
 
 
 def _table(text: str) -> ast.Dict | None:
@@ -273,12 +274,3 @@ def _entry_call(text: str, operator: Operator) -> ast.Call:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
             return node
     raise ProjectError(f"{operator.name}_triton.py: its entry does not call {name}, which --dispatch needs")
-
-
-def _size(size: int | tuple[int, ...]) -> int:
-    if isinstance(size, int):
-        return size
-    product = 1
-    for one in size:
-        product *= one
-    return product
