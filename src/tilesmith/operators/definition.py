@@ -29,6 +29,7 @@ from tilesmith.operators.bound_names import require_free_names
 from tilesmith.operators.project import read_source
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
+from tilesmith.operators.source_edits import is_docstring
 from tilesmith.playbook.graph.operators import POINTWISE, SYNONYMS
 
 _SIZES = '[{"M": 37, "N": 53}]'
@@ -85,8 +86,8 @@ def parse_definition(text: str, name: str) -> Definition:
     require_free_names(tree)
     settings = _settings(tree)
     docstring = ast.get_docstring(function) or ast.get_docstring(tree) or ""
-    kept = [node for node in tree.body if node is not function and not _is_docstring(node) and not _setting(node)]
-    statements = function.body[1:] if _is_docstring(function.body[0]) else function.body
+    kept = [node for node in tree.body if node is not function and not is_docstring(node) and not _setting(node)]
+    statements = function.body[1:] if is_docstring(function.body[0]) else function.body
     if not statements:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
@@ -364,7 +365,3 @@ def _segment(text: str, node: ast.stmt) -> str:
     if not decorators:
         return ast.get_source_segment(text, node) or ""
     return "\n".join(text.splitlines()[decorators[0].lineno - 1 : node.end_lineno])
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

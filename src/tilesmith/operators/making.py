@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilesmith.errors import ProjectError, TaskError, UsageError
+from tilesmith.errors import NotJudgedHere, ProjectError, TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
 from tilesmith.operators.definition import Definition, parse_definition, with_shapes
@@ -168,25 +168,36 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
         texts = {"baseline": baseline_text(definition)}
         operator = replace(definition.operator, baseline=code_digest(texts["baseline"]))
         texts |= {"accuracy": accuracy_text(operator), "performance": performance_text(operator)}
-        accuracy = None
+        accuracy, unjudged = None, None
         if triton is not None:
             texts["triton"] = triton
             workshop.progress("check: every dtype and shape")
-            accuracy = judge_accuracy(operator, texts, judge)
+            try:
+                accuracy = judge_accuracy(operator, texts, judge)
+            except NotJudgedHere as problem:  # whatever was written is kept
+                unjudged = problem
     project = Project(folder, operator)
-    folder.mkdir(parents=True, exist_ok=True)
-    changed = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
-    aside = [set_aside(project.path("triton"))] if "triton" in changed and own is not None else []
-    for kind, text in changed.items():
-        write_atomically(project.path(kind), text)
     if accuracy and accuracy.passed and judge.device == "cpu":  # on a GPU a check measures the speed, too
         project = passing(project, texts, judge.device)
-    aside += filter(None, [rewrite_project(project)])
-    for path in aside:
+    changed = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
+    for path in _write_files(project, changed):
         workshop.tell(f"kept    {path}: what was there before")
+    if unjudged is not None:
+        raise NotJudgedHere(f"{folder}: written, but its kernel is not judged: {unjudged}")
     files = (*(operator.file_name(kind) for kind in sorted(changed)), TOML)
     keeps, runs = (written.keeps_pytorch, written.runs) if written else (False, ())
     return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, runs)
+
+
+def _write_files(project: Project, texts: Mapping[str, str]) -> list[Path]:
+    """Where a kernel and an operator.toml are now that were there before and had more to lose than these texts."""
+    project.folder.mkdir(parents=True, exist_ok=True)
+    kernel = project.path("triton")
+    aside = [set_aside(kernel)] if "triton" in texts and kernel.exists() else []
+    for kind, text in texts.items():
+        write_atomically(project.path(kind), text)
+    rewritten = rewrite_project(project)
+    return [*aside, *([] if rewritten is None else [rewritten])]
 
 
 def _without_needless_checks(workshop: Workshop) -> Workshop:
@@ -237,7 +248,14 @@ def _write_kernel(definition: Definition, workshop: Workshop, judge: Judge) -> W
     keeping: list[bool] = []
     while waiting:
         dtypes = waiting.pop(0)
-        forged = _forged(operator, baseline, dtypes[0], workshop, judge)
+        try:
+            forged = _forged(operator, baseline, dtypes[0], workshop, judge)
+        except TaskError as problem:  # a sum that no half holds, say
+            if not waiting and not variants and len(dtypes) == 1:
+                raise
+            reasons[dtypes[0]] = f"in PyTorch, at {size_text(forged_call(operator, dtypes[0]).sizes)}: {problem}"
+            waiting += [(one,) for one in dtypes[1:]]
+            continue
         runs.append(str(forged.run))
         if forged.source is None:
             reasons[", ".join(dtypes)] = forged.why

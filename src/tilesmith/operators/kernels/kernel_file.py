@@ -18,7 +18,7 @@ from tilesmith.lint.structure.kernel_kinds.synchronization import waits_for_othe
 from tilesmith.operators.kernels.entry import fixed_scalars, in_parentheses, refusals, tuple_text
 from tilesmith.operators.records import LEADING, Number, Operator
 from tilesmith.operators.sizes import is_free, traced_value, usual_value
-from tilesmith.operators.source_edits import TextReplacement, in_place_of, replaced
+from tilesmith.operators.source_edits import TextReplacement, in_place_of, is_docstring, replaced
 from tilesmith.operators.writing import docstring, function_head, quoted, render
 
 _WIDTH = 110
@@ -91,7 +91,7 @@ def _split(operator: Operator, source: str) -> WrittenKernel:
     if names != [one.name for one in operator.parameters]:
         raise ProjectError(f"the kernel of {operator.name} takes {', '.join(names)}")
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    rest = [one for one in tree.body if one is not model and one not in imports and not _is_text(one)]
+    rest = [one for one in tree.body if one is not model and one not in imports and not is_docstring(one)]
     needless = {*_implied_assertions(operator, tree), *_unread_constants(tree)}
     inside = range(_first_line(rest[0]) - 1, model.lineno - 1) if rest else ()
     code = "\n".join(lines[place] for place in inside if place not in needless).strip("\n")
@@ -336,12 +336,8 @@ def _is_constant(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
 def _without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    return [one for one in body if not _is_text(one)]
+    return [one for one in body if not is_docstring(one)]
 
 
 def _first_line(node: ast.stmt) -> int:

@@ -15,7 +15,7 @@ from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.kernels.entry import find_sizes
 from tilesmith.operators.records import Operator, Sizes
-from tilesmith.operators.source_edits import TextReplacement, in_place_of, replaced
+from tilesmith.operators.source_edits import TextReplacement, constants_of, in_place_of, replaced
 from tilesmith.operators.writing import function_head, render_text
 from tilesmith.playbook.recipe import Tuning
 
@@ -172,11 +172,8 @@ def shape_key(operator: Operator, sizes: Sizes) -> tuple[int, ...]:
 
 
 def _table(text: str) -> ast.Dict | None:
-    for node in ast.parse(text).body:
-        value = node.value if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == CHOICES else None
-        if isinstance(value, ast.Dict):
-            return value
-    return None
+    value = constants_of(ast.parse(text)).get(CHOICES)
+    return value if isinstance(value, ast.Dict) else None
 
 
 def _launch(text: str, tuning: Tuning) -> _Launch:
