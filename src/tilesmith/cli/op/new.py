@@ -87,14 +87,17 @@ def new(
         raise UsageError("say what it computes by one of --from, --expr, --words; see  tilesmith op new --help")
     if not given and (shapes or dtypes or target is not None):
         raise UsageError("--update takes shapes, dtypes and the target from operator.toml: change them there")
+    if scalar and expr is None:
+        raise UsageError("--scalar says which names of --expr are numbers; a definition has annotations for that")
     found = _changed(_defined(name, given, scalar or (), author, told), shapes, dtypes, target) if given else None
     is_kept = author.endpoint is not None or runs is not None or bool(os.environ.get(VARIABLE))
     with contextlib.ExitStack() as stack:
         kept = runs_folder(runs) if is_kept else Path(stack.enter_context(TemporaryDirectory(prefix="tilesmith-")))
-        workshop = Workshop(author, settings_for(effort), CheckConfig(device=device), kept, told)
-        made = _made(name, out or Path(name), found, update, workshop, console)
-    made = made if is_kept else replace(made, runs=())
-    _show(made, as_json)
+        status = stack.enter_context(console.status("reading"))
+        progress = lambda line: status.update(Text(f"{name}: {line}"))  # noqa: E731
+        workshop = Workshop(author, settings_for(effort), CheckConfig(device=device), kept, told, progress)
+        made = _made(name, out or Path(name), found, update, workshop)
+    _show(made if is_kept else replace(made, runs=()), as_json)
     if made.keeps_pytorch:
         raise typer.Exit(3)
     raise typer.Exit(0 if made.accuracy and made.accuracy.passed else 1)
@@ -116,17 +119,12 @@ def _defined(
     return define_in_words(name, given["words"], author, tell)
 
 
-def _made(
-    name: str, folder: Path, found: Definition | None, update: bool, workshop: Workshop, console: Console
-) -> MadeProject:
+def _made(name: str, folder: Path, found: Definition | None, update: bool, workshop: Workshop) -> MadeProject:
     from tilesmith.operators.making import make_project, update_project
 
-    with console.status("reading") as status:
-        progress = lambda line: status.update(Text(f"{name}: {line}"))  # noqa: E731
-        workshop = replace(workshop, progress=progress)
-        if found is None or update:
-            return update_project(name, folder, found, workshop)
-        return make_project(found, folder, workshop)
+    if found is None or update:
+        return update_project(name, folder, found, workshop)
+    return make_project(found, folder, workshop)
 
 
 def _changed(found: Definition, shapes: str | None, dtypes: str | None, target: float | None) -> Definition:

@@ -1,6 +1,7 @@
 """What losses and distances are for each element or row, before they are reduced, in PyTorch's order.
 
-A number that the caller gave stands by itself, never in a number made of it: it may be an argument of the kernel."""
+A number that the caller gave stands by itself, never in a number made of it: it may be an argument of the kernel.
+"""
 
 from __future__ import annotations
 
