@@ -38,9 +38,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import torch
-import triton
-
 from tilesmith.authors.author_choice import AuthorChoice
 from tilesmith.config import CheckConfig
 from tilesmith.errors import ProjectError
@@ -58,7 +55,6 @@ EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "operators"
 NAMES = ("bias_add", "matmul_bias", "softmax", "layer_norm", "cross_entropy", "rms_norm_residual", "rotary", "gelu")
 NAMES += ("add", "relu")
 """The documents' example first, then those that take longest."""
-HAS_GPU = torch.cuda.is_available()
 Found = TypeVar("Found")
 CLOSING_S = 15.0
 """For steps that end when the judge is closed, and for the exports after them."""
@@ -106,6 +102,7 @@ class Bench:
     folder: Path
     results: Results
     options: argparse.Namespace
+    has_gpu: bool
     end: float
 
     def step(self, operator: str, name: str, action: Callable[[], Found], least_s: float = 0.0) -> Found | None:
@@ -149,11 +146,11 @@ class Bench:
 
     def tune(self, folder: Path, checked: OperatorCheck) -> TunedOperator:
         """By shape, where one kernel serves all; `checked` is what lies there."""
-        tuning = TuneOptions(self.options.tuning_s, dispatch=HAS_GPU, before=checked)
+        tuning = TuneOptions(self.options.tuning_s, dispatch=self.has_gpu, before=checked)
         try:
             return tune_project(folder, self.config, tuning, host=self.judge)
         except ProjectError:
-            if not HAS_GPU:
+            if not self.has_gpu:
                 raise
             return tune_project(folder, self.config, replace(tuning, dispatch=False), host=self.judge)
 
@@ -250,10 +247,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
     end = time.monotonic() + options.limit_s
+    import torch  # it takes long, and belongs to that time
+    import triton
+
+    has_gpu = torch.cuda.is_available()
     config = CheckConfig(device=options.device, timing_s=options.timing_s)
     facts = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "gpu": torch.cuda.get_device_name() if HAS_GPU else None,
+        "gpu": torch.cuda.get_device_name() if has_gpu else None,
         "cores": os.cpu_count(),
         "python": platform.python_version(),
         "torch": torch.__version__,
@@ -263,12 +264,12 @@ def main() -> None:
     }
     results = Results(options.out, facts)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
-        folder, deadline = (options.folder or Path(name)).resolve(), end - CLOSING_S - options.by_hand_s * HAS_GPU
-        bench = Bench(Judge(replace(config, timing=False)), config, folder, results, options, deadline)
+        folder, deadline = (options.folder or Path(name)).resolve(), end - CLOSING_S - options.by_hand_s * has_gpu
+        bench = Bench(Judge(replace(config, timing=False)), config, folder, results, options, has_gpu, deadline)
         take_all_through(bench, options.only)
-        if HAS_GPU:
+        if has_gpu:
             measure_all_by_hand(bench, options.only, end)
-    for one in options.only if HAS_GPU else ():
+    for one in options.only if has_gpu else ():
         print(f"{one}\n{results.found(one, 'by hand').get('table', 'not measured')}")
     print(f"{'operator':<28}{'accuracy':<14}{'check':<34}{'tune':<34}{'of a copy: least, median, most':<34}exports")
     print("\n".join(format_row(results, one) for one in options.only), flush=True)

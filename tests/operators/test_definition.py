@@ -90,9 +90,7 @@ def test_a_tensor_may_have_a_dtype_of_its_own() -> None:
 
 
 def test_a_tensor_that_may_be_missing_is_one_line() -> None:
-    with pytest.raises(
-        ProjectError, match="line 1: bias may be None, which the parameter of an"
-    ):
+    with pytest.raises(ProjectError, match="line 1: bias may be None, which the parameter of an"):
         parse_definition("def own(x, bias: torch.Tensor | None = None): return x\n", "own")
 
 

@@ -294,7 +294,7 @@ def _entry(operator: Operator, variants: Sequence[KernelVariant], written: Seque
     flat = _flattening(operator, written)
     lines += flat[0]
     for place, (variant, one) in enumerate(zip(variants, written, strict=True)):
-        body = _unflattened(one.forward, flat[1])
+        body = _unflattened(one, flat[1])
         if place < len(variants) - 1:
             lines.append(f"if {first.name}.dtype in {tuple_text([f'torch.{dtype}' for dtype in variant.dtypes])}:")
             body = [f"    {line}" for line in body]
@@ -306,7 +306,8 @@ def _flattening(operator: Operator, written: Sequence[WrittenKernel]) -> tuple[l
     """Where there are leading sizes: the lines that make one size of them, and how to find them again."""
     leading = [one for one in operator.tensors if one.shape[:1] == (LEADING,)]
     alone = len(operator.tensors) == 1 and operator.tensors[0].shape == (LEADING,)
-    if not leading or (alone and not any(".dim() ==" in one.code for one in written)):
+    reads_sizes = any(".dim() ==" in one.code or ".shape[" in one.code for one in written)
+    if not leading or (alone and not reads_sizes):
         return [], None
     first = leading[0]
     inner = len(first.shape) - 1
@@ -317,19 +318,17 @@ def _flattening(operator: Operator, written: Sequence[WrittenKernel]) -> tuple[l
     return lines, "leading"
 
 
-def _unflattened(forward: str, leading: str | None) -> list[str]:
-    """A kernel's result with the leading sizes back in their place."""
-    lines = forward.splitlines()
-    if leading is None:
+def _unflattened(written: WrittenKernel, leading: str | None) -> list[str]:
+    """A kernel's result with the leading sizes back in their place; one without dimensions is what it is."""
+    lines, returned = written.forward.splitlines(), ast.parse(written.forward).body[-1]
+    is_single = "torch.empty((), " in written.code
+    if leading is None or not isinstance(returned, ast.Return) or returned.value is None:
         return lines
-    returned = ast.parse(forward).body[-1]
-    if not isinstance(returned, ast.Return) or returned.value is None:
-        return lines
-    value = ast.unparse(returned.value)
-    lines = lines[: returned.lineno - 1]
+    lines, value = lines[: returned.lineno - 1], ast.unparse(returned.value)
+    shaped = f"y.reshape({leading} + y.shape[1:])"
     if isinstance(returned.value, ast.Tuple):
-        return [*lines, f"return tuple(y.reshape({leading} + y.shape[1:]) for y in {value})"]
-    return [*lines, f"y = {value}", f"return y.reshape({leading} + y.shape[1:])"]
+        return [*lines, f"return tuple({shaped}{' if y.dim() else y' * is_single} for y in {value})"]
+    return [*lines, f"return {value}"] if is_single else [*lines, f"y = {value}", f"return {shaped}"]
 
 
 def _is_constant(node: ast.stmt) -> bool:
