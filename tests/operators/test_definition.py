@@ -89,11 +89,6 @@ def test_a_tensor_may_have_a_dtype_of_its_own() -> None:
         with_dtypes(define_expression("own", "x + 1"), ["y=bool"])
 
 
-def test_a_tensor_that_may_be_missing_is_one_line() -> None:
-    with pytest.raises(ProjectError, match="line 1: bias may be None, which the parameter of an"):
-        parse_definition("def own(x, bias: torch.Tensor | None = None): return x\n", "own")
-
-
 def test_sizes_are_sensible_where_none_are_named() -> None:
     operator = parse_definition(NORM, "norm").operator
     assert {"...": (), "N": 1} in operator.accuracy
@@ -139,9 +134,10 @@ def test_an_expression_over_elements_takes_any_shape(expression: str, shape: tup
         ("def norm(*x): return x", "line 1: norm may have plain parameters only"),
         ('def norm(x):\n    """Text."""', "norm has no body"),
         ("def norm(x: list): return x", "line 1: x: list is neither torch.Tensor nor float, int, bool, str"),
-        ("def norm(x, y=None): return x", "line 1: the default of y must be a number"),
+        ("def norm(x, y=[1]): return x", "line 1: the default of y must be a number"),
+        ("def norm(x, y=None): return x", "line 1: y may be None, which the parameter of an operator cannot be"),
         ("def norm(y: float): return y", "no parameter is a tensor"),
-        ("SHAPES = {'z': ['N']}\ndef norm(x): return x", "SHAPES names 'z', which is no parameter of norm"),
+        ("SHAPES = {'z': ['N']}\ndef norm(x): return x", "SHAPES names 'z', which is no tensor of norm"),
         ("SHAPES = dict(x=3)\ndef norm(x): return x", "line 1: SHAPES must be written out, without computing"),
         ("SHAPES = {'x': ['dtype']}\ndef norm(x): return x", "'dtype' cannot be the name of a parameter or a size"),
         ("ACCURACY = [{'M': 3}]\ndef norm(x): return x", "shapes: {'M': 3} has no N"),

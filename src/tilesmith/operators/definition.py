@@ -193,8 +193,8 @@ def with_shapes(definition: Definition, shapes: Mapping[str, Sequence[str | int]
 
 def with_dtypes(definition: Definition, texts: Sequence[str]) -> Definition:
     """The same operator with other dtypes: `float16`, or `mask=bool` for a tensor that does not follow those."""
-    pairs = [one.strip().rpartition("=") for one in texts]
-    own = {name.strip(): dtype for name, equals, dtype in pairs if equals}
+    pairs = [one.replace(" ", "").rpartition("=") for one in texts]
+    own = {name: dtype for name, equals, dtype in pairs if equals}
     if unknown := [name for name in own if name not in {one.name for one in definition.operator.tensors}]:
         raise UsageError(f"--dtypes: {definition.operator.name} has no tensor '{unknown[0]}'")
     dtypes = tuple(dtype for _, equals, dtype in pairs if not equals)
