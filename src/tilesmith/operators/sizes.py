@@ -120,12 +120,12 @@ def traced_value(operator: Operator, name: str) -> Number:
 
 
 def other_value(value: Number) -> Number:
-    """Another number or truth value. A float gives another result, small ones such as an epsilon included, and a
-    share stays one."""
+    """Another number or truth value. A float gives another result, in a half type and for an epsilon, too: that
+    becomes large. A share stays one."""
     if isinstance(value, bool):
         return not value
     if not isinstance(value, float):
         return value + 1 if isinstance(value, int) else value
     if 0 < abs(value) < 0.01:
-        return value * 1000
+        return math.copysign(0.125, value)
     return (value + 1) / 2 if 0 < value < 1 else value * 1.5 + math.copysign(0.25, value)
