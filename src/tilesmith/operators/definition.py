@@ -287,9 +287,7 @@ def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, An
 
 def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
     accuracy = _sizes(settings["ACCURACY"]) if "ACCURACY" in settings else accuracy_sizes(operator)
-    performance = (
-        _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator.size_names)
-    )
+    performance = _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator)
     sized = replace(operator, accuracy=accuracy, performance=performance)
     sized.require_sizes()
     return sized

@@ -30,7 +30,7 @@ from tilesmith.operators.project import (
 )
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.recovering import recover_project, shaped
-from tilesmith.operators.sizes import is_empty, shape_of, size_text, usual_value
+from tilesmith.operators.sizes import different, is_empty, shape_of, size_text, usual_value
 from tilesmith.operators.writing import accuracy_text, baseline_text, contract, performance_text
 from tilesmith.runs.atomic_files import write_atomically
 
@@ -113,8 +113,7 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
 
 def _of_sizes(sizes: Sequence[Sizes], names: Sequence[str]) -> tuple[Sizes, ...]:
     """Without what no tensor has any more."""
-    kept: list[Sizes] = [{name: one[name] for name in names} for one in sizes]
-    return tuple(one for place, one in enumerate(kept) if one not in kept[:place])
+    return different({name: one[name] for name in names} for one in sizes)
 
 
 def _arithmetic(known: Operator, found: Definition) -> str:
