@@ -147,7 +147,7 @@ def test_samples_named_as_kernelbench_names_them(checkout: Path) -> None:
     ]
     assert keys(listed.jobs) == expected
     assert [job.sample for job in listed.jobs] == [0, 2, 10, 0]
-    assert listed.left_out == 1
+    assert (listed.left_out, listed.without_kernel) == (1, 4)
     assert listed.name == "a-model"
     twin = checkout / "runs" / "b-model"
     twin.mkdir()

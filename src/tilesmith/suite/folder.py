@@ -34,7 +34,7 @@ from tilesmith.suite.table import suite_csv
 _SHOWN_EVERY_S = 30.0
 """The page is made anew at most so often while jobs go on."""
 _WRITTEN_EVERY_S = 2.0
-_OWN_NAMES = {"rows.jsonl", "suite.csv", "index.html", "runs", "evaluations", "log.txt"}
+_OWN_NAMES = {DOCUMENT_NAME, "rows.jsonl", "suite.csv", "index.html", "runs", "evaluations", "log.txt"}
 _MAY_CHANGE = (
     "name",
     "author.why",
@@ -46,10 +46,23 @@ _MAY_CHANGE = (
 """From one session of a suite to the next."""
 
 
+_OPTIONS = {
+    "places": "place of tasks",
+    "kernels": "--suite",
+    "kind": "--author",
+    "endpoint": "--model",
+    "timeout_s": "--timeout",
+    "mode": "--train",
+}
+"""Of fields that are not named as their options are."""
+
+
 class SuiteFolder:
     """An open suite: this process alone writes to it."""
 
-    def __init__(self, path: Path, specification: SuiteSpecification, jobs: Sequence[Job]) -> None:
+    def __init__(
+        self, path: Path, specification: SuiteSpecification, jobs: Sequence[Job], without_kernel: int = 0
+    ) -> None:
         """Begins the suite, or goes on with it; raises UsageError where another one lies there."""
         self.path, self.runs = path, path / "runs"
         self.jobs = tuple(jobs)
@@ -68,7 +81,7 @@ class SuiteFolder:
         self._log = (path / "log.txt").open("a", encoding="utf-8")
         created = recorded.created if recorded else datetime.now(UTC).isoformat(timespec="seconds")
         seconds = recorded.seconds if recorded else 0.0
-        self._suite = Suite(created, specification, (), (), seconds=seconds, tilesmith=__version__)
+        self._suite = Suite(created, specification, (), (), "", seconds, __version__, without_kernel=without_kernel)
         self._shown_at = self._written_at = -_SHOWN_EVERY_S
         self._page_s = 0.0
         self.publish("")
@@ -153,11 +166,13 @@ def _require_fit(path: Path, wanted: SuiteSpecification, recorded: Suite | None)
         if path.is_dir() and not _is_without_rows(path):
             raise UsageError(f"{path}: is not empty and not a suite; name another folder with --out")
         return
+    if not recorded.rows and _is_without_rows(path) and not any((path / "runs").glob("*")):
+        return  # a first try that came to nothing, such as on a cluster that was not there
     old, new = _asked(recorded.specification), _asked(wanted)
     differing = [name for name in new if old.get(name) != new[name]]
     if differing:
         raise UsageError(
-            f"{path}: holds a suite with another {', '.join(differing)}; name another folder with --out, or go on "
+            f"{path}: holds a suite with another {_options(differing)}; name another folder with --out, or go on "
             f"with that one:  tilesmith suite --resume {path}"
         )
 
@@ -168,6 +183,12 @@ def _is_without_rows(folder: Path) -> bool:
     rows = folder / "rows.jsonl"
     is_own = names <= _OWN_NAMES and not names.isdisjoint({"rows.jsonl", "log.txt"})
     return not names or (is_own and not (rows.exists() and rows.stat().st_size))
+
+
+def _options(fields: Sequence[str]) -> str:
+    """By what a user changes them with."""
+    names = (field.rpartition(".")[2] for field in fields)
+    return ", ".join(dict.fromkeys(_OPTIONS.get(name, f"--{name.replace('_', '-')}") for name in names))
 
 
 def _asked(specification: SuiteSpecification) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class ListedTasks:
     """One for each task, in natural order."""
     left_out: int = 0
     """Files in folders that define nothing of a task."""
+    without_kernel: int = 0
+    """Tasks that nobody wrote a kernel for, where kernels of others are judged."""
 
 
 def list_tasks(places: Sequence[str], path: tuple[str, ...] = ()) -> ListedTasks:

@@ -107,6 +107,9 @@ def _told(suite: Suite, statistics: SuiteStatistics, noun: str) -> Iterator[str]
         share = whole.speed["eager"].fast_1
         fast = "" if share is None else f", {round(share * whole.jobs)} {faster} than eager PyTorch"
         yield f"{whole.passed} of {whole.jobs} {right}{fast}."
+    if suite.without_kernel:
+        left_out = "1 task has" if suite.without_kernel == 1 else f"{suite.without_kernel} tasks have"
+        yield f"{left_out} no kernel, and no number here counts that."
 
 
 def _facts(suite: Suite, statistics: SuiteStatistics) -> Iterator[tuple[str, str]]:
