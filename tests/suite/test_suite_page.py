@@ -73,6 +73,7 @@ def test_the_answer_is_on_top_and_every_link_leads_somewhere(tmp_path: Path, ope
     assert page.eval_on_selector_all("a[href^='#']", inside) == []
     links = page.eval_on_selector_all("main a:not([href^='#'])", "all => all.map(one => one.getAttribute('href'))")
     assert links == ["runs/run%20a/report.html"]
+    assert page.locator("footer a").count() == 0, "suite.json does not lie beside it"
     ids = page.eval_on_selector_all("[id]", "all => all.map(one => one.id)")
     assert len(ids) == len(set(ids))
 

@@ -73,6 +73,8 @@ class SuiteView:
     timed: tuple[str, ...]
     """The baselines that anything was timed against."""
     settings: tuple[tuple[str, str], ...]
+    data: tuple[str, ...]
+    """The names of the files beside the page that hold the same."""
 
 
 def suite_view(suite: Suite, folder: Path) -> SuiteView:
@@ -93,6 +95,7 @@ def suite_view(suite: Suite, folder: Path) -> SuiteView:
         rows=tuple(by_task if has_samples else shown.values()),
         timed=tuple(over for over in BASELINES if statistics.whole.speed[over].timed),
         settings=tuple(_settings(suite)),
+        data=tuple(name for name in ("suite.json", "suite.csv") if (folder / name).is_file()),
     )
 
 
