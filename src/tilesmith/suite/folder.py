@@ -11,12 +11,13 @@ log.txt            what a person saw
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -69,16 +70,15 @@ class SuiteFolder:
         self._digests = {job.key: job.digest for job in jobs}
         recorded = read_suite(path) if (path / DOCUMENT_NAME).exists() else None
         _require_fit(path, specification, recorded)
-        try:
+        with _saying_why(path):
             self.runs.mkdir(parents=True, exist_ok=True)
             self._file = (path / "rows.jsonl").open("a+b")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror}; see --out") from None
         self._lock()
         remove_leftovers(path)
         _remove_unbegun(self.runs)
         self._rows = {row.key: row for row in self._whole_rows() if row.digest == self._digests.get(row.key)}
-        self._log = (path / "log.txt").open("a", encoding="utf-8")
+        with _saying_why(path):
+            self._log = (path / "log.txt").open("a", encoding="utf-8")
         created = recorded.created if recorded else datetime.now(UTC).isoformat(timespec="seconds")
         seconds = recorded.seconds if recorded else 0.0
         self._suite = Suite(created, specification, (), (), "", seconds, __version__, without_kernel=without_kernel)
@@ -103,9 +103,10 @@ class SuiteFolder:
 
     def add(self, row: Row, seconds: float) -> None:
         """When this returns, the row is on disk."""
-        self._file.write(json.dumps(to_json(row), ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with _saying_why(self.path):
+            self._file.write(json.dumps(to_json(row), ensure_ascii=False).encode() + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self._rows[row.key] = row
         now = time.monotonic()
         if now - self._written_at >= _WRITTEN_EVERY_S:
@@ -116,8 +117,9 @@ class SuiteFolder:
         suite = replace(self.suite, why_unfinished=why_unfinished)
         if seconds is not None:
             suite = replace(suite, seconds=round(seconds, 1))
-        write_atomically(self.path / DOCUMENT_NAME, suite_text(suite))
-        write_atomically(self.path / "suite.csv", suite_csv(suite))
+        with _saying_why(self.path):
+            write_atomically(self.path / DOCUMENT_NAME, suite_text(suite))
+            write_atomically(self.path / "suite.csv", suite_csv(suite))
         self._written_at = time.monotonic()
         if with_page:
             write_suite_page(suite, self.path / "index.html")
@@ -151,6 +153,15 @@ class SuiteFolder:
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 where = f"{self.path / 'rows.jsonl'}:{number}"
                 raise RunError(f"{where}: not a row of this version: {error}; remove that line") from None
+
+
+@contextlib.contextmanager
+def _saying_why(path: Path) -> Iterator[None]:
+    """A full disk or a folder of somebody else's is told in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}; make room, or see --out") from None
 
 
 def _remove_unbegun(runs: Path) -> None:
