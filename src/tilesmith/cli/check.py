@@ -134,7 +134,7 @@ def check(
         raise UsageError("--tasks, --out, --jobs and --on are for a folder of kernels: name it with --suite")
     if task is None or not kernels:
         raise UsageError("name a task and a kernel, or --suite DIR --tasks DIR; see  tilesmith check --help")
-    for missing in (one for one in kernels if not one.exists()):  # before others are judged for minutes
+    for missing in (one for one in kernels if not one.is_file()):  # before others are judged for minutes
         raise UsageError(f"{missing}: cannot read the kernel: no such file")
     if report is not None and len(kernels) > 1:
         raise UsageError("--report: is the page of one verdict, and there are several kernels; leave it out")

@@ -31,7 +31,8 @@ def read_suite(path: Path) -> Suite:
         data = json.loads(file.read_text(encoding="utf-8"))
         version = int(data["format_version"])
     except FileNotFoundError:
-        raise RunError(f"{path}: not a suite (there is no {file.name}); name the folder of one") from None
+        lacks = f"there is no {DOCUMENT_NAME}" if path.is_dir() else "there is no such folder"
+        raise RunError(f"{path}: not a suite ({lacks}); name the folder of one") from None
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise RunError(f"{file}: cannot be read as a suite: {_cause(error)}; {CURE}") from None
     if version > FORMAT_VERSION:

@@ -13,7 +13,15 @@ from typing import Protocol
 from tilesmith.authors.author_choice import make_author
 from tilesmith.authors.protocol import Tuner
 from tilesmith.config import CheckConfig
-from tilesmith.errors import AuthorError, MachineError, NotJudgedHere, OutOfGpuMemory, RunError, TilesmithError
+from tilesmith.errors import (
+    AuthorError,
+    MachineError,
+    NotJudgedHere,
+    OutOfGpuMemory,
+    ReferenceTooSlow,
+    RunError,
+    TilesmithError,
+)
 from tilesmith.forge.judge_evaluator import JudgeEvaluator
 from tilesmith.forge.ranking import score_of
 from tilesmith.forge.recorded_effects import Activity, KernelEvaluator
@@ -79,7 +87,7 @@ def carry_out(job: Job, specification: SuiteSpecification, workplace: Workplace)
             break
         except (SuiteStopped, AuthorError):
             raise
-        except (NotJudgedHere, OutOfGpuMemory) as error:
+        except (NotJudgedHere, OutOfGpuMemory, ReferenceTooSlow) as error:
             row = _error_row(job, str(error))
             break
         except MachineError as error:  # the next try has processes of its own

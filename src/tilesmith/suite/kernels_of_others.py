@@ -31,7 +31,8 @@ def list_samples(kernels: Path, tasks: ListedTasks) -> ListedTasks:
             f"task is, such as {tasks.jobs[0].key}.py"
         )
     in_order = sorted(jobs, key=lambda job: natural_order(job.key))
-    return ListedTasks(kernels.resolve().name, tuple(in_order), len(files) - len(jobs))
+    without = len(tasks.jobs) - len({job.task_key for job in jobs})
+    return ListedTasks(kernels.resolve().name, tuple(in_order), len(files) - len(jobs), without)
 
 
 def _numbered(kernels: Path, files: Sequence[Path], tasks: Sequence[Job]) -> Iterator[Job]:

@@ -162,6 +162,8 @@ class Suite:
     seconds: float = 0.0
     """Spent on it, in all its sessions together."""
     tilesmith: str = ""
+    without_kernel: int = 0
+    """Tasks that nobody wrote a kernel for, where kernels of others are judged; they count nowhere."""
     format_version: int = FORMAT_VERSION
 
     @property

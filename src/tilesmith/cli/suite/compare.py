@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import typer
@@ -40,6 +41,7 @@ def compare(
     from tilesmith.suite.document import read_suite
 
     found = compare_suites(read_suite(first), read_suite(second))
+    found = replace(found, first=str(first), second=str(second))  # suites of the same tasks have the same name
     if as_json:
         print(json.dumps(to_json(found), indent=2))
     else:

@@ -73,6 +73,8 @@ class SuiteView:
     timed: tuple[str, ...]
     """The baselines that anything was timed against."""
     settings: tuple[tuple[str, str], ...]
+    data: tuple[str, ...]
+    """The names of the files beside the page that hold the same."""
 
 
 def suite_view(suite: Suite, folder: Path) -> SuiteView:
@@ -93,6 +95,7 @@ def suite_view(suite: Suite, folder: Path) -> SuiteView:
         rows=tuple(by_task if has_samples else shown.values()),
         timed=tuple(over for over in BASELINES if statistics.whole.speed[over].timed),
         settings=tuple(_settings(suite)),
+        data=tuple(name for name in ("suite.json", "suite.csv") if (folder / name).is_file()),
     )
 
 
@@ -107,6 +110,9 @@ def _told(suite: Suite, statistics: SuiteStatistics, noun: str) -> Iterator[str]
         share = whole.speed["eager"].fast_1
         fast = "" if share is None else f", {round(share * whole.jobs)} {faster} than eager PyTorch"
         yield f"{whole.passed} of {whole.jobs} {right}{fast}."
+    if suite.without_kernel:
+        left_out = "1 task has" if suite.without_kernel == 1 else f"{suite.without_kernel} tasks have"
+        yield f"{left_out} no kernel, and no number here counts that."
 
 
 def _facts(suite: Suite, statistics: SuiteStatistics) -> Iterator[tuple[str, str]]:
