@@ -510,7 +510,13 @@ def test_many_threads_may_spawn_at_once(fork_server: ForkServerClient) -> None:
 # The server itself
 
 
-def test_a_server_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
+def test_a_server_outlives_the_thread_that_started_it_and_imports_nothing_of_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "profile.py").write_text(
+        "raise SystemExit('a module of the same name as one of the standard library')"
+    )
+    monkeypatch.chdir(tmp_path)
     made: list[ForkServerClient] = []
 
     def start() -> None:

@@ -134,7 +134,7 @@ class ForkServerClient:
         self._ready = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
-        command = [sys.executable, "-m", "tilesmith.process.fork_server", str(theirs.fileno())]
+        command = [sys.executable, "-P", "-m", "tilesmith.process.fork_server", str(theirs.fileno())]
         command += [str(folder) for folder in {self._scratch, self._exchange}]
         self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - lives as long as the server
         self._server = subprocess.Popen(

@@ -113,7 +113,7 @@ def _probe() -> _Probed:
 
 def _internals_alone(folder: Path) -> tuple[LibraryInternals, ...]:
     """Where no worker can start, perhaps for want of a name: a process that does nothing but look for names."""
-    command = [sys.executable, "-m", "tilesmith.worker.compat.self_check"]
+    command = [sys.executable, "-P", "-m", "tilesmith.worker.compat.self_check"]
     environment = scrubbed_environment("native", folder)
     try:
         done = subprocess.run(command, env=environment, capture_output=True, timeout=_PROBE_S, check=True)
