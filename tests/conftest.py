@@ -14,7 +14,7 @@ import pytest
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
-from tilesmith.process.fork_server_client import ForkServerClient
+from tilesmith.process.fork_server_client import ForkServerClient, start_fork_servers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -85,7 +85,7 @@ def fork_server(canary: str, scratch: Path) -> Iterator[ForkServerClient]:
     """Its children may be `bare_child`, which lies in `process/`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent / "process"), prepend=os.pathsep)
-        warm = ForkServerClient("native", scratch)
+        warm = start_fork_servers(["native"], scratch)["native"]
     yield warm
     warm.close()
 

@@ -20,7 +20,7 @@ import pytest
 from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.sessions import CandidateSession
-from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient
+from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient, start_fork_servers
 from tilesmith.process.protocol.candidate import LoadKernel
 from tilesmith.process.protocol.codec import Done, RequestFailed
 from tilesmith.process.protocol.machine import DescribeMachine, ListTargets
@@ -520,7 +520,7 @@ def test_a_server_outlives_the_thread_that_started_it_and_imports_nothing_of_the
     made: list[ForkServerClient] = []
 
     def start() -> None:
-        made.append(ForkServerClient("native", tmp_path))
+        made.append(start_fork_servers(["native"], tmp_path)["native"])
         assert_answers(made[0])
 
     starter = threading.Thread(target=start)
@@ -536,7 +536,7 @@ def test_a_server_that_cannot_start_says_why_in_one_line(tmp_path: Path, monkeyp
     broken = tmp_path / "numpy.py"
     broken.write_text("raise ImportError('numpy is broken here')")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    fork_server = ForkServerClient("native", tmp_path)
+    fork_server = start_fork_servers(["native"], tmp_path)["native"]
     with pytest.raises(MachineError, match="numpy is broken here; run `tilesmith doctor`") as caught:
         fork_server.spawn("probe", LIMITS)
     assert "\n" not in str(caught.value)
