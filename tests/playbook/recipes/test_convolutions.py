@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import Twins, compile_exact, find_problems, interpreting
+from playbook_judging import on_targets
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
@@ -259,8 +260,10 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", [*LARGE, "ieee"])
+@pytest.mark.parametrize(
+    ("name", "target"),
+    on_targets([*LARGE, "ieee"], {"half": "sm_90", "depthwise": "sm_80", "transposed": "sm_80", "ieee": "sm_90"}),
+)
 def test_large_convolutions_fit_a_gpu(
     name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
