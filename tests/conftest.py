@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from lent_judges import opening_on
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
@@ -54,6 +55,12 @@ def judge() -> Iterator[Judge]:
     """A judge without a GPU, whatever the machine has."""
     with Judge(CheckConfig(device="cpu", timeout_s=15)) as warm:
         yield warm
+
+
+@pytest.fixture
+def lent(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges that the code under test opens use the fork servers of this one."""
+    monkeypatch.setattr(Judge, "__init__", opening_on(judge))
 
 
 @pytest.fixture(scope="session")

@@ -6,11 +6,11 @@ import csv
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm_commands import run_warm
 
 TASK = """import torch
 import torch.nn as nn
@@ -49,8 +49,7 @@ QUICK = ("--effort", "quick", "--rounds", "0", "--tuning-s", "0", "--no-confirm"
 
 
 def tilesmith(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", *map(str, arguments)]
-    return subprocess.run(command, text=True, capture_output=True, cwd=folder)
+    return run_warm(*arguments, cwd=folder)
 
 
 @pytest.fixture(scope="module")
