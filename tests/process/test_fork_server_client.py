@@ -351,7 +351,7 @@ def test_a_memory_hog(fork_server: ForkServerClient, name: str, take: str) -> No
                 time.sleep(0.01)
             time.sleep(600)
             """,
-            timeout_s=4,
+            timeout_s=60,
         )
     assert gone.how == "memory"
     assert_gone(name)
