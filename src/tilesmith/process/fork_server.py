@@ -137,8 +137,6 @@ def _grants(request: SpawnChild) -> sandbox.Grants | None:
 
 def _work(request: SpawnChild, channel_socket: socket.socket) -> Callable[[], None]:
     def work() -> None:
-        if request.role not in TRUSTED_ROLES:
-            del sys.path[0]  # where this server was started: it cannot be read, and is not the kernel's folder
         os.chdir(request.folder)
         os.environ.update(request.environment)
         tempfile.tempdir = None  # remembered since the imports
