@@ -50,9 +50,10 @@ class ForkServerProcess:
                 self._kill()
             if self._clients:
                 return
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        try:
             self._process.wait(_LEAVING_S)
-        self._kill()
+        except subprocess.TimeoutExpired:
+            self._kill()
         self._errors.close()
 
     def obituary(self) -> str:
