@@ -45,11 +45,6 @@ def short_number(value: float | None) -> str:
     return f"{value:.3g}"
 
 
-def count_text(count: int, noun: str) -> str:
-    """1 line, 2,000 lines."""
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"
-
-
 def with_times_signs(text: str) -> str:
     """A speedup as it is typeset: 2.35×."""
     return _TIMES.sub("×", text)

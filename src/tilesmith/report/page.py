@@ -17,11 +17,12 @@ from markupsafe import Markup, escape
 
 from tilesmith.errors import RunError
 from tilesmith.records import KernelResources
-from tilesmith.report.number_text import count_text, power, ratio_text, short_number, with_times_signs
+from tilesmith.report.number_text import power, ratio_text, short_number, with_times_signs
 from tilesmith.report.plots import plots_of
 from tilesmith.report.source_text import highlighted, shown_source, visible
 from tilesmith.report.view import ReportView
 from tilesmith.runs.atomic_files import write_atomically
+from tilesmith.runs.event_text import count_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -20,9 +20,8 @@ from tilesmith.records import (
     Severity,
     Speedup,
 )
-from tilesmith.report.number_text import count_text
 from tilesmith.runs.compared.facts import best_evaluation
-from tilesmith.runs.event_text import clock_text, machine_text, money_text, phase_text, score_text
+from tilesmith.runs.event_text import clock_text, count_text, machine_text, money_text, phase_text, score_text
 from tilesmith.runs.summary import RunSummary, summarize
 from tilesmith.study.markdown import bullets, fenced, plain, table
 
