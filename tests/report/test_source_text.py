@@ -41,10 +41,10 @@ def test_a_cut_source_ends_with_a_whole_line() -> None:
 
 
 def test_equal_sources_have_no_diff() -> None:
-    assert shown_diff("a\n", "a\n", ("kernel 1", "kernel 2")).text == ""
+    assert shown_diff("a\n", "a\n").text == ""
 
 
 def test_a_diff_is_highlighted() -> None:
-    html = highlighted(shown_diff("a\nb\n", "a\nc\n", ("kernel 1", "kernel 2")))
+    html = highlighted(shown_diff("a\nb\n", "a\nc\n"))
     assert '<span class="gd">-b</span>' in html
     assert '<span class="gi">+c</span>' in html

@@ -60,10 +60,10 @@ def shown_source(text: str, language: str = "python", limit: int = LONGEST_SOURC
     return ShownText(shown, language, lines, cut, exact=not cut and shown == text.replace("\r\n", "\n"))
 
 
-def shown_diff(old: str, new: str, names: tuple[str, str], limit: int = LONGEST_DIFF) -> ShownText:
-    """A unified diff; of huge sources, of their beginnings."""
+def shown_diff(old: str, new: str, limit: int = LONGEST_DIFF) -> ShownText:
+    """A unified diff without the names of the two; of huge sources, of their beginnings."""
     before, after = (one[:LONGEST_SOURCE].splitlines()[:LONGEST_COMPARED] for one in (old, new))
-    lines = difflib.unified_diff(before, after, *names, lineterm="", n=3)
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
     return shown_source("\n".join(lines), "diff", limit)
 
 

@@ -76,6 +76,8 @@ class AttemptView:
     score_text: str
     error_ratio: float | None
     """Its error against float64 as a multiple of PyTorch's own."""
+    allowed_ratio: float | None
+    """How large that may be."""
     outcome: str
     """Kept or dropped and why."""
     reason: str

@@ -92,11 +92,12 @@ def _judge_again(bundle: Bundle, config: CheckConfig) -> Evaluation:
 
 
 def _summary(evaluation: Evaluation) -> str:
+    from tilesmith.report.number_text import ratio_text
     from tilesmith.runs.bundling.claims import claim_of, speeds_text
 
     claim = claim_of(evaluation)
     ratio = claim.errors.ratio if claim.errors else None
-    error = f", error {ratio:.2f} times PyTorch's" if ratio is not None else ""
+    error = f", error {ratio_text(ratio)} times PyTorch's" if ratio is not None else ""
     return f"{claim.verdict} on {claim.device}{error}; {speeds_text(claim.speedup) or 'not timed'}"
 
 

@@ -74,6 +74,8 @@ def _notes(first: RunFacts, second: RunFacts) -> list[str]:
     notes = []
     if first.task != second.task:
         notes.append(f"different tasks: {first.task} and {second.task}")
+    elif first.task_sha256 != second.task_sha256:
+        notes.append(f"two texts of a task named {first.task}: what it computes may differ")
     if first.device != second.device:
         notes.append(f"different machines: {first.device or 'unknown'} and {second.device or 'unknown'}")
     return notes

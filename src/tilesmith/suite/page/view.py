@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from tilesmith.records import to_json
 from tilesmith.report import REPORT_NAME
+from tilesmith.report.number_text import told_facts
 from tilesmith.runs.event_text import clock_text, money_text
 from tilesmith.suite.records import BASELINES, JobOutcome, Row, Suite
 from tilesmith.suite.statistics import SuiteStatistics, suite_statistics
@@ -17,7 +18,7 @@ from tilesmith.suite.statistics.samples import rows_by_task
 
 BASELINE_NAMES = {
     "eager": "eager PyTorch",
-    "graph": "a CUDA graph",
+    "graph": "eager in a CUDA graph",
     "compile": "torch.compile",
     "best": "the best of them",
 }
@@ -194,6 +195,4 @@ def _link(row: Row, folder: Path) -> str | None:
 def _settings(suite: Suite) -> Iterator[tuple[str, str]]:
     parts = (suite.specification.settings, suite.specification.check)
     for part in parts:
-        for name, value in to_json(part).items() if part else ():
-            if value not in (None, "", [], {}):
-                yield name.replace("_", " "), str(value)
+        yield from told_facts(to_json(part) if part else {})
