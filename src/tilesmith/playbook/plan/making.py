@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tilesmith.playbook.graph.algebra import simplify
 from tilesmith.playbook.plan.chains import chain, find_unchained
+from tilesmith.playbook.plan.complex_numbers import without_complex_numbers
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
 from tilesmith.playbook.plan.forward import PlannedForward, record_names
@@ -48,7 +49,7 @@ def _simplified(graph: Graph) -> tuple[OrderedGraph, tuple[str, ...]]:
     """The graph with composite operators written out and needless work removed, and what that was."""
     if has_autocast(graph):  # which types those would compute in, nobody says
         return order(graph), ()
-    ordered = order(decompose(graph))
+    ordered = order(decompose(without_complex_numbers(graph)))
     simple = simplify(ordered.graph)
     is_better = simple.notes and not reads_what_it_writes(ordered.graph)
     return (order(simple.graph), simple.notes) if is_better else (ordered, ())
