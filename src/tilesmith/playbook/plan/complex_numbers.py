@@ -31,12 +31,12 @@ def without_complex_numbers(graph: Graph) -> Graph:
     if not any(node.dtype in _REAL for node in graph.nodes):
         return graph
     try:
-        return _Pairs(graph).written()
+        return _GraphOfPairs(graph).written()
     except _Unknown:
         return graph
 
 
-class _Pairs:
+class _GraphOfPairs:
     """The pass so far, and what complex values are in it."""
 
     def __init__(self, graph: Graph) -> None:
