@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilesmith.errors import RunError
 from tilesmith.records import CallEvent, DecisionEvent, Phase, Reply, Usage
 from tilesmith.runs import Manifest, RunFolder, create_run
 from tilesmith.runs.folder import is_locked
-from tilesmith.runs.journal import Journal, read_events
+from tilesmith.runs.journal import Journal, read_events, salvage_events
 from tilesmith.runs.manifest import read_manifest
 
 MANIFEST = Manifest("relu", "/relu.py", "0" * 64, "playbook", "2026-01-02T03:04:05+00:00", {})
+
+
+def test_half_a_character_is_kept(tmp_path: Path) -> None:
+    """As a file's name or an escape in a reply may have it: it must not end the run."""
+    journal = Journal(tmp_path / "events.jsonl")
+    journal.append(DecisionEvent("stop", "\ud800 bad\udcff.py"))
+    assert read_events(tmp_path / "events.jsonl") == list(journal)
 
 
 def test_an_event_is_written_once(tmp_path: Path) -> None:
@@ -28,6 +36,7 @@ def test_an_event_is_written_once(tmp_path: Path) -> None:
     assert read_events(tmp_path / "events.jsonl") == [DecisionEvent("stop", "enough")]
 
 
+@settings(deadline=None)
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"])), cut=st.integers(1, 200))
 def test_a_torn_last_line_is_dropped(tmp_path_factory: pytest.TempPathFactory, text: str, cut: int) -> None:
     path = tmp_path_factory.mktemp("torn") / "events.jsonl"
@@ -49,6 +58,33 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     path.write_text('{"event": "decision", "about": "a", "why": "b"}\nnot JSON\n')
     with pytest.raises(RunError, match=r"events.jsonl:2: not an event"):
         Journal(path)
+
+
+_CALL = {"event": "call", "number": 1, "phase": "seed", "prompt_sha256": "0"}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"event": "decision", "about": {}, "why": "b"}, "about: expected str"),
+        (
+            {**_CALL, "reply": {"text": "", "author": "m", "usage": {"input_tokens": "1"}}},
+            "reply: usage: input_tokens",
+        ),
+        (
+            {**_CALL, "reply": {"text": "", "author": "m", "seconds": float("nan")}},
+            "reply: seconds: expected a number",
+        ),
+        ({"event": "survey", "survey": 5}, "survey: expected the fields of Survey"),
+    ],
+)
+def test_a_field_of_another_type_is_damage(tmp_path: Path, line: object, told: str) -> None:
+    """Such a line must not reach whoever adds up tokens or cuts texts."""
+    path = tmp_path / "events.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    events, (problem,) = salvage_events(path)
+    assert events == []
+    assert told in problem
 
 
 def test_a_newer_field_is_no_problem(tmp_path: Path) -> None:

@@ -29,6 +29,10 @@ from tilesmith.records import (
     to_json,
 )
 
+UNWRITABLE = "backslashreplace"
+"""What becomes of half a character, which names of files and escapes in a model's JSON may hold: its number, which
+JSON reads back as it was."""
+
 
 def event_key(event: Event) -> str:
     """What the event is about; a run has one event of each key."""
@@ -70,7 +74,7 @@ class Journal:
             if key in self._events:
                 return False
             line = json.dumps({"at": _now(), **to_json(event)}, ensure_ascii=False)
-            self._file.write(line.encode() + b"\n")
+            self._file.write(line.encode("utf-8", UNWRITABLE) + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
             self._events[key] = event

@@ -88,7 +88,7 @@ def _read_files(folder: Path, stamps: tuple[str, ...]) -> ListedRun:
     """Once for each state of its files, because a page that follows many runs asks again and again."""
     manifest = None
     try:
-        manifest = _require_texts(folder, read_manifest(folder))
+        manifest = read_manifest(folder)
         facts = read_journal_facts(folder, manifest)
     except RunError as error:
         return ListedRun(folder, DAMAGED, manifest, problem=str(error))
@@ -123,14 +123,6 @@ def listed_document(run: ListedRun) -> dict[str, Any]:
         "score": run.score,
         "faster": run.faster,
     }
-
-
-def _require_texts(folder: Path, manifest: Manifest) -> Manifest:
-    """What runs are sorted, searched and shown by must be there."""
-    texts = (manifest.task, manifest.task_path, manifest.author, manifest.created, manifest.why)
-    if not all(isinstance(text, str) for text in texts):
-        raise RunError(f"{folder / 'run.json'}: is damaged: its task, author, date or end is not a text")
-    return manifest
 
 
 def find_run(parent: Path, name: str) -> Path:
