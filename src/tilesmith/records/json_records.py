@@ -25,8 +25,8 @@ def to_json(record: Any) -> dict[str, Any]:
 def from_json(kind: type[T], data: Mapping[str, Any]) -> T:
     """The record of type `kind` that `data` was made from; raises Malformed.
 
-    Fields this version does not know are left out, so that an older reader still understands a newer run; those that
-    are missing have their defaults.
+    Fields this version does not know are left out, so that an older reader still understands a newer run; those
+    that are missing have their defaults.
     """
     return read_value(kind, data)  # type: ignore[no-any-return]
 
