@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from tilesmith.errors import RunError
 from tilesmith.records import CallEvent, DecisionEvent, Phase, Reply, Usage
 from tilesmith.runs import Manifest, RunFolder, create_run
+from tilesmith.runs.atomic_files import replacing, write_atomically
 from tilesmith.runs.folder import is_locked
 from tilesmith.runs.journal import Journal, read_events, salvage_events
 from tilesmith.runs.manifest import read_manifest
@@ -91,6 +93,17 @@ def test_a_newer_field_is_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text('{"event": "decision", "about": "a", "why": "b", "mood": "good"}\n')
     assert list(Journal(path)) == [DecisionEvent("a", "b")]
+
+
+def test_two_who_write_one_file_are_not_in_each_others_way(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    with replacing(path) as mine, ThreadPoolExecutor() as pool:
+        mine.write_text("half of it")
+        pool.submit(write_atomically, path, "another's").result()
+        assert path.read_text() == "another's"
+        mine.write_text("all of it")
+    assert path.read_text() == "all of it"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_two_runs_of_one_day_get_two_folders(tmp_path: Path) -> None:

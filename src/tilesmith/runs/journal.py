@@ -28,10 +28,7 @@ from tilesmith.records import (
     from_json,
     to_json,
 )
-
-UNWRITABLE = "backslashreplace"
-"""What becomes of half a character, which names of files and escapes in a model's JSON may hold: its number, which
-JSON reads back as it was."""
+from tilesmith.runs.atomic_files import UNWRITABLE
 
 
 def event_key(event: Event) -> str:

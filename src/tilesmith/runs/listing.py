@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +69,16 @@ def read_run(folder: Path) -> ListedRun:
     return replace(run, status=INTERRUPTED) if run.status == Status.RUNNING else run
 
 
+_known: dict[Path, tuple[list[str], ListedRun]] = {}
+"""Runs as they were when their files had these stamps: a page that follows many asks again and again."""
+
+
 def _read_stamped(folder: Path) -> ListedRun:
-    return _read_files(folder, tuple(file_stamp(folder / name) for name in ("run.json", "events.jsonl")))
+    stamps = [file_stamp(folder / name) for name in ("run.json", "events.jsonl")]
+    known = _known.get(folder)
+    if known is None or known[0] != stamps:
+        known = _known[folder] = stamps, _read_files(folder)
+    return known[1]
 
 
 def file_stamp(path: Path) -> str:
@@ -83,9 +90,7 @@ def file_stamp(path: Path) -> str:
     return f"{found.st_size}.{found.st_mtime_ns}"
 
 
-@lru_cache(maxsize=2048)
-def _read_files(folder: Path, stamps: tuple[str, ...]) -> ListedRun:
-    """Once for each state of its files, because a page that follows many runs asks again and again."""
+def _read_files(folder: Path) -> ListedRun:
     manifest = None
     try:
         manifest = read_manifest(folder)

@@ -182,7 +182,7 @@ def _tone(row: Row, over: str) -> str:
 def _link(row: Row, folder: Path) -> str | None:
     """The page of its run, or the judge's answer about a kernel of somebody's."""
     link = f"runs/{row.run}/{REPORT_NAME}" if row.run else f"evaluations/{row.key}.json"
-    return quote(link) if "\0" not in link and (folder / link).is_file() else None
+    return quote(link, errors="surrogateescape") if "\0" not in link and (folder / link).is_file() else None
 
 
 def _settings(suite: Suite) -> Iterator[tuple[str, str]]:
