@@ -41,7 +41,7 @@ from tilesmith.cli.forging.forge_options import (
     TimingOption,
     TuningOption,
 )
-from tilesmith.cli.output_options import OutputOptions, command_help, runs_folder
+from tilesmith.cli.output_options import JsonOption, OutputOptions, command_help, runs_folder
 from tilesmith.cli.task_options import TASK_HELP, InputsOption, ModeOption, PathOption
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import DEFAULT_EFFORT
@@ -88,7 +88,7 @@ def forge(
     ),
     replay: str | None = typer.Option(None, help="Tell a run again in a new folder, with its replies: no network."),
     runs: Path | None = typer.Option(None, help="Folder the run is made in; TILESMITH_RUNS, else ./runs."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
     author: AuthorOption = AUTHORS[0],
     model: ModelOption = None,
     provider: ProviderOption = None,

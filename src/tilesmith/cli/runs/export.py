@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, require_ending
-from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, chosen_options
+from tilesmith.cli.output_options import FolderOption, JsonOption, command_help, require_ending
+from tilesmith.cli.runs.runs_options import chosen_options
 from tilesmith.errors import RunError, UsageError
 from tilesmith.runs.atomic_files import write_atomically
 from tilesmith.runs.compared.table import COLUMNS, table_row, write_csv

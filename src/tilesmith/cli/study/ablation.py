@@ -6,22 +6,18 @@ import json
 
 import typer
 
-from tilesmith.cli.output_options import command_help, runs_folder
-from tilesmith.cli.study.study_options import (
+from tilesmith.cli.forging.forge_options import (
     CHECK,
     AuthorOption,
     BaseUrlOption,
     DeviceOption,
-    FolderOption,
-    JsonOption,
     ModelOption,
     ProviderOption,
-    ReplayOption,
     TargetOption,
     TimeoutOption,
-    chosen_author,
-    make_runs,
 )
+from tilesmith.cli.output_options import JsonOption, command_help, runs_folder
+from tilesmith.cli.study.study_options import FolderOption, ReplayOption, chosen_author, make_runs
 from tilesmith.cli.task_options import TASK_HELP, PathOption
 
 _HELP = """

@@ -42,7 +42,7 @@ from tilesmith.cli.forging.forge_options import (
     TimingOption,
     TuningOption,
 )
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import JsonOption, command_help
 from tilesmith.cli.suite.cluster_options import GpuKindOption, OnOption, RayAddressOption
 from tilesmith.cli.task_options import ModeOption, PathOption
 from tilesmith.errors import UsageError
@@ -87,7 +87,6 @@ ShuffleOption = Annotated[
 OutOption = Annotated[Path | None, typer.Option(help="Folder of the suite; suites/DATE-NAME.", show_default=False)]
 ResumeOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Go on with the suite in this folder.")]
 JobsOption = Annotated[int | None, typer.Option(help="Tasks at once; as many as the machine has cores for.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, all else on stderr.")]
 
 
 def register(group: typer.Typer) -> None:
