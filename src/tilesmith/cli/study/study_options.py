@@ -11,24 +11,21 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from tilesmith.authors.author_choice import AuthorChoice
-from tilesmith.cli.forging.forge_options import author_of
+from tilesmith.cli.forging.forge_options import forge_options
 from tilesmith.cli.output_options import print_line
 
 if TYPE_CHECKING:
     from tilesmith.runs.summary import RunSummary
     from tilesmith.study.experiment import PlannedRun
 
+study_options = forge_options("author", "model", "provider", "base_url", "device", "target", "timeout")
+"""Who writes and how it is judged; how much is tried is what is studied."""
 ReplayOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Repeat the runs of the task in this folder: no network.")
 ]
 FolderOption = Annotated[
     Path | None, typer.Option(metavar="DIR", help="Folder the runs are made in; TILESMITH_RUNS, else ./runs.")
 ]
-
-
-def chosen_author(author: str, model: str | None, provider: str | None, base_url: str | None) -> AuthorChoice:
-    return author_of({"author": author, "model": model, "provider": provider, "base_url": base_url})
 
 
 def make_runs(plans: Iterable[PlannedRun], folder: Path) -> Iterator[tuple[str, RunSummary]]:
