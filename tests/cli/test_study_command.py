@@ -60,6 +60,7 @@ def test_seeds_by_the_playbook_then_once_more_then_replayed(tmp_path: Path) -> N
         (("seeds", SOFTMAX, "--plot", "x.gif"), "ends in .svg or .png"),
         (("seeds", SOFTMAX, "--replay", "nowhere"), "no runs of softmax in there"),
         (("seeds", "nothing.py", "--runs", 1), "nothing.py"),
+        (("seeds", SOFTMAX, "--author", "playbook", "--model", "gpt-5"), "asks no model"),
         (("ablation", SOFTMAX, "--stages", "some"), "use both, on, off"),
         (("ablation", SOFTMAX, "copies/softmax.py"), "two tasks are called softmax"),
         (("ablation",), "see  tilesmith study ablation --help"),

@@ -164,6 +164,17 @@ def test_samples_named_as_kernelbench_names_them(checkout: Path) -> None:
         list_samples(checkout / "runs", tasks)
 
 
+def test_a_sample_of_either_of_two_tasks_is_refused(tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        (tmp_path / folder / "level1").mkdir(parents=True)
+        (tmp_path / folder / "level1" / "1_ReLU.py").write_text(TASK)
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "level_1_problem_1_sample_0_kernel.py").write_text(KERNEL)
+    with pytest.raises(UsageError, match="is for new/level1/1_ReLU or old/level1/1_ReLU"):
+        list_samples(results, list_tasks([str(tmp_path / "old"), str(tmp_path / "new")]))
+
+
 def test_kernels_named_as_their_tasks(checkout: Path, tmp_path: Path) -> None:
     kernels = tmp_path / "kernels"
     (kernels / "level1").mkdir(parents=True)

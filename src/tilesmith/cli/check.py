@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from tilesmith.cli.output_options import command_help, require_ending
+from tilesmith.cli.output_options import JsonOption, command_help, require_ending
 from tilesmith.cli.suite.cluster_options import GpuKindOption, OnOption, RayAddressOption
 from tilesmith.cli.task_options import (
     TASK_HELP,
@@ -100,7 +100,7 @@ def check(
     on: OnOption = "here",
     ray_address: RayAddressOption = None,
     gpu_kind: GpuKindOption = None,
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     require_ending(report, ".html")
     config = CheckConfig(

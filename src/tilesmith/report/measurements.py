@@ -19,7 +19,7 @@ def gains_of(timing: Timing | None) -> tuple[BaselineGain, ...]:
     return tuple(
         BaselineGain(
             BASELINES.get(name, name),
-            *(gain.value, gain.low, gain.high),
+            *(gain.value, gain.low, gain.high, gain.tone),
             times[name].p50 if name in times else None,
         )
         for name, gain in timing.speedup.items()

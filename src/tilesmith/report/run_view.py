@@ -107,7 +107,7 @@ def report_view(source: ReportSource) -> ReportView:
         costs=phase_costs(summary),
         evaluation=judged,
         environment=tuple(_environment(source, judged)),
-        settings=tuple(told_facts(source.manifest.configuration.get("dials", {}) if source.manifest else {})),
+        settings=tuple(told_facts(source.manifest.settings if source.manifest else {})),
         files=tuple(name for name in RUN_FILES if name in source.files),
     )
 

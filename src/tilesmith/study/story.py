@@ -18,7 +18,6 @@ from tilesmith.records import (
     Event,
     Phase,
     Severity,
-    Speedup,
 )
 from tilesmith.runs.compared.facts import best_evaluation
 from tilesmith.runs.event_text import clock_text, count_text, machine_text, money_text, phase_text, score_text
@@ -180,7 +179,7 @@ def _gains(summary: RunSummary) -> str:
     parts = [table(("kernel", "phase", "score", "verdict", "why kept or dropped"), rows)] if rows else []
     evaluation = best_evaluation(summary)
     if evaluation is not None and evaluation.timing is not None:
-        gains = (f"over {name} {_interval(one)}" for name, one in evaluation.timing.speedup.items())
+        gains = (f"over {name} {one.describe()}" for name, one in evaluation.timing.speedup.items())
         parts.append(f"The answer: {', '.join(gains)}.")
     elif evaluation is not None:
         parts.append("The answer is right; nothing was timed, so its gain is not known.")
@@ -189,10 +188,6 @@ def _gains(summary: RunSummary) -> str:
 
 def _verdict(attempt: Attempt) -> str:
     return f"{attempt.evaluation.verdict}{', kept' if attempt.kept else ''}"
-
-
-def _interval(gain: Speedup) -> str:
-    return f"{gain.value:.2f}x ({gain.low:.2f} to {gain.high:.2f})"
 
 
 def _stages(summary: RunSummary) -> str:

@@ -26,7 +26,7 @@ from typing import Any
 from tilesmith import __version__
 from tilesmith.errors import RunError, UsageError
 from tilesmith.records import from_json, to_json
-from tilesmith.runs.atomic_files import remove_leftovers, write_atomically
+from tilesmith.runs.atomic_files import UNWRITABLE, remove_leftovers, write_atomically
 from tilesmith.suite.document import DOCUMENT_NAME, read_suite, suite_text
 from tilesmith.suite.page import write_suite_page
 from tilesmith.suite.records import Job, Row, Suite, SuiteSpecification
@@ -78,7 +78,7 @@ class SuiteFolder:
         _remove_unbegun(self.runs)
         self._rows = {row.key: row for row in self._whole_rows() if row.digest == self._digests.get(row.key)}
         with _saying_why(path):
-            self._log = (path / "log.txt").open("a", encoding="utf-8")
+            self._log = (path / "log.txt").open("a", encoding="utf-8", errors=UNWRITABLE)
         created = recorded.created if recorded else datetime.now(UTC).isoformat(timespec="seconds")
         seconds = recorded.seconds if recorded else 0.0
         self._suite = Suite(created, specification, (), (), "", seconds, __version__, without_kernel=without_kernel)
@@ -104,7 +104,7 @@ class SuiteFolder:
     def add(self, row: Row, seconds: float) -> None:
         """When this returns, the row is on disk."""
         with _saying_why(self.path):
-            self._file.write(json.dumps(to_json(row), ensure_ascii=False).encode() + b"\n")
+            self._file.write(json.dumps(to_json(row), ensure_ascii=False).encode("utf-8", UNWRITABLE) + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
         self._rows[row.key] = row
@@ -150,7 +150,7 @@ class SuiteFolder:
         for number, line in enumerate(whole.split(b"\n") if whole else [], 1):
             try:
                 yield from_json(Row, json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, RecursionError) as error:
                 where = f"{self.path / 'rows.jsonl'}:{number}"
                 raise RunError(f"{where}: not a row of this version: {error}; remove that line") from None
 

@@ -14,7 +14,6 @@ from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
 FORMAT_VERSION = 1
-BASELINES = ("eager", "graph", "compile")
 
 
 class JobOutcome(StrEnum):

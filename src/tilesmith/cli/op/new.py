@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tilesmith.cli.output_options import VARIABLE, command_help, print_line, runs_folder
+from tilesmith.cli.output_options import VARIABLE, JsonOption, command_help, print_line, runs_folder
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import EFFORTS
@@ -71,7 +71,7 @@ def new(
     effort: str = typer.Option("quick", help=f"How much the forge tries: {', '.join(EFFORTS)}."),
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
     runs: Path | None = typer.Option(None, help="Keep the forge's run here; TILESMITH_RUNS. An LLM's: ./runs."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.authors.author_choice import choose_author
     from tilesmith.forge.settings import settings_for

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from tilesmith.records import to_json
+from tilesmith.records import BASELINES, to_json
 from tilesmith.report import REPORT_NAME
 from tilesmith.report.number_text import told_facts
 from tilesmith.runs.event_text import clock_text, money_text
-from tilesmith.suite.records import BASELINES, JobOutcome, Row, Suite
+from tilesmith.suite.records import JobOutcome, Row, Suite
 from tilesmith.suite.statistics import SuiteStatistics, suite_statistics
 from tilesmith.suite.statistics.groups import error_reason, failure_of
 from tilesmith.suite.statistics.samples import rows_by_task
@@ -172,7 +172,7 @@ def _shown(rows: Sequence[Row], folder: Path) -> ShownRow:
         row=best,
         passed=f"{sum(row.passed for row in rows)} of {len(rows)}" if several else "",
         verdict=(failure_of(best) if best.outcome is JobOutcome.FAILED else str(best.outcome)).replace("_", " "),
-        tones={over: _tone(best, over) for over in BASELINES if over in best.speedup},
+        tones={over: best.speedup[over].tone for over in BASELINES if over in best.speedup},
         money=money_text(dollars, sum(known)) if tokens else "",
         attempts=sum(row.attempts for row in rows),
         tokens=tokens,
@@ -181,15 +181,10 @@ def _shown(rows: Sequence[Row], folder: Path) -> ShownRow:
     )
 
 
-def _tone(row: Row, over: str) -> str:
-    gain = row.speedup[over]
-    return "good" if gain.low > 1 else "bad" if gain.high < 1 else "even"
-
-
 def _link(row: Row, folder: Path) -> str | None:
     """The page of its run, or the judge's answer about a kernel of somebody's."""
     link = f"runs/{row.run}/{REPORT_NAME}" if row.run else f"evaluations/{row.key}.json"
-    return quote(link) if "\0" not in link and (folder / link).is_file() else None
+    return quote(link, errors="surrogateescape") if "\0" not in link and (folder / link).is_file() else None
 
 
 def _settings(suite: Suite) -> Iterator[tuple[str, str]]:
