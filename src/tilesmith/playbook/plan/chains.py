@@ -14,6 +14,7 @@ from tilesmith.tasks.graph import Graph, Node, references
 def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[Step, ...]:
     """Kernels with the layout that fits their neighbors. `taken` are names that no kernel may have."""
     values = _find_values(graph, steps, {id(step.match) for step in steps if isinstance(step, PlannedRegion)})
+    shared = _find_shared(steps, values)
     names = set(taken) | {step.match.name for step in steps if isinstance(step, PlannedRegion)}
     made: dict[tuple[int, Layout], RegionMatch] = {}
     known: set[int] = set()
@@ -22,7 +23,7 @@ def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[
         if not isinstance(step, PlannedRegion) or not isinstance(step.match, ChainedMatch):
             chained.append(step)
             continue
-        layout, match = _layout(step, values), step.match
+        layout, match = _layout(step, values, shared), step.match
         if (id(match), layout) not in made:
             new = made[id(match), layout] = match.laid_out(layout, names if id(match) in known else ())
             names |= {new.name, f"{new.name}_kernel"}
@@ -42,7 +43,11 @@ def find_unchained(graph: Graph, steps: Sequence[Step]) -> set[str]:
 def find_layouts(graph: Graph, steps: Sequence[Step], written: Collection[RegionMatch]) -> Mapping[int, Layout]:
     """The layout of each kernel of a file, by its id, where PyTorch computes what is not written."""
     values = _find_values(graph, steps, {id(match) for match in written}, one_for_all=True)
-    return {id(match): _layout(one, values) for one, match in _chained_regions(steps)}
+    shared, layouts = _find_shared(steps, values), dict[int, Layout]()
+    for one, match in _chained_regions(steps):
+        layout = _layout(one, values, shared)
+        layouts[id(match)] = replace(layout, joined=layout.joined | layouts.get(id(match), PLAIN).joined)
+    return layouts
 
 
 def _chained_regions(steps: Sequence[Step]) -> list[tuple[PlannedRegion, ChainedMatch]]:
@@ -50,10 +55,22 @@ def _chained_regions(steps: Sequence[Step]) -> list[tuple[PlannedRegion, Chained
     return [(one, one.match) for one in regions if isinstance(one.match, ChainedMatch)]
 
 
-def _layout(region: PlannedRegion, values: Collection[str]) -> Layout:
+def _layout(region: PlannedRegion, values: Collection[str], shared: Mapping[str, int] = {}) -> Layout:
+    """`shared`: values whose channels have several scales, and how many in a row have the same."""
     inputs = [one.name for one in region.graph.inputs if one.shape is not None]
     takes = frozenset(name for name in inputs if region.names[name] in values)
-    return Layout(takes, region.outputs[0] in values)
+    joined = {name: shared[region.names[name]] for name in takes if shared.get(region.names[name])}
+    return Layout(takes, region.outputs[0] in values, frozenset(joined.items()))
+
+
+def _find_shared(steps: Sequence[Step], values: Collection[str]) -> dict[str, int]:
+    """How many channels in a row have the same scale, of values that have several."""
+    found: dict[str, int] = {}
+    for one, match in _chained_regions(steps):
+        if one.outputs[0] in values:
+            given = {given.name: found.get(one.names[given.name], 0) for given in one.graph.inputs}
+            found[one.outputs[0]] = match.shared(given)
+    return {name: count for name, count in found.items() if count}
 
 
 def _find_values(

@@ -40,8 +40,8 @@ def render_file(page: KernelFile) -> str:
     return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(rest) + "\n"
 
 
-def _region(kernel: KernelParts) -> tuple[str, str]:
-    return render_kernel(kernel), "\n".join(kernel.launcher)
+def _region(kernel: KernelParts) -> list[str]:
+    return [*([render_kernel(kernel)] if kernel.body else []), "\n".join(kernel.launcher)]
 
 
 def _docstring(lines: Sequence[str]) -> str:

@@ -39,6 +39,7 @@ class Convolution:
     """Output channels, images, places: channels first, whatever the result looks like; or the result itself, where
     every channel is convolved by itself."""
     images: KernelStep
+    """A tensor, or what is computed of one before it is convolved."""
     filters: KernelStep
     windows: tuple[Window, ...]
     """One for each dimension of an image."""
@@ -52,7 +53,7 @@ class Convolution:
 def lower_convolution(low: Lowering, node: Node) -> KernelStep:
     """(x, weight, bias, stride, padding, dilation, groups); transposed (..., output padding, groups, dilation)"""
     images, filters = low.operand(node.args[0]), low.operand(node.args[1])
-    if images.op != LEAF or filters.op != LEAF:
+    if filters.op != LEAF:
         raise Unmatched("convolves what it computes itself")
     if images.form.rank != filters.form.rank:
         raise Unmatched("convolves an image without a batch")

@@ -1,6 +1,6 @@
-"""Triton text for images: how they become halves, and how halves pass from one convolution to the next."""
+"""Text for images: how they become halves, and how halves pass from one convolution to the next."""
 
-PAD_IMAGES = '''@triton.jit
+MEASURE_IMAGES = '''@triton.jit
 def measure_images_kernel(x_ptr, largest_ptr, SIZE, SPAN, PARTS, BLOCK: tl.constexpr):
     """The largest finite number in every part of an image, without its sign."""
     image, part = (tl.program_id(0) // PARTS).to(tl.int64), (tl.program_id(0) % PARTS).to(tl.int64)
@@ -10,10 +10,9 @@ def measure_images_kernel(x_ptr, largest_ptr, SIZE, SPAN, PARTS, BLOCK: tl.const
         offs = start + tl.arange(0, BLOCK)
         x = tl.abs(tl.load(x_ptr + image * SIZE + offs, mask=offs < last, other=0.0))
         largest = tl.maximum(largest, tl.where(x < float("inf"), x, 0.0))
-    tl.store(largest_ptr + tl.program_id(0), tl.max(largest, axis=0))
+    tl.store(largest_ptr + tl.program_id(0), tl.max(largest, axis=0))'''
 
-
-@triton.jit
+PAD_IMAGES = '''@triton.jit
 def pad_images_kernel(
     # pointers
     x_ptr,
@@ -126,6 +125,12 @@ def undo_scales(total, pixels_scale_ptr, filters_scale_ptr, number, row):
     small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
     return total * small * large  # in this order nothing overflows on the way"""
 
+UNDO_CHOSEN_SCALES = """@triton.jit
+def undo_chosen_scales(total, pixels_scale, filters_scale_ptr, row):
+    filters_scale = tl.load(filters_scale_ptr + row)[:, None]
+    small, large = tl.minimum(pixels_scale[None, :], filters_scale), tl.maximum(pixels_scale[None, :], filters_scale)
+    return total * small * large  # in this order nothing overflows on the way"""
+
 CHOOSE_SCALES = '''@triton.jit
 def choose_scales(reach):
     """Powers of two that bring numbers of up to `reach` below 2**15, and those that undo it."""
@@ -134,16 +139,48 @@ def choose_scales(reach):
     return ((127 + shift) << 23).to(tl.float32, bitcast=True), ((127 - shift) << 23).to(tl.float32, bitcast=True)'''
 
 KEEP_IMAGES = '''@triton.jit
-def keep_images(y_ptr, scale_ptr, largest_ptr, y, reach, rows, cols, number, M, N, PLACES):
+def keep_images(
+    # pointers
+    y_ptr,
+    unscale_ptr,
+    largest_ptr,
+    # a tile, and how far its numbers may be from zero in the image of each column
+    y,
+    reach,
+    # where it is
+    rows,
+    cols,
+    number,
+    # sizes
+    M,
+    N,
+    PLACES,
+    PITCH,
+    BATCH,
+    # meta-parameters
+    BLOCK_M: tl.constexpr,
+):
     """Stores a tile as halves, channels-last, each image scaled for numbers of up to `reach` of it.
 
-    The next convolution needs what undoes the scale, and the largest finite number of each image without its sign.
+    The next convolution needs what undoes the scale, for every 8 channels, and the largest finite number of each
+    image without its sign.
     """
     scale, undone = choose_scales(reach)
     mask = (rows < M)[:, None] & (cols < N)[None, :]
-    tl.store(y_ptr + cols[None, :] * M + rows[:, None], (y * scale[None, :]).to(tl.float16), mask=mask)
-    tl.store(scale_ptr + number, undone, mask=(cols < N) & (cols % PLACES == 0) & (tl.min(rows, axis=0) == 0))
+    tl.store(y_ptr + cols[None, :] * PITCH + rows[:, None], (y * scale[None, :]).to(tl.float16), mask=mask)
+    groups = tl.min(rows, axis=0) // 8 + tl.arange(0, BLOCK_M // 8)
+    once = (groups < tl.cdiv(M, 8))[:, None] & ((cols < N) & (cols % PLACES == 0))[None, :]
+    tl.store(unscale_ptr + groups[:, None] * BATCH + number[None, :], undone[None, :], mask=once)
     size = tl.abs(y)
     largest = tl.max(tl.where(mask & (size < float("inf")), size, 0.0), axis=0)
     for image in range(tl.min(number, axis=0), tl.max(number, axis=0) + 1):
         tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))'''
+
+ROOM_FOR_IMAGES = '''def room_for_images(batch: int, channels: int, places: tuple[int, ...], like: torch.Tensor, into=None):
+    """What a kernel writes: halves, channels-last; what undoes the scale of every 8 channels of each image; the
+    largest number of each image. `into`: images that stand side by side, and the channel from which on it writes."""
+    if into is not None:
+        return into[0].part(into[1], batch, channels, places, like)
+    y = torch.empty((batch, *places, channels), dtype=torch.float16, device=like.device).movedim(-1, 1)
+    unscale = torch.empty((triton.cdiv(channels, 8), batch), dtype=torch.float32, device=like.device)
+    return y, unscale, torch.zeros((batch,), dtype=torch.float32, device=like.device)'''
