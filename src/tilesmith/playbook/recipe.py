@@ -100,7 +100,8 @@ class Region:
     convolved: frozenset[str] = frozenset()
     """Inputs that another convolution's kernel makes: such images need not be copied."""
     is_address: bool = False
-    """Whether it is a concatenation that may be nothing but an address: of images that convolutions make and take."""
+    """Whether it is a concatenation that may be nothing but an address: of images that convolutions make and
+    take."""
 
 
 @dataclass(frozen=True)
@@ -219,8 +220,8 @@ class ChainedMatch(RegionMatch, Protocol):
         """Whether it is worth it with this layout."""
 
     def shared(self, given: Mapping[str, int]) -> int:
-        """How many channels in a row of its result have the same scale at least; 0 where all have. `given` says that
-        of what it takes."""
+        """How many channels in a row of its result have the same scale at least; 0 where all have. `given` says
+        that of what it takes."""
 
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> RegionMatch:
         """The same with another layout; its kernel is not called what is `taken`."""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from operator import le
 from typing import NamedTuple
 
 from tilesmith.playbook.graph.operators import ALIASES, CONVOLUTIONS, POINTWISE, operator_name
+from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.recipes.convolutions.concatenations import list_parts
 from tilesmith.tasks.graph import Graph, Node, reference, references
+from tilesmith.tasks.numbers.varying import always, same
 
 _KEEPING = POINTWISE | ALIASES | {"batch_norm", "slice", "constant_pad_nd"}
 """Operators between convolutions, those of a pool included."""
@@ -23,6 +27,16 @@ class Place(NamedTuple):
     """Named after one of the values in it."""
     first: int
     """The channel from which on it is there."""
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Values side by side."""
+
+    parts: tuple[str, ...]
+    """In their order."""
+    numbers: dict[str, tuple[int, ...]]
+    """Which of the parts a value is, or those that it joins; then, where they end."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,7 @@ def find_shared_images(graph: Graph, unchained: Collection[str]) -> SharedImages
     joins = {node.name: list_parts(node) for node in graph.nodes if list_parts(node)}
     made = {name for name, parts in joins.items() if any(_is_convolved(one, nodes, joins) for one in parts)}
     made = {name for name in made if not set(joins[name]) <= set(unchained)}
+    made = {name for name in made if all(find_channels(graph, one) for one in joins[name])}
     wanted = {name for name in made if _feeds_convolution(name, users)}
     parts = {part for name in wanted for part in joins[name]} | wanted
     wanted |= {name for name in made if parts & set(joins[name])}
@@ -101,6 +116,28 @@ def _list_before(name: str, users: Mapping[str, Sequence[Node]]) -> list[str]:
     return found
 
 
+def find_channels(graph: Graph, value: str) -> list[tuple[str, int]]:
+    """Sizes of leaves of the pass that a value's channels are the sum of; none where nobody knows them before it is
+    there."""
+    nodes = {node.name: node for node in graph.nodes}
+    shapes = {one.name: one.shape or () for one in (*graph.leaves, *graph.nodes)}
+    while value in nodes:
+        node = nodes[value]
+        if operator_name(node) in CONVOLUTIONS:
+            weight = str(reference(node.args[1]))
+            is_plain = find_argument(node, 6, "groups", 1) == 1
+            return [(weight, 1 if "transpose" in node.op else 0)] if is_plain and weight not in nodes else []
+        if parts := list_parts(node):
+            found = [find_channels(graph, part) for part in parts]
+            return [size for one in found for size in one] if all(found) else []
+        operands = [one for one in references(node.args) if len(shapes[one]) == len(shapes[value])]
+        alike = [one for one in operands if same(shapes[one][1], shapes[value][1])]
+        if not alike or operator_name(node) not in _KEEPING:
+            return []
+        value = alike[0]
+    return [(value, 1)]
+
+
 def find_places(joins: Mapping[str, Sequence[str]], widths: Mapping[str, int]) -> dict[str, Place] | None:
     """Where every value lies that is joined or joins, all in as few buffers as possible; None where they cannot."""
     found: dict[str, Place] = {}
@@ -111,7 +148,7 @@ def find_places(joins: Mapping[str, Sequence[str]], widths: Mapping[str, int]) -
             first = place.first + offset
             if own is None:
                 found[value] = Place(place.buffer, first)
-            elif own.buffer == place.buffer and own.first != first:
+            elif own.buffer == place.buffer and not same(own.first, first):
                 return None
             elif own.buffer != place.buffer:
                 moved = {one: at for one, at in found.items() if at.buffer == own.buffer}
@@ -139,6 +176,22 @@ def _is_apart(joins: Mapping[str, Sequence[str]], places: Mapping[str, Place], w
             taken.setdefault(place.buffer, []).append((place.first, place.first + widths[name]))
     for spans in taken.values():
         spans.sort()
-        if any(end > begin for (_, end), (begin, _) in zip(spans, spans[1:], strict=False)):
+        if any(not always(le, end, begin) for (_, end), (begin, _) in pairwise(spans)):
             return False
     return True
+
+
+def find_buffers(joins: Mapping[str, Sequence[str]], widths: Mapping[str, int]) -> list[Buffer]:
+    places = find_places(joins, widths) or {}
+    found: list[Buffer] = []
+    for buffer in dict.fromkeys(place.buffer for place in places.values()):
+        inside = {name: place.first for name, place in places.items() if place.buffer == buffer}
+        parts = sorted((name for name in inside if name not in joins), key=inside.__getitem__)
+        number = {inside[part]: i for i, part in enumerate(parts)}
+        numbers: dict[str, tuple[int, ...]] = {part: (i,) for i, part in enumerate(parts)}
+        for name in inside.keys() & joins.keys():
+            count = sum(1 for part in parts if 0 <= inside[part] - inside[name] < widths[name])
+            own = [number[inside[part]] for part in joins[name]]
+            numbers[name] = (*own, own[0] + count)
+        found.append(Buffer(tuple(parts), numbers))
+    return found

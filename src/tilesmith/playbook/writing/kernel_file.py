@@ -60,7 +60,9 @@ def _imports(page: KernelFile) -> list[str]:
     for name in ("itertools", "threading", "weakref"):
         if any(f"{name}." in text for text in (*page.classes, *helpers)) and f"import {name}" not in brought:
             brought.append(f"import {name}")
-    if any("math." in text for text in page.classes) and not any("import math" in line for line in brought):
+    if any("math." in text for text in (*page.classes, *helpers)) and not any(
+        "import math" in line for line in brought
+    ):
         brought.append("import math")
     return [*brought, *([""] if brought else []), *own]
 

@@ -69,7 +69,7 @@ class ChainedWriter:
         product = next(one.name for one in link.fused.placer.values if one.step is link.convolution.step)
         undone = f"undo_scales({product}, pixels_scale_ptr, filters_scale_ptr, number, row)"
         if link.is_rescaled:
-            undone = f"undo_chosen_scales({product}, unscale, filters_scale_ptr, row)"
+            undone = f"undo_chosen_scales({product}, pixels_unscale, filters_scale_ptr, row)"
         return [
             f"rows, columns = find_tile(tl.program_id(0), M, {link.columns}, BLOCK_M, BLOCK_N, GROUP)",
             f"{', '.join(('number', *_PLACE))} = find_places(",
@@ -99,10 +99,10 @@ class ChainedWriter:
         if not link.is_rescaled:
             return []
         return [
-            "largest = tl.load(pixels_largest_ptr + number)",
-            *_bound("image_reach", link.image_reach),
-            "scale, unscale = choose_scales(image_reach)",
-            *([] if link.shared else ["undone = tl.load(pixels_scale_ptr + number)[None, :]"]),
+            "pixels_largest = tl.load(pixels_largest_ptr + number)",
+            *_bound("pixels_reach", link.image_reach),
+            "pixels_scale, pixels_unscale = choose_scales(pixels_reach)",
+            *([] if link.shared else ["pixels_undone = tl.load(pixels_scale_ptr + number)[None, :]"]),
         ]
 
     def _begin(self) -> list[str]:
@@ -126,7 +126,7 @@ class ChainedWriter:
                 ")",
             ]
         lines = [
-            "offs, inside, channel = find_pixels(",
+            "offs, inside, pixels_channel = find_pixels(",
             f"    begin, {', '.join(_PLACE)}, start, {', '.join(IN)}, IN_PITCH, IN_C, CHANNELS,",
             f"    {windows},",
             ")",
@@ -136,17 +136,21 @@ class ChainedWriter:
             return lines
         if link.shared:
             lines += [
-                "undone = load_unscale(",
-                "    pixels_scale_ptr, start, channel, number, BATCH, IN_C, CHANNELS,",
-                f"    {link.shared}, BLOCK_K,",
+                "pixels_undone = load_unscale(",
+                "    pixels_scale_ptr, start, pixels_channel, number, BATCH, IN_C, CHANNELS,",
+                "    SHARED, BLOCK_K,",
                 ")",
             ]
         if link.prologue is None:
-            return [*lines, "pixels = (pixels.to(tl.float32) * undone * scale[None, :]).to(tl.float16)"]
+            return [
+                *lines,
+                "pixels = (pixels.to(tl.float32) * pixels_undone * pixels_scale[None, :]).to(tl.float16)",
+            ]
         return [
             *lines,
-            f"pixels = {link.prologue.call('pixels.to(tl.float32) * undone', 'channel', 'IN_C')}",
-            "pixels = tl.where(inside, pixels * scale[None, :], 0.0).to(tl.float16)  # zeros are beyond borders",
+            f"pixels = {link.prologue.call('pixels.to(tl.float32) * pixels_undone', 'pixels_channel', 'IN_C')}",
+            "pixels = tl.where(inside, pixels * pixels_scale[None, :], 0.0)  # zeros are beyond borders",
+            "pixels = pixels.to(tl.float16)",
         ]
 
     def _epilogue(self) -> list[str]:
@@ -156,16 +160,17 @@ class ChainedWriter:
             if value.step in link.takes:
                 unscale = f"{name}_unscale_ptr + number)[None, :]"
                 if value.step in link.joined:
-                    unscale = f"{name}_unscale_ptr + rows // 8 * BATCH + number[None, :], mask=mask)"
+                    unscale = f"{name}_unscale_ptr + rows * BATCH + number[None, :], mask=mask)"
                 lines += [
-                    f"{value.name} = tl.load({name}_ptr + cols * {name.upper()}_PITCH + rows, mask=mask).to(tl.float32)",
+                    f"{value.name} = tl.load({name}_ptr + cols * {name.upper()}_PITCH + rows, mask=mask)"
+                    ".to(tl.float32)",
                     f"{value.name} *= tl.load({unscale}",
                 ]
             elif value.step.op != PRODUCT:
                 lines.append(write_value(TILE, value, {}))
         result, columns, count = output.value.name, "columns", "N"
         if link.gives:
-            largest = "image_reach" if link.is_rescaled else "tl.load(pixels_largest_ptr + number)"
+            largest = "pixels_reach" if link.is_rescaled else "tl.load(pixels_largest_ptr + number)"
             if not link.reads_halves:
                 largest = "8192.0 * tl.load(pixels_scale_ptr + number)"  # the largest number is scaled to less
             lines.append(f"reach = {largest} * tl.load(filters_sum_ptr)  # no number is further from zero")
@@ -181,7 +186,7 @@ class ChainedWriter:
                 "rows = tl.reshape(rows, (BLOCK_M,))",
                 "keep_images(",
                 f"    {pointers}, {result}, reach, rows, {columns}, number, M, {count}, {places},",
-                "    PITCH, BATCH, BLOCK_M,",
+                "    PITCH, BATCH,",
                 ")",
             ]
         if not link.pool:

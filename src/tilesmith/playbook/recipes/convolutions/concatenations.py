@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
 from math import gcd
 
 from tilesmith.playbook.graph.names import make_identifier
@@ -13,7 +12,6 @@ from tilesmith.playbook.graph.operators import operator_name
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions import image_sources, joining_sources
 from tilesmith.tasks.graph import Node, reference
-from tilesmith.tasks.numbers.varying import is_varying
 
 _WHOLE_CHANNELS = 8
 _SEVERAL = "tuple[torch.Tensor, ...]"
@@ -24,7 +22,7 @@ def list_parts(node: Node) -> list[str]:
     is_joining = operator_name(node) in ("cat", "concat", "concatenate") and node.dtype == "float32"
     dim = node.args[1] if len(node.args) > 1 else node.kwargs.get("dim", 0)
     shape = node.shape or ()
-    if not is_joining or not 3 <= len(shape) <= 5 or dim % len(shape) != 1 or is_varying(shape[1]):
+    if not is_joining or not 3 <= len(shape) <= 5 or dim % len(shape) != 1:
         return []
     return [str(reference(one)) for one in node.args[0]]
 
@@ -46,7 +44,7 @@ class ConcatenationsRecipe:
         if not set(parts) & region.convolved:
             return Declined("the task joins nothing that it has convolved")
         channels = [(inputs[name].shape or (0, 0))[1] for name in parts]
-        if any(count % _WHOLE_CHANNELS or is_varying(count) for count in channels):
+        if any(count % _WHOLE_CHANNELS for count in channels):
             return Declined("the task joins images without whole groups of channels")
         return ConcatenationMatch(region, tuple(parts), tuple(channels))
 
@@ -75,8 +73,8 @@ class ConcatenationMatch:
 
     @property
     def tunings(self) -> tuple[Tuning, ...]:
-        """Nothing to choose: whether it is there at all."""
-        return (Tuning((("CHANNELS", sum(self.channels)),)),)
+        """There is nothing to choose: it is there wherever something is that it joins."""
+        return (Tuning(()),)
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         return ()
@@ -100,7 +98,7 @@ class ConcatenationMatch:
         return replace(self, region=region, layout=layout)
 
     def strategy(self, tuning: Tuning) -> str:
-        told = f"{tuning['CHANNELS']} channels side by side in one buffer, where the kernels that make them write"
+        told = f"{sum(self.channels)} channels side by side in one buffer, where the kernels that make them write"
         return f"{told}." if self.layout.gives else f"{told}; what needs float32 gets a copy of all of them."
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
@@ -108,7 +106,7 @@ class ConcatenationMatch:
         given = [names[name] for name in self.parts]
         types = {name: _SEVERAL if part in self.layout.takes else "torch.Tensor" for part, name in names.items()}
         enters = [image_sources.MEASURE_IMAGES, joining_sources.ENTER_IMAGES, joining_sources.ENTER_ONCE]
-        leaves = [] if self.layout.gives or not self.layout.takes else [joining_sources.LEAVE_IMAGES]
+        leaves = [] if self.layout.gives else [joining_sources.LEAVE_IMAGES]
         kernel = KernelParts(
             name=self.name,
             pointers=(),
@@ -125,10 +123,9 @@ class ConcatenationMatch:
             ),
             launcher=(
                 f"def {self.name}(",
-                f"    {', '.join(f'{name}: {types[name]}' for name in names.values())}, into: tuple[SideBySide, int]",
+                f"    {', '.join(f'{name}: {types[name]}' for name in names.values())}, into: tuple",
                 f") -> {_SEVERAL if self.layout.gives else 'torch.Tensor'}:",
-                *self._checks(names, prefix),
-                *self._joined(names, prefix),
+                *self._joined(names),
             ),
         )
         title = "Images side by side in one buffer."
@@ -156,35 +153,30 @@ class ConcatenationMatch:
             found.append(name)
         return found
 
-    def _checks(self, names: dict[str, str], prefix: str) -> list[str]:
-        widths = [
-            f"{names[part]}{'[0]' if part in self.layout.takes else ''}.shape[1]"
-            for part in dict.fromkeys(self.parts)
-        ]
-        counts = dict(zip(self.parts, self.channels, strict=True))
-        expected = ", ".join(str(counts[part]) for part in dict.fromkeys(self.parts))
-        several = len(widths) > 1
-        checked = f"({', '.join(widths)}) == ({expected})" if several else f"{widths[0]} == {expected}"
-        return [f'    assert {checked}, "written for {expected} channels"']
-
     @property
     def _enters(self) -> bool:
         """Whether tensors become a part of the buffer."""
         return self.layout.gives and not self.layout.takes >= set(self.parts)
 
-    def _joined(self, names: dict[str, str], prefix: str) -> list[str]:
-        ends = list(accumulate(self.channels, initial=0))
-        plain = [
-            (names[part], *span) for part, *span in zip(self.parts, ends, ends[1:]) if part not in self.layout.takes
-        ]
+    def _joined(self, names: dict[str, str]) -> list[str]:
+        """`into` is the buffer, the number in it of every part, and where they end."""
+        plain = [(number, part) for number, part in enumerate(self.parts) if part not in self.layout.takes]
         if self.layout.gives:
-            entered = [f"    enter_once({name}, (into[0], into[1] + {first}))" for name, first, _ in plain]
-            return [*entered, f"    return into[0].take(into[1], {prefix}CHANNELS)"]
-        if not self.layout.takes:
-            return [f"    return torch.cat([{', '.join(names[part] for part in self.parts)}], 1)"]
+            return [
+                *(f"    enter_once({names[part]}, (into[0], into[{number + 1}]))" for number, part in plain),
+                "    return into[0].take(into[1], into[-1])",
+            ]
+        copied = [
+            line
+            for number, part in plain
+            for line in (
+                f"    first = into[0].ends[into[{number + 1}]] - into[0].ends[into[1]]",
+                f"    y[:, first : first + {names[part]}.shape[1]] = {names[part]}",
+            )
+        ]
         return [
-            f"    halves, unscale, _ = into[0].take(into[1], {prefix}CHANNELS)",
+            "    halves, unscale, *_ = into[0].take(into[1], into[-1])",
             "    y = leave_images(halves, unscale)",
-            *(f"    y[:, {first}:{last}] = {name}" for name, first, last in plain),
+            *copied,
             "    return y",
         ]

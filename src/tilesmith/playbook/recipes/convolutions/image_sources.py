@@ -128,7 +128,8 @@ def undo_scales(total, pixels_scale_ptr, filters_scale_ptr, number, row):
 UNDO_CHOSEN_SCALES = """@triton.jit
 def undo_chosen_scales(total, pixels_scale, filters_scale_ptr, row):
     filters_scale = tl.load(filters_scale_ptr + row)[:, None]
-    small, large = tl.minimum(pixels_scale[None, :], filters_scale), tl.maximum(pixels_scale[None, :], filters_scale)
+    pixels_scale = pixels_scale[None, :]
+    small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
     return total * small * large  # in this order nothing overflows on the way"""
 
 CHOOSE_SCALES = '''@triton.jit
@@ -157,30 +158,32 @@ def keep_images(
     PLACES,
     PITCH,
     BATCH,
-    # meta-parameters
-    BLOCK_M: tl.constexpr,
 ):
     """Stores a tile as halves, channels-last, each image scaled for numbers of up to `reach` of it.
 
-    The next convolution needs what undoes the scale, for every 8 channels, and the largest finite number of each
-    image without its sign.
+    The next convolution needs what undoes the scale, for every channel of an image, and the largest finite number
+    of each image without its sign.
     """
     scale, undone = choose_scales(reach)
     mask = (rows < M)[:, None] & (cols < N)[None, :]
     tl.store(y_ptr + cols[None, :] * PITCH + rows[:, None], (y * scale[None, :]).to(tl.float16), mask=mask)
-    groups = tl.min(rows, axis=0) // 8 + tl.arange(0, BLOCK_M // 8)
-    once = (groups < tl.cdiv(M, 8))[:, None] & ((cols < N) & (cols % PLACES == 0))[None, :]
-    tl.store(unscale_ptr + groups[:, None] * BATCH + number[None, :], undone[None, :], mask=once)
+    once = mask & (cols % PLACES == 0)[None, :]
+    tl.store(unscale_ptr + rows[:, None] * BATCH + number[None, :], undone[None, :], mask=once)
     size = tl.abs(y)
     largest = tl.max(tl.where(mask & (size < float("inf")), size, 0.0), axis=0)
     for image in range(tl.min(number, axis=0), tl.max(number, axis=0) + 1):
         tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))'''
 
-ROOM_FOR_IMAGES = '''def room_for_images(batch: int, channels: int, places: tuple[int, ...], like: torch.Tensor, into=None):
-    """What a kernel writes: halves, channels-last; what undoes the scale of every 8 channels of each image; the
-    largest number of each image. `into`: images that stand side by side, and the channel from which on it writes."""
+ROOM_FOR_IMAGES = '''def room_for_images(
+    batch: int, channels: int, places: tuple[int, ...], like: torch.Tensor, into=None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What a kernel writes: halves, channels-last; what undoes the scale of each channel of each image; the
+    largest number of each image.
+
+    `into`: images that stand side by side, and which of them it writes.
+    """
     if into is not None:
-        return into[0].part(into[1], batch, channels, places, like)
+        return into[0].part(into[1], batch, places, like)
     y = torch.empty((batch, *places, channels), dtype=torch.float16, device=like.device).movedim(-1, 1)
-    unscale = torch.empty((triton.cdiv(channels, 8), batch), dtype=torch.float32, device=like.device)
+    unscale = torch.empty((channels, batch), dtype=torch.float32, device=like.device)
     return y, unscale, torch.zeros((batch,), dtype=torch.float32, device=like.device)'''

@@ -1,31 +1,32 @@
 """Text for images of several kernels that stand side by side in one buffer."""
 
 SIDE_BY_SIDE = '''class SideBySide:
-    """Images of several kernels in one buffer, next to one another along the channels: nothing is copied to join them.
+    """Images of several kernels in one buffer, side by side along the channels: nothing is copied to join them.
 
     Each has scales of its own; the largest number of an image is that of all of them so far.
     """
 
-    def __init__(self, channels: int) -> None:
-        self.channels, self.images, self.entered = channels, None, set()  # channels from which on tensors are there
+    def __init__(self, *channels: int) -> None:
+        self.ends = [sum(channels[:i]) for i in range(len(channels) + 1)]
+        self.shared = math.gcd(*channels)  # so many channels in a row have the same scale at least
+        self.images, self.entered = None, set()
 
-    def part(self, first: int, batch: int, channels: int, places: tuple[int, ...], like: torch.Tensor):
-        fits = channels % 8 == 0 and first + channels <= self.channels
-        assert fits, f"written for other numbers of channels than {channels}"
+    def part(self, number: int, batch: int, places: tuple[int, ...], like: torch.Tensor) -> tuple:
+        """Where the images of this number go."""
         if self.images is None:
-            self.images = room_for_images(batch, self.channels, places, like)
-        return self.take(first, channels)
+            self.images = room_for_images(batch, self.ends[-1], places, like)
+        return self.take(number, number + 1)[:3]
 
-    def take(self, first: int, channels: int) -> tuple[torch.Tensor, ...]:
-        y, unscale, largest = self.images
-        return y[:, first : first + channels], unscale[first // 8 : (first + channels) // 8], largest'''
+    def take(self, first: int, last: int) -> tuple:
+        (y, unscale, largest), channels = self.images, slice(self.ends[first], self.ends[last])
+        return y[:, channels], unscale[channels], largest, self.shared'''
 
 ENTER_ONCE = '''def enter_once(x: torch.Tensor, into: tuple[SideBySide, int]) -> None:
-    """Whoever joins it first makes it a part of the buffer."""
-    side_by_side, first = into
-    if first not in side_by_side.entered:
+    """Whoever joins a float32 tensor first makes it a part of the buffer."""
+    side_by_side, number = into
+    if number not in side_by_side.entered:
         enter_images(x, into)
-        side_by_side.entered.add(first)'''
+        side_by_side.entered.add(number)'''
 
 ENTER_IMAGES = '''@triton.jit
 def enter_images_kernel(
@@ -58,7 +59,7 @@ def enter_images_kernel(
     largest = tl.max(tl.load(measured_ptr + image * PARTS + parts, mask=parts < PARTS, other=0.0), axis=0)
     scale, undone = choose_scales(largest)
     tl.store(y_ptr + (image * PLACES + places) * PITCH + channels, (x * scale).to(tl.float16), mask=mask)
-    tl.store(unscale_ptr + channels // 8 * BATCH + image, undone, mask=(channels < C) & (channels % 8 == 0))
+    tl.store(unscale_ptr + channels * BATCH + image, undone, mask=channels < C)
     tl.atomic_max(largest_ptr + image, largest, mask=number == 0)
 
 
@@ -110,7 +111,7 @@ def leave_images_kernel(
     places = (number // blocks_c * BLOCK + tl.arange(0, BLOCK))[None, :]
     mask = (channels < C) & (places < PLACES)
     x = tl.load(x_ptr + (image * PLACES + places) * PITCH + channels, mask=mask, other=0.0).to(tl.float32)
-    x *= tl.load(unscale_ptr + channels // 8 * BATCH + image, mask=channels < C, other=0.0)
+    x *= tl.load(unscale_ptr + channels * BATCH + image, mask=channels < C, other=0.0)
     tl.store(y_ptr + (image * C + channels) * PLACES + places, x, mask=mask)
 
 

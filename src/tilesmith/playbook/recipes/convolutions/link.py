@@ -1,13 +1,13 @@
 """A convolution among others: what its kernel is given, and what it gives to the next one.
 
-What passes from one convolution to the next is a tuple: the halves, channels-last; what undoes their scales, for every
-8 channels of each image; and the largest number of each image. The scale of a result must be chosen before it is
-known: no number is larger than the largest of the image times the sum of a filter's numbers, with what the operators
-behind it make of that. Such a bound is a few hundred times too large at most, and a half has digits enough for that.
-It is never carried further: the next one starts from the largest number that was found.
+What passes from one convolution to the next is a tuple: the halves, channels-last; what undoes their scales, for
+every channel of each image; and the largest number of each image. The scale of a result must be chosen before it
+is known: no number is larger than the largest of the image times the sum of a filter's numbers, with what the
+operators behind it make of that. Such a bound is a few hundred times too large at most, and a half has digits
+enough for that. It is never carried further: the next one starts from the largest number that was found.
 
-Images of several kernels stand side by side in one buffer where they are joined. Whoever reads them gives all of them
-one scale on the way, and does to them what is done before they are convolved: a norm, an activation.
+Images of several kernels stand side by side in one buffer where they are joined. Whoever reads them gives all of
+them one scale on the way, and does to them what is done before they are convolved: a norm, an activation.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Link:
     """Whether the result is one."""
     pool: Pool | None
     joined: Mapping[KernelStep, int] = field(default_factory=dict)
-    """Those of the leaves that stand side by side, and how many channels in a row have the same scale at least."""
+    """Those of the leaves that stand side by side, and how many channels in a row have the same scale."""
 
     @property
     def images(self) -> KernelStep:
@@ -95,7 +95,7 @@ class Link:
     @cached_property
     def image_reach(self) -> str:
         """How large a number may get that is convolved and is no tensor's."""
-        return self._image_reach.of(self.prologue.value) if self.prologue else "largest"
+        return self._image_reach.of(self.prologue.value) if self.prologue else "pixels_largest"
 
     @cached_property
     def measured(self) -> dict[str, str]:
@@ -113,7 +113,7 @@ class Link:
 
     @cached_property
     def _image_reach(self) -> Reach:
-        return Reach(self._owned, {self.images.name: "largest"})
+        return Reach(self._owned, {self.images.name: "pixels_largest"})
 
     @property
     def _owned(self) -> list[str]:
@@ -150,7 +150,12 @@ class Link:
     @property
     def constants(self) -> tuple[str, ...]:
         """Sizes that it is compiled for."""
-        return (*OUT, "CHANNELS", *(["IN_C", "IN_PITCH"] if self.reads_halves else []))
+        return (
+            *OUT,
+            "CHANNELS",
+            *(["IN_C", "IN_PITCH"] if self.reads_halves else []),
+            *(["SHARED"] if self.shared else []),
+        )
 
     @property
     def _joined_skips(self) -> list[KernelStep]:

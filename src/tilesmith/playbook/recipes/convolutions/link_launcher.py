@@ -43,17 +43,20 @@ def _signature(link: Link) -> list[str]:
         f"    {', '.join(given)}",
         f") -> {_SEVERAL if link.gives else 'torch.Tensor'}:",
     ]
-    return [*lines, *(f"    {one.name}, {one.name}_unscale, {one.name}_largest = {one.name}" for one in link.takes)]
+    for one in link.takes:
+        more = f", {one.name}_shared" if one in link.joined else ""
+        lines.append(f"    {one.name}, {one.name}_unscale, {one.name}_largest{more} = {one.name}")
+    return lines
 
 
 def _pixels(link: Link, images: str, rank: int) -> list[str]:
     """What is convolved: as it came, entered or padded."""
     lines = [f"    CHANNELS = triton.cdiv({images}.shape[1], {link.unit}) * {link.unit}"]
     if link.reads_halves:
-        taken = f"{images}, {images}_unscale, {images}_largest"
+        taken = f"{images}, {images}_unscale, {images}_largest" if link.takes_images else f"enter_images({images})"
         return [
             *lines,
-            f"    pixels, pixels_scale, pixels_largest = {taken if link.takes_images else f'enter_images({images})'}",
+            f"    pixels, pixels_scale, pixels_largest = {taken}",
             f"    inside = [{'1, ' * (3 - rank)}*{images}.shape[2:]]",
         ]
     before, after = (list_windows(link.convolution, name) for name in ("before", "after"))
@@ -81,11 +84,9 @@ def _allocations(link: Link, rank: int) -> list[str]:
     if not link.gives:
         shape = ", ".join(("BATCH", "M", *sizes))
         return [*lines, f"    {name} = torch.empty(({shape}), dtype=torch.float32, device=filters.device)"]
-    room = f"room_for_images(BATCH, M, ({', '.join(sizes)},), filters, into)"
-    return [
-        *lines,
-        f"    {', '.join(link.results)} = {room.replace(',,', ',') if rank == 1 else room.replace(',),', '),')}",
-    ]
+    places = f"({', '.join(sizes)}{',' if rank == 1 else ''})"
+    room = f"room_for_images(BATCH, M, {places}, filters, into)"
+    return [*lines, f"    {', '.join(link.results)} = {room}"]
 
 
 def _launch(link: Link, prefix: str) -> list[str]:
@@ -96,6 +97,7 @@ def _launch(link: Link, prefix: str) -> list[str]:
         "IN_C": f"{link.images.name}.shape[1]",
         "IN_PITCH": "pixels.stride(-1)",
     }
+    values |= {"SHARED": f"{link.images.name}_shared"}
     values |= {"PITCH": f"{link.results[0]}.stride(-1)"}
     values |= {f"{one.name.upper()}_PITCH": f"{one.name}.stride(-1)" for one in link.skips}
     values |= {"IN_D": "*inside" if link.reads_halves else "*pixels.shape[1:4]", "IN_H": "", "IN_W": ""}

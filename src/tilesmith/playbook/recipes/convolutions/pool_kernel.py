@@ -134,15 +134,15 @@ class PoolMatch:
             "    x_ptrs = x_ptr + (((number * IN_D + d) * IN_H + h) * IN_W + w) * IN_PITCH + channel",
             '    y = larger(y, tl.load(x_ptrs, mask=inside, other=float("-inf")).to(tl.float32))',
         ]
-        unscale = "tl.load(unscale_ptr + channel // 8 * BATCH + number, mask={})"
+        unscale = "tl.load(unscale_ptr + channel * BATCH + number, mask={})"
         lines.append("PLACES = OUT_D * OUT_H * OUT_W")
         if self.layout.gives:
             return [
                 *lines,
                 "tl.store(y_ptr + place * PITCH + channel, y.to(tl.float16), mask=mask)",
-                "once = mask & (place % PLACES == 0) & (channel % 8 == 0)  # scales and the largest numbers stay",
+                "once = mask & (place % PLACES == 0)  # scales and the largest numbers stay",
                 f"unscale = {unscale.format('once')}",
-                "tl.store(y_unscale_ptr + channel // 8 * BATCH + number, unscale, mask=once)",
+                "tl.store(y_unscale_ptr + channel * BATCH + number, unscale, mask=once)",
                 "largest = tl.load(largest_ptr + number, mask=once, other=0.0)",
                 "tl.atomic_max(y_largest_ptr + number, largest, mask=once)",
             ]
@@ -169,7 +169,7 @@ class PoolMatch:
         into = ", into=None" if gives else ""
         return [
             f"def {fused.name}({name}: {several}{into}) -> {several if gives else 'torch.Tensor'}:",
-            f"    {name}, unscale, largest = {name}",
+            f"    {name}, unscale, largest{', shared' if self.layout.joined else ''} = {name}",
             f'    assert {name}.dim() == {rank + 2}, "written for {name}.dim() == {rank + 2}"',
             f"    (BATCH, IN_C), inside = {name}.shape[:2], [{missing}*{name}.shape[2:]]",
             f"    OUT_D, OUT_H, OUT_W = {missing}{', '.join(counts)}",
@@ -185,5 +185,5 @@ class PoolMatch:
                 [f"BLOCK={prefix}BLOCK", f"num_warps={prefix}NUM_WARPS"],
                 body=["y"],
             ),
-            f"    return {', '.join(self._written)}",
+            f"    return {', '.join(self._written)}{', shared' if self.layout.joined and gives else ''}",
         ]

@@ -1,4 +1,4 @@
-"""What is done to images before they are convolved, as a function of the kernel that reads them: a norm, an activation."""
+"""What is done to images before they are convolved, by the kernel that reads them: a norm, an activation."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def {name}({parameters}):
 
 
 def find_prologue(low: Lowering, convolution: Convolution) -> Placer | None:
-    """The values that a convolution's images are computed of, on a tile of channels and places; the last of them are
-    the images. None where they are a tensor."""
+    """The values that a convolution's images are computed of, on a tile of channels and places; the last of them
+    are the images. None where they are a tensor."""
     images = convolution.images
     if images.op == LEAF:
         return None

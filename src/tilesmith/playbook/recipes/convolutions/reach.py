@@ -22,7 +22,7 @@ class Reach:
     """Writes bounds; `measured` are the numbers of parameters that they are made of, by the pointer to each."""
 
     def __init__(self, owned: Collection[str], taken: Mapping[str, str]) -> None:
-        """`owned` are parameters, as the kernel calls them; `taken` images, with what loads their largest number."""
+        """`owned` are parameters, as the kernel calls them; `taken` images, with what their largest number is."""
         self._owned, self._taken = owned, taken
         self.measured: dict[str, str] = {}
 

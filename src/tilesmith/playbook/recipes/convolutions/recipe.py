@@ -137,7 +137,7 @@ class ConvolutionsMatch:
         return 0
 
     def _may_take(self, step: KernelStep) -> bool:
-        one, (channels, *columns) = self._convolution, self._convolution.step.form.shape
+        channels, *columns = self._convolution.step.form.shape
         is_whole = step.form.rank > 2 and step.form.shape[1] % _WHOLE_CHANNELS == 0
         is_used = step is self._source or step.form.shape == (columns[0], channels, *columns[1:])
         return is_whole and is_used and step.dtype == "float32" and may_take(self._fused, step)

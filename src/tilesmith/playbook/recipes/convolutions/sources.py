@@ -170,8 +170,8 @@ def find_pixels(
     # meta-parameters
     BLOCK_K: tl.constexpr,
 ):
-    """BLOCK_K numbers of the window of every column, from `start` on, in the order in which a filter has them: where
-    they lie, whether they are there at all, and their channels.
+    """BLOCK_K numbers of the window of every column, from `start` on, in the order in which a filter has them:
+    where they lie, whether they are there at all, and their channels.
 
     Images are channels-last, with nothing around them: zeros are beyond borders, and beyond all channels.
     """
@@ -210,9 +210,9 @@ def load_unscale(
     """What undoes the scales of images side by side. At least SHARED channels have the same scale."""
     if CHANNELS % BLOCK_K == 0 and SHARED % BLOCK_K == 0:
         first = start % CHANNELS
-        return tl.load(unscale_ptr + first // 8 * BATCH + number, mask=first < IN_C, other=0.0)[None, :]
+        return tl.load(unscale_ptr + first * BATCH + number, mask=first < IN_C, other=0.0)[None, :]
     else:
-        return tl.load(unscale_ptr + channel // 8 * BATCH + number[None, :], mask=channel < IN_C, other=0.0)'''
+        return tl.load(unscale_ptr + channel * BATCH + number[None, :], mask=channel < IN_C, other=0.0)'''
 
 SUM_WINDOWS = '''@triton.jit
 def sum_windows(
