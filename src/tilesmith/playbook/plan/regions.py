@@ -208,7 +208,9 @@ class _Cutter:
             user
             for name in names
             for user in self._users[name]
-            if user not in names and self._is_fusable(user) and self._ordered.before[user] <= names
+            if user not in names | self._shared.before
+            and self._is_fusable(user)
+            and self._ordered.before[user] <= names
         }:
             names |= users
             opened = [one for one in names if one in self._results or not set(self._users[one]) <= names]
@@ -218,7 +220,7 @@ class _Cutter:
 
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
         """The first node that takes a result of the region and might belong to it."""
-        users = {user for name in inside for user in self._users[name]}
+        users = {user for name in inside for user in self._users[name]} - self._shared.before
         fitting = [name for name in users - inside - refused if self._is_fusable(name) and not self._is_made(name)]
         return min(fitting, key=self._place.__getitem__, default=None)
 

@@ -69,7 +69,8 @@ def find_shared_images(graph: Graph, unchained: Collection[str]) -> SharedImages
         if find_places({one: joins[one] for one in (*kept, name)}, widths) is not None:
             kept.append(name)
     joined = frozenset(kept)
-    before = {one for name in joined for one in _list_before(name, users)}
+    shared = joined | {part for name in joined for part in joins[name]}
+    before = {one for name in shared for one in _list_before(name, users)}
     return SharedImages(joined, frozenset(before))
 
 

@@ -167,12 +167,13 @@ def keep_images(
     scale, undone = choose_scales(reach)
     mask = (rows < M)[:, None] & (cols < N)[None, :]
     tl.store(y_ptr + cols[None, :] * PITCH + rows[:, None], (y * scale[None, :]).to(tl.float16), mask=mask)
-    once = mask & (cols % PLACES == 0)[None, :]
-    tl.store(unscale_ptr + rows[:, None] * BATCH + number[None, :], undone[None, :], mask=once)
     size = tl.abs(y)
     largest = tl.max(tl.where(mask & (size < float("inf")), size, 0.0), axis=0)
     for image in range(tl.min(number, axis=0), tl.max(number, axis=0) + 1):
-        tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))'''
+        tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))
+        is_first = (number == image) & (cols < N) & (cols % PLACES == 0)
+        once = (rows < M) & (tl.max(is_first.to(tl.int32), axis=0) > 0)
+        tl.store(unscale_ptr + rows * BATCH + image, tl.max(tl.where(is_first, undone, 0.0), axis=0), mask=once)'''
 
 ROOM_FOR_IMAGES = '''def room_for_images(
     batch: int, channels: int, places: tuple[int, ...], like: torch.Tensor, into=None
