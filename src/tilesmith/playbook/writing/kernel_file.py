@@ -41,7 +41,8 @@ def render_file(page: KernelFile) -> str:
 
 
 def _region(kernel: KernelParts) -> list[str]:
-    return [*([render_kernel(kernel)] if kernel.body else []), "\n".join(kernel.launcher)]
+    kernels = [render_kernel(kernel)] if kernel.body else []
+    return [*kernels, *(["\n".join(kernel.launcher)] if kernel.launcher else [])]
 
 
 def _docstring(lines: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from tilesmith.playbook.graph.steps import PRODUCT
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, joining_sources, sources
 from tilesmith.playbook.recipes.convolutions.link import IN, OUT, Link
-from tilesmith.playbook.recipes.convolutions.link_launcher import write_launcher
+from tilesmith.playbook.recipes.convolutions.link_launcher import wrapped, write_launcher
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.tiles import BLOCKS
@@ -137,8 +137,7 @@ class ChainedWriter:
         if link.shared:
             lines += [
                 "pixels_undone = load_unscale(",
-                "    pixels_scale_ptr, start, pixels_channel, number, BATCH, IN_C, CHANNELS,",
-                "    SHARED, BLOCK_K,",
+                "    pixels_scale_ptr, start, pixels_channel, number, BATCH, IN_C, CHANNELS, SHARED, BLOCK_K",
                 ")",
             ]
         if link.prologue is None:
@@ -148,7 +147,10 @@ class ChainedWriter:
             ]
         return [
             *lines,
-            f"pixels = {link.prologue.call('pixels.to(tl.float32) * pixels_undone', 'pixels_channel', 'IN_C')}",
+            "pixels = pixels.to(tl.float32) * pixels_undone",
+            f"pixels = {link.prologue.name}(",
+            *wrapped(", ".join(["pixels", *link.prologue.others, "pixels_channel", "IN_C"]), 4),
+            ")",
             "pixels = tl.where(inside, pixels * pixels_scale[None, :], 0.0)  # zeros are beyond borders",
             "pixels = pixels.to(tl.float16)",
         ]

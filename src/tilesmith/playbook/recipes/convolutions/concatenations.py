@@ -7,14 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
 
-from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import operator_name
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions import image_sources, joining_sources
 from tilesmith.tasks.graph import Node, reference
 
 _WHOLE_CHANNELS = 8
-_SEVERAL = "tuple[torch.Tensor, ...]"
 
 
 def list_parts(node: Node) -> list[str]:
@@ -102,81 +100,32 @@ class ConcatenationMatch:
         return f"{told}." if self.layout.gives else f"{told}; what needs float32 gets a copy of all of them."
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
-        names = dict(zip(dict.fromkeys(self.parts), self._named(), strict=True))
-        given = [names[name] for name in self.parts]
-        types = {name: _SEVERAL if part in self.layout.takes else "torch.Tensor" for part, name in names.items()}
-        enters = [image_sources.MEASURE_IMAGES, joining_sources.ENTER_IMAGES, joining_sources.ENTER_ONCE]
-        leaves = [] if self.layout.gives else [joining_sources.LEAVE_IMAGES]
+        name, helpers = "join_images", [joining_sources.JOIN_IMAGES]
+        if not self.layout.gives:
+            name, helpers = "join_and_leave", [joining_sources.LEAVE_IMAGES, joining_sources.JOIN_AND_LEAVE]
+        elif not self.layout.takes >= set(self.parts):
+            entering = (image_sources.CHOOSE_SCALES, image_sources.MEASURE_IMAGES, joining_sources.ENTER_IMAGES)
+            name, helpers = "enter_and_join", [*entering, joining_sources.ENTER_AND_JOIN]
         kernel = KernelParts(
-            name=self.name,
+            name=name,
             pointers=(),
             sizes=(),
             scalars=(),
             meta=(),
             body=(),
-            helpers=(
-                *([image_sources.CHOOSE_SCALES] if self._enters else []),
-                image_sources.ROOM_FOR_IMAGES,
-                joining_sources.SIDE_BY_SIDE,
-                *(enters if self._enters else []),
-                *leaves,
-            ),
-            launcher=(
-                f"def {self.name}(",
-                f"    {', '.join(f'{name}: {types[name]}' for name in names.values())}, into: tuple",
-                f") -> {_SEVERAL if self.layout.gives else 'torch.Tensor'}:",
-                *self._joined(names),
-            ),
+            helpers=(image_sources.ROOM_FOR_IMAGES, joining_sources.SIDE_BY_SIDE, *helpers),
+            launcher=(),
         )
-        title = "Images side by side in one buffer."
-        shapes = "; ".join(f"{name} ({count} channels)" for name, count in zip(given, self.channels, strict=True))
-        formula = f"    y = cat({', '.join(given)}) along the channels"
+        named = list(zip(self.parts, self.channels, strict=True))
         return RegionText(
-            title=title,
-            formulas=(formula,),
-            shapes=shapes,
+            title="Images side by side in one buffer.",
+            formulas=(f"    y = cat({', '.join(self.parts)}) along the channels",),
+            shapes="; ".join(f"{part} ({count} channels)" for part, count in named),
             strategy=self.strategy(tuning),
-            tuning=tuning.prefixed(prefix),
+            tuning=tuning,
             kernel=kernel,
-            arguments=tuple(names),
+            arguments=self.parts,
             numbers=(),
             results=("y",),
             has_room=True,
         )
-
-    def _named(self) -> list[str]:
-        found: list[str] = []
-        for part in dict.fromkeys(self.parts):
-            name, number = make_identifier(part), 1
-            while name in (*found, "y", "into", "torch", "triton", "tl", "nn"):
-                name, number = f"{make_identifier(part)}_{number}", number + 1
-            found.append(name)
-        return found
-
-    @property
-    def _enters(self) -> bool:
-        """Whether tensors become a part of the buffer."""
-        return self.layout.gives and not self.layout.takes >= set(self.parts)
-
-    def _joined(self, names: dict[str, str]) -> list[str]:
-        """`into` is the buffer, the number in it of every part, and where they end."""
-        plain = [(number, part) for number, part in enumerate(self.parts) if part not in self.layout.takes]
-        if self.layout.gives:
-            return [
-                *(f"    enter_once({names[part]}, (into[0], into[{number + 1}]))" for number, part in plain),
-                "    return into[0].take(into[1], into[-1])",
-            ]
-        copied = [
-            line
-            for number, part in plain
-            for line in (
-                f"    first = into[0].ends[into[{number + 1}]] - into[0].ends[into[1]]",
-                f"    y[:, first : first + {names[part]}.shape[1]] = {names[part]}",
-            )
-        ]
-        return [
-            "    halves, unscale, *_ = into[0].take(into[1], into[-1])",
-            "    y = leave_images(halves, unscale)",
-            *copied,
-            "    return y",
-        ]

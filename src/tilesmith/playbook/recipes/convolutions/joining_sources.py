@@ -21,12 +21,29 @@ SIDE_BY_SIDE = '''class SideBySide:
         (y, unscale, largest), channels = self.images, slice(self.ends[first], self.ends[last])
         return y[:, channels], unscale[channels], largest, self.shared'''
 
-ENTER_ONCE = '''def enter_once(x: torch.Tensor, into: tuple[SideBySide, int]) -> None:
-    """Whoever joins a float32 tensor first makes it a part of the buffer."""
-    side_by_side, number = into
-    if number not in side_by_side.entered:
-        enter_images(x, into)
-        side_by_side.entered.add(number)'''
+JOIN_IMAGES = '''def join_images(*parts: tuple, into: tuple) -> tuple:
+    """What kernels have written side by side. `into`: the buffer, the number of each part, and where they end."""
+    return into[0].take(into[1], into[-1])'''
+
+ENTER_AND_JOIN = '''def enter_and_join(*parts: torch.Tensor | tuple, into: tuple) -> tuple:
+    """The same where some parts are float32 tensors, which whoever joins them first makes a part of the buffer."""
+    side_by_side, *numbers, last = into
+    for part, number in zip(parts, numbers):
+        if isinstance(part, torch.Tensor) and number not in side_by_side.entered:
+            enter_images(part, (side_by_side, number))
+            side_by_side.entered.add(number)
+    return side_by_side.take(numbers[0], last)'''
+
+JOIN_AND_LEAVE = '''def join_and_leave(*parts: torch.Tensor | tuple, into: tuple) -> torch.Tensor:
+    """The same as a float32 tensor; parts that are such tensors stay exactly what they are."""
+    side_by_side, *numbers, last = into
+    halves, unscale, *_ = side_by_side.take(numbers[0], last)
+    y = leave_images(halves, unscale)
+    for part, number in zip(parts, numbers):
+        if isinstance(part, torch.Tensor):
+            first = side_by_side.ends[number] - side_by_side.ends[numbers[0]]
+            y[:, first : first + part.shape[1]] = part
+    return y'''
 
 ENTER_IMAGES = '''@triton.jit
 def enter_images_kernel(

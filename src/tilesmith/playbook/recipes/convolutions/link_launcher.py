@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from tilesmith.playbook.recipes.convolutions.link import OUT, Link
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
 from tilesmith.playbook.recipes.products.tiles import BLOCKS
 
+_LONGEST = 110
 _SEVERAL = "tuple[torch.Tensor, ...]"
+
+
+def wrapped(text: str, indent: int) -> list[str]:
+    """Arguments on as many lines as they need."""
+    lines = textwrap.wrap(text, _LONGEST - indent, break_long_words=False, break_on_hyphens=False)
+    return [f"{' ' * indent}{line}" for line in lines]
 
 
 def write_launcher(link: Link, prefix: str) -> list[str]:
@@ -40,7 +49,7 @@ def _signature(link: Link) -> list[str]:
     given += ["into=None"] if link.gives else []
     lines = [
         f"def {fused.name}(",
-        f"    {', '.join(given)}",
+        *wrapped(", ".join(given), 4),
         f") -> {_SEVERAL if link.gives else 'torch.Tensor'}:",
     ]
     for one in link.takes:

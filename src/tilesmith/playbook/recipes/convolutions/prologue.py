@@ -15,7 +15,9 @@ from tilesmith.playbook.writing.kernel_body import Tile, write_value
 
 _TILE = Tile("rows", "cols", False)
 _HELPER = '''@triton.jit
-def {name}({parameters}):
+def {name}(
+    {parameters},
+):
     """What is convolved, of a tile of images: `rows` are its channels."""
     mask_m = rows < M
 {lines}
@@ -53,6 +55,10 @@ class PrologueText:
     placer: Placer
 
     @property
+    def name(self) -> str:
+        return f"{self.kernel}_pixels"
+
+    @property
     def value(self) -> PlacedValue:
         return self.placer.values[-1]
 
@@ -68,14 +74,11 @@ class PrologueText:
     def helper(self) -> str:
         lines = [f"    {write_value(_TILE, one, {})}" for one in self._computed]
         return _HELPER.format(
-            name=f"{self.kernel}_pixels",
-            parameters=", ".join([self._given, *self._others, "rows", "M"]),
+            name=self.name,
+            parameters=", ".join([self._given, *self.others, "rows", "M"]),
             lines="\n".join(lines),
             value=self.value.name,
         )
-
-    def call(self, pixels: str, rows: str, count: str) -> str:
-        return f"{self.kernel}_pixels({', '.join([pixels, *self._others, rows, count])})"
 
     @property
     def _given(self) -> str:
@@ -87,7 +90,8 @@ class PrologueText:
         return [one for one in self.placer.values if one.name != self._given]
 
     @property
-    def _others(self) -> list[str]:
+    def others(self) -> list[str]:
+        """What it takes beside the images, where they are and how many channels there are."""
         numbers = (one for value in self._computed for one in (*value.operands, *value.step.options.values()))
         named = [one.name for one in numbers if isinstance(one, NamedNumber) and one.host]
         return [*(f"{one.name}_ptr" for one in self.leaves), *dict.fromkeys(named)]

@@ -335,6 +335,7 @@ NAMES = {
     "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels", "larger",
     "choose_scales", "keep_images", "add_filters", "round_to_tf32", "find_largest", "find_least", "load_unscale",
     "room_for_images", "SideBySide", "enter_images", "enter_images_kernel", "leave_images", "leave_images_kernel",
-    "undo_chosen_scales", "enter_once",
+    "undo_chosen_scales", "join_images", "enter_and_join",
+    "join_and_leave",
 }  # fmt: skip
 """What these define at module level."""
