@@ -126,7 +126,7 @@ def find_channels(graph: Graph, value: str) -> list[tuple[str, int]]:
         node = nodes[value]
         if operator_name(node) in CONVOLUTIONS:
             weight = str(reference(node.args[1]))
-            is_plain = find_argument(node, 6, "groups", 1) == 1
+            is_plain = "transpose" not in node.op or find_argument(node, 6, "groups", 1) == 1
             return [(weight, 1 if "transpose" in node.op else 0)] if is_plain and weight not in nodes else []
         if parts := list_parts(node):
             found = [find_channels(graph, part) for part in parts]

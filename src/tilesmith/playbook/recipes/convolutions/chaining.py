@@ -12,7 +12,6 @@ from tilesmith.playbook.recipes.convolutions.link import IN, OUT, Link
 from tilesmith.playbook.recipes.convolutions.link_launcher import wrapped, write_launcher
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
-from tilesmith.playbook.recipes.products.tiles import BLOCKS
 from tilesmith.playbook.recipes.products.writing import TILE
 from tilesmith.playbook.writing.kernel_body import COMBINERS, write_store, write_value
 
@@ -33,7 +32,7 @@ class ChainedWriter:
             ),
             sizes=(*link.sizes, *(f"{name}: tl.constexpr" for name in link.constants), *fused.index_sizes),
             scalars=tuple(number.name for number in fused.scalars),
-            meta=tuple(f"{name}: tl.constexpr" for name in BLOCKS),
+            meta=tuple(f"{name}: tl.constexpr" for name in link.blocks),
             body=tuple(self._body()),
             helpers=tuple(self._helpers()),
             launcher=tuple(write_launcher(link, prefix)),
@@ -43,22 +42,30 @@ class ChainedWriter:
         link, images = self.link, image_sources
         keeps = link.gives or (link.reads_halves and not link.takes_images)
         return [
-            FIND_TILE,
+            *([] if link.is_depthwise else [FIND_TILE]),
             *([images.CHOOSE_SCALES] if keeps or link.is_rescaled else []),
             *([images.ROOM_FOR_IMAGES] if keeps else []),
             *([images.MEASURE_IMAGES] if not link.takes_images else []),
             *([images.PAD_IMAGES] if not link.reads_halves else []),
             *([joining_sources.ENTER_IMAGES] if link.reads_halves and not link.takes_images else []),
-            filter_sources.MAKE_FILTERS,
+            *([] if link.is_depthwise else [filter_sources.MAKE_FILTERS]),
             *([filter_sources.KEPT_FILTERS] if link.keeps_filters or link.measured or link.gives else []),
             *([filter_sources.MEASURE_FILTERS] if link.measured or link.gives else []),
             sources.FIND_PLACES,
-            sources.FIND_PIXELS if link.reads_halves else sources.LOAD_WINDOWS,
-            *([sources.LOAD_UNSCALE] if link.shared else []),
-            images.UNDO_CHOSEN_SCALES if link.is_rescaled else images.UNDO_SCALES,
+            *self._reading_helpers(),
             *([images.KEEP_IMAGES] if link.gives else []),
             *([LARGER] if link.pool and link.pool.kind == "max" else []),
             *([link.prologue.helper] if link.prologue else []),
+        ]
+
+    def _reading_helpers(self) -> list[str]:
+        link, images = self.link, image_sources
+        if link.is_depthwise:
+            return [sources.SUM_PIXELS]
+        return [
+            sources.FIND_PIXELS if link.reads_halves else sources.LOAD_WINDOWS,
+            *([sources.LOAD_UNSCALE] if link.shared else []),
+            images.UNDO_CHOSEN_SCALES if link.is_rescaled else images.UNDO_SCALES,
         ]
 
     def _listed(self, *names: str) -> str:
@@ -66,12 +73,15 @@ class ChainedWriter:
 
     def _body(self) -> list[str]:
         link = self.link
-        product = next(one.name for one in link.fused.placer.values if one.step is link.convolution.step)
-        undone = f"undo_scales({product}, pixels_scale_ptr, filters_scale_ptr, number, row)"
-        if link.is_rescaled:
-            undone = f"undo_chosen_scales({product}, pixels_unscale, filters_scale_ptr, row)"
+        tile = [f"rows, columns = find_tile(tl.program_id(0), M, {link.columns}, BLOCK_M, BLOCK_N, GROUP)"]
+        if link.is_depthwise:
+            tile = [
+                "blocks = tl.cdiv(M, BLOCK_M)",
+                "rows = tl.program_id(0) % blocks * BLOCK_M + tl.arange(0, BLOCK_M)",
+                "columns = (tl.program_id(0) // blocks).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)",
+            ]
         return [
-            f"rows, columns = find_tile(tl.program_id(0), M, {link.columns}, BLOCK_M, BLOCK_N, GROUP)",
+            *tile,
             f"{', '.join(('number', *_PLACE))} = find_places(",
             f"    columns, {link.columns}, {', '.join(OUT)}, {', '.join(map(str, link.window))}",
             ")",
@@ -79,6 +89,24 @@ class ChainedWriter:
             *self._scales(),
             *self._begin(),
             "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do",
+            *(self._summed() if link.is_depthwise else self._multiplied()),
+            f"mask_m, mask_n = (rows < M)[:, None], (columns < {link.columns})[None, :]",
+            "mask = mask_m & mask_n",
+            "rows, cols = rows[:, None], cols[None, :]",
+            *self._epilogue(),
+        ]
+
+    @property
+    def _product(self) -> str:
+        link = self.link
+        return next(one.name for one in link.fused.placer.values if one.step is link.convolution.step)
+
+    def _multiplied(self) -> list[str]:
+        product = self._product
+        undone = f"undo_scales({product}, pixels_scale_ptr, filters_scale_ptr, number, row)"
+        if self.link.is_rescaled:
+            undone = f"undo_chosen_scales({product}, pixels_unscale, filters_scale_ptr, row)"
+        return [
             "filters_offs = row[:, None] * PADDED + tl.arange(0, BLOCK_K)[None, :]",
             f"{product} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
             "tl.assume(PADDED % BLOCK_K == 0)  # rows of filters end in zeros",
@@ -87,10 +115,19 @@ class ChainedWriter:
             "    filters = tl.load(filters_ptr + filters_offs + start)",
             f'    {product} = tl.dot(filters, pixels, {product}, input_precision="ieee")  # exact: of halves',
             f"{product} = {undone}",
-            f"mask_m, mask_n = (rows < M)[:, None], (columns < {link.columns})[None, :]",
-            "mask = mask_m & mask_n",
-            "rows, cols = rows[:, None], cols[None, :]",
-            *self._epilogue(),
+        ]
+
+    def _summed(self) -> list[str]:
+        """Every channel by itself."""
+        unscale = "pixels_scale_ptr + number)[None, :]"
+        if self.link.shared:
+            unscale = "pixels_scale_ptr + row[:, None] * BATCH + number[None, :])"
+        return [
+            f"pixels_unscale = tl.load({unscale}",
+            f"{self._product} = sum_pixels(",
+            f"    pixels_ptr, filters_ptr, begin, {', '.join(_PLACE)}, row, pixels_unscale,",
+            f"    {', '.join(IN)}, IN_PITCH, {self._listed('size', 'dilation')}, BLOCK_M, BLOCK_N,",
+            ")",
         ]
 
     def _scales(self) -> list[str]:

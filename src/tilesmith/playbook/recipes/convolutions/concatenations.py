@@ -10,9 +10,8 @@ from math import gcd
 from tilesmith.playbook.graph.operators import operator_name
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions import image_sources, joining_sources
+from tilesmith.playbook.recipes.convolutions.link import WHOLE_CHANNELS
 from tilesmith.tasks.graph import Node, reference
-
-_WHOLE_CHANNELS = 8
 
 
 def list_parts(node: Node) -> list[str]:
@@ -42,7 +41,7 @@ class ConcatenationsRecipe:
         if not set(parts) & region.convolved:
             return Declined("the task joins nothing that it has convolved")
         channels = [(inputs[name].shape or (0, 0))[1] for name in parts]
-        if any(count % _WHOLE_CHANNELS for count in channels):
+        if any(count % WHOLE_CHANNELS for count in channels):
             return Declined("the task joins images without whole groups of channels")
         return ConcatenationMatch(region, tuple(parts), tuple(channels))
 

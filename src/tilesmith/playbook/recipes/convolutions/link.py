@@ -22,8 +22,11 @@ from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipes.convolutions.pooling import Pool
 from tilesmith.playbook.recipes.convolutions.prologue import PrologueText, find_source
 from tilesmith.playbook.recipes.convolutions.reach import Reach
+from tilesmith.playbook.recipes.products.tiles import BLOCKS
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
 
+WHOLE_CHANNELS = 8
+"""Halves that are read at once."""
 IN, OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
 
 
@@ -56,13 +59,22 @@ class Link:
         return PrologueText(self.fused.name, self._inner) if self._inner else None
 
     @property
+    def is_depthwise(self) -> bool:
+        return self.convolution.is_depthwise
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Constants that the kernel is tuned by."""
+        return BLOCKS[:2] if self.is_depthwise else BLOCKS
+
+    @property
     def takes_images(self) -> bool:
         return self.images in self.takes
 
     @property
     def reads_halves(self) -> bool:
         """Whether images are such a tuple, given or made; else they are padded."""
-        return self.takes_images or self._inner is not None
+        return self.takes_images or self._inner is not None or self.is_depthwise
 
     @property
     def shared(self) -> int:
@@ -72,7 +84,7 @@ class Link:
     @property
     def is_rescaled(self) -> bool:
         """Whether what is read gets another scale before it is multiplied."""
-        return self._inner is not None or bool(self.shared)
+        return not self.is_depthwise and (self._inner is not None or bool(self.shared))
 
     @cached_property
     def skips(self) -> list[KernelStep]:
@@ -122,7 +134,7 @@ class Link:
     @property
     def factors(self) -> list[str]:
         """Tensors that the kernel takes before those that its tile reads."""
-        found = ["pixels", "filters", "pixels_scale", "filters_scale"]
+        found = ["pixels", "filters", "pixels_scale", *([] if self.is_depthwise else ["filters_scale"])]
         found += ["pixels_largest"] if self.is_rescaled or (self.gives and self.reads_halves) else []
         found += [*(["filters_sum"] if self.gives else []), *self.measured]
         for one in self.skips:
@@ -145,17 +157,16 @@ class Link:
         pitches = [f"{one.name.upper()}_PITCH" for one in self.skips]
         rescaled = ["BATCH"] if self.gives or self.shared or self._joined_skips else []
         result = ["PITCH"] if self.gives else []
-        return ("M", "N", *(["COLUMNS"] if self.pool else []), "PADDED", *IN, *rescaled, *result, *pitches)
+        filters = [] if self.is_depthwise else ["PADDED"]
+        return ("M", "N", *(["COLUMNS"] if self.pool else []), *filters, *IN, *rescaled, *result, *pitches)
 
     @property
     def constants(self) -> tuple[str, ...]:
         """Sizes that it is compiled for."""
-        return (
-            *OUT,
-            "CHANNELS",
-            *(["IN_C", "IN_PITCH"] if self.reads_halves else []),
-            *(["SHARED"] if self.shared else []),
-        )
+        if self.is_depthwise:
+            return (*OUT, "IN_PITCH")
+        read = ["IN_C", "IN_PITCH"] if self.reads_halves else []
+        return (*OUT, "CHANNELS", *read, *(["SHARED"] if self.shared else []))
 
     @property
     def _joined_skips(self) -> list[KernelStep]:
@@ -187,3 +198,11 @@ def may_take(fused: FusedKernel, leaf: KernelStep) -> bool:
     output = fused.outputs[0]
     placed = [value for value in fused.placer.values if value.step is leaf]
     return all(one.step.op == LEAF and one.text == output.address and not one.place.guards for one in placed)
+
+
+def may_be_taken(fused: FusedKernel, step: KernelStep, source: KernelStep) -> bool:
+    """Whether an input may be such a tuple: `source` is what is convolved, another one is added to the result."""
+    channels, *columns = fused.low.convolutions[0].step.form.shape
+    is_whole = step.form.rank > 2 and step.form.shape[1] % WHOLE_CHANNELS == 0
+    is_used = step is source or step.form.shape == (columns[0], channels, *columns[1:])
+    return is_whole and is_used and step.dtype == "float32" and may_take(fused, step)

@@ -6,7 +6,6 @@ import textwrap
 
 from tilesmith.playbook.recipes.convolutions.link import OUT, Link
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
-from tilesmith.playbook.recipes.products.tiles import BLOCKS
 
 _LONGEST = 110
 _SEVERAL = "tuple[torch.Tensor, ...]"
@@ -22,6 +21,8 @@ def write_launcher(link: Link, prefix: str) -> list[str]:
     fused, images, filters = link.fused, link.images.name, link.convolution.filters.name
     rank = len(link.convolution.windows)
     written = f"{filters}.shape[2:] == {tuple(window.size for window in link.convolution.windows)}"
+    if link.is_depthwise:
+        written = f"{filters}.shape[1:] == {(1, *(window.size for window in link.convolution.windows))}"
     made = f"make_filters, {filters}, CHANNELS, {prefix}BLOCK_K, 1"
     made = f"kept_filters({made})" if link.keeps_filters else made.replace(", ", "(", 1) + ")"
     sizes = [fused.product(dim) for dim in link.convolution.step.form.dims]
@@ -31,7 +32,7 @@ def write_launcher(link: Link, prefix: str) -> list[str]:
         f'    assert {written}, "written for {written}"',
         *fused.preparation(left={one.name for one in link.takes}),
         *_pixels(link, images, rank),
-        f"    filters, _, filters_scale = {made}",
+        f"    filters = {filters}.contiguous()" if link.is_depthwise else f"    filters, _, filters_scale = {made}",
         *_measures(link),
         f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
         f"    M, BATCH = {sizes[0]}, {sizes[1]}",
@@ -61,6 +62,7 @@ def _signature(link: Link) -> list[str]:
 def _pixels(link: Link, images: str, rank: int) -> list[str]:
     """What is convolved: as it came, entered or padded."""
     lines = [f"    CHANNELS = triton.cdiv({images}.shape[1], {link.unit}) * {link.unit}"]
+    lines = [] if link.is_depthwise else lines
     if link.reads_halves:
         taken = f"{images}, {images}_unscale, {images}_largest" if link.takes_images else f"enter_images({images})"
         return [
@@ -121,9 +123,9 @@ def _launch(link: Link, prefix: str) -> list[str]:
                 *(f"{name}={values[name]}" for name in link.constants),
             ],
             [
-                *(f"{name}={prefix}{name}" for name in BLOCKS),
+                *(f"{name}={prefix}{name}" for name in link.blocks),
                 f"num_warps={prefix}NUM_WARPS",
-                f"num_stages={prefix}NUM_STAGES",
+                *([] if link.is_depthwise else [f"num_stages={prefix}NUM_STAGES"]),
             ],
         ),
         f"    return {', '.join(link.results)}",

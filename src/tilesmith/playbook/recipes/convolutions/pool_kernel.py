@@ -9,13 +9,13 @@ from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions.chaining import LARGER
 from tilesmith.playbook.recipes.convolutions.image_sources import ROOM_FOR_IMAGES
+from tilesmith.playbook.recipes.convolutions.link import WHOLE_CHANNELS
 from tilesmith.playbook.recipes.convolutions.pooling import PooledWindows, find_windows
 from tilesmith.playbook.recipes.elementwise import ElementwiseMatch, ElementwiseRecipe
 from tilesmith.tasks.graph import Node
 
 _IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
 _SIZES = ("numel", *_IN, "BATCH", "IN_PITCH", "PITCH")
-_WHOLE_CHANNELS = 8
 
 
 class PoolsRecipe:
@@ -64,7 +64,7 @@ class PoolMatch:
     def widest(self) -> Layout:
         """Maxima alone: what only adds up to a pool's source is not its images."""
         (leaf,) = self.plain.fused.leaves
-        may = leaf.dtype == "float32" and leaf.form.shape[1] % _WHOLE_CHANNELS == 0 and not self.plain.has_rows
+        may = leaf.dtype == "float32" and leaf.form.shape[1] % WHOLE_CHANNELS == 0 and not self.plain.has_rows
         return Layout(self.needs, True) if may else PLAIN
 
     @property

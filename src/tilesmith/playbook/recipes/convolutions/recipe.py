@@ -21,7 +21,7 @@ from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
-from tilesmith.playbook.recipes.convolutions.link import Link, gives_images, may_take
+from tilesmith.playbook.recipes.convolutions.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
 from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
 from tilesmith.playbook.recipes.convolutions.prologue import find_source
@@ -38,8 +38,6 @@ _LEAST_NUMBERS = 1 << 22
 """Of a result, from which on it is worth something that it is written once."""
 _MANY_CHANNELS = 512
 """Of a result, for which each number of an image is multiplied so often that it should be a half."""
-_WHOLE_CHANNELS = 8
-"""Halves that are read at once."""
 _LEAST_REUSE = 500
 """FLOPs for each number of the images: with fewer the time goes into copying them."""
 
@@ -85,7 +83,7 @@ class ConvolutionsMatch:
         fused = fuse_convolution(self.region) if self._pool is None else self._fused_with(self._pool)
         if fused.inner is not None:
             given = {name for name, step in fused.low.values.items() if step is find_source(fused.inner)}
-            is_whole = find_source(fused.inner).form.shape[1] % _WHOLE_CHANNELS == 0
+            is_whole = find_source(fused.inner).form.shape[1] % WHOLE_CHANNELS == 0
             if not given & self.region.convolved or not is_whole or self._halves_of(fused.low.convolutions[0]) != 1:
                 raise Unmatched("convolves what it computes itself")
         return fused
@@ -110,10 +108,10 @@ class ConvolutionsMatch:
             return PLAIN
         inputs = {given.name: fused.low.values.get(given.name) for given in fused.graph.inputs}
         images = {name: step for name, step in inputs.items() if isinstance(step, KernelStep)}
-        takes = {name for name, step in images.items() if self._may_take(step)}
+        takes = {name for name, step in images.items() if may_be_taken(fused, step, self._source)}
         shape = one.step.form.shape
         try:
-            gives = shape[0] % _WHOLE_CHANNELS == 0
+            gives = shape[0] % WHOLE_CHANNELS == 0
             if gives:
                 self._chained(Layout(frozenset(takes), gives)).write("")
         except Unmatched:
@@ -135,12 +133,6 @@ class ConvolutionsMatch:
 
     def shared(self, given: Mapping[str, int]) -> int:
         return 0
-
-    def _may_take(self, step: KernelStep) -> bool:
-        channels, *columns = self._convolution.step.form.shape
-        is_whole = step.form.rank > 2 and step.form.shape[1] % _WHOLE_CHANNELS == 0
-        is_used = step is self._source or step.form.shape == (columns[0], channels, *columns[1:])
-        return is_whole and is_used and step.dtype == "float32" and may_take(self._fused, step)
 
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> ConvolutionsMatch:
         if layout == self.layout and not taken:

@@ -264,6 +264,49 @@ def sum_windows(
         total += x.to(tl.float32) * tl.load(filters_ptrs + tap).to(tl.float32)[:, None]
     return total'''
 
+SUM_PIXELS = '''@triton.jit
+def sum_pixels(
+    # pointers
+    pixels_ptr,
+    filters_ptr,
+    # where the window of every column begins: among all numbers, and in its image
+    begin,
+    first_d,
+    first_h,
+    first_w,
+    # channels, and what undoes their scales
+    row,
+    unscale,
+    # sizes
+    IN_D,
+    IN_H,
+    IN_W,
+    PITCH: tl.constexpr,
+    # windows
+    SIZE_D: tl.constexpr,
+    SIZE_H: tl.constexpr,
+    SIZE_W: tl.constexpr,
+    DILATION_D: tl.constexpr,
+    DILATION_H: tl.constexpr,
+    DILATION_W: tl.constexpr,
+    # meta-parameters
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    """What the filter of each channel makes of the windows of every column, summed in float32: images are halves,
+    channels-last, filters float32."""
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for tap in tl.static_range(SIZE_D * SIZE_H * SIZE_W):
+        d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
+        w = tap % SIZE_W * DILATION_W
+        inside = (first_d + d >= 0) & (first_d + d < IN_D) & (first_h + h >= 0) & (first_h + h < IN_H)
+        inside = inside & (first_w + w >= 0) & (first_w + w < IN_W)
+        offs = begin + ((d * IN_H + h) * IN_W + w) * PITCH
+        x = tl.load(pixels_ptr + offs[None, :] + row[:, None], mask=inside[None, :], other=0.0)
+        weight = tl.load(filters_ptr + row * (SIZE_D * SIZE_H * SIZE_W) + tap)
+        total += x.to(tl.float32) * unscale * weight[:, None]
+    return total'''
+
 ROUND_TO_TF32 = """@triton.jit
 def round_to_tf32(x):
     # tl.dot cuts operands off at TF32 where cuDNN rounds them
@@ -333,7 +376,8 @@ NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
     "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels", "larger",
-    "choose_scales", "keep_images", "add_filters", "round_to_tf32", "find_largest", "find_least", "load_unscale",
+    "choose_scales", "keep_images", "add_filters", "round_to_tf32", "find_largest", "find_least",
+    "load_unscale", "sum_pixels",
     "room_for_images", "SideBySide", "enter_images", "enter_images_kernel", "leave_images", "leave_images_kernel",
     "undo_chosen_scales", "join_images", "enter_and_join",
     "join_and_leave",

@@ -29,14 +29,14 @@ _POINTERS = {
 """What the kernel is given, by the number of halves that a float32 number is; 0: numbers are halves already."""
 
 
-def fuse_convolution(region: Region, ending: str = "") -> FusedKernel:
+def fuse_convolution(region: Region, ending: str = "", channels_first: bool = False) -> FusedKernel:
     """The one convolution of a region with what follows it. Rows are channels, those of every image where they are
-    convolved by themselves; columns are places, those of all images where they are not."""
-    low = Lowering(region.graph, CONVOLUTIONS)
+    convolved by themselves and not wanted first; columns are places, else those of all images."""
+    low = Lowering(region.graph, CONVOLUTIONS, channels_first)
     (convolution,) = low.convolutions
     if convolution.images.dtype not in ("float32", *HALF_TYPES) or convolution.step.form.shape[0] == 1:
         raise Unmatched(f"convolves {convolution.images.dtype} to few channels, which the library does as well")
-    dims, rows = convolution.step.form.dims, 2 if convolution.is_depthwise else 1
+    dims, rows = convolution.step.form.dims, 2 if convolution.is_depthwise and not channels_first else 1
     placer = Placer(low.symbols, TilePosition("rows", "cols", len(dims) - rows), dims[:rows], dims[rows:])
     prologue = find_prologue(low, convolution)
     images = find_source(prologue) if prologue else convolution.images
