@@ -213,6 +213,10 @@ class ChainedMatch(RegionMatch, Protocol):
         """What it must take so to give so."""
 
     @property
+    def copies(self) -> frozenset[str]:
+        """What of that it can make itself where it is not given it."""
+
+    @property
     def layout(self) -> Layout:
         """What it does take and give so."""
 

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import is_view
 from tilesmith.playbook.plan.analysis import bytes_of
+from tilesmith.playbook.plan.chained.side_by_side import Buffer, find_buffers, find_channels
 from tilesmith.playbook.plan.effects import ENTER, EXIT, reads_what_it_writes
 from tilesmith.playbook.plan.pytorch_calls import write_block, write_call, write_constant
 from tilesmith.playbook.plan.regions import PlannedRegion, Step
-from tilesmith.playbook.plan.side_by_side import Buffer, find_buffers, find_channels
 from tilesmith.playbook.recipe import RegionText, SharedHalves
-from tilesmith.playbook.recipes.convolutions.concatenations import list_parts
+from tilesmith.playbook.recipes.convolutions.chains.concatenations import list_parts
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_attribute_access, write_host_name
 from tilesmith.playbook.writing.operands import to_source

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from tilesmith.playbook.graph.operators import called, is_free
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions
-from tilesmith.playbook.plan.chains import find_layouts
+from tilesmith.playbook.plan.chained.layouts import find_layouts
 from tilesmith.playbook.plan.effects import can_be_repeated
 from tilesmith.playbook.plan.forward import PlannedForward, Texts, share_halves
 from tilesmith.playbook.plan.part_classes import write_parts

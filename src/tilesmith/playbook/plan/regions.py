@@ -11,8 +11,8 @@ from tilesmith.playbook.graph.loops import find_loops
 from tilesmith.playbook.graph.lowering import list_outputs
 from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
 from tilesmith.playbook.graph.sums.attention import find_cores
+from tilesmith.playbook.plan.chained.side_by_side import SharedImages, find_shared_images
 from tilesmith.playbook.plan.effects import OrderedGraph
-from tilesmith.playbook.plan.side_by_side import SharedImages, find_shared_images
 from tilesmith.playbook.plan.subgraphs import extract, find_views_of_inputs, renamed, structure
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references

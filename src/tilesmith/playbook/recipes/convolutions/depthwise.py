@@ -14,8 +14,8 @@ from math import prod
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import PLAIN, KernelParts, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter
-from tilesmith.playbook.recipes.convolutions.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
+from tilesmith.playbook.recipes.convolutions.chains.chaining import ChainedWriter
+from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
 from tilesmith.playbook.recipes.convolutions.sources import SUM_WINDOWS
 from tilesmith.playbook.recipes.convolutions.writing import fuse_convolution, list_windows
 from tilesmith.playbook.recipes.products.writing import MASKS, TILE
@@ -90,6 +90,10 @@ class DepthwiseMatch:
         """All images: none are copied for a convolution of so few numbers."""
         known = {*self._turned.loaded}
         return frozenset(name for name in self._images if self._turned.low.step(name) in known) | {self._source}
+
+    @property
+    def copies(self) -> frozenset[str]:
+        return frozenset([self._source])
 
     def gains(self, layout: Layout) -> bool:
         return (

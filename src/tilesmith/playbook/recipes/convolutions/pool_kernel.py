@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.chaining import LARGER
+from tilesmith.playbook.recipes.convolutions.chains.chaining import LARGER
+from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS
 from tilesmith.playbook.recipes.convolutions.image_sources import ROOM_FOR_IMAGES
-from tilesmith.playbook.recipes.convolutions.link import WHOLE_CHANNELS
 from tilesmith.playbook.recipes.convolutions.pooling import PooledWindows, find_windows
 from tilesmith.playbook.recipes.elementwise import ElementwiseMatch, ElementwiseRecipe
 from tilesmith.tasks.graph import Node
@@ -70,6 +70,10 @@ class PoolMatch:
     @property
     def needs(self) -> frozenset[str]:
         return frozenset([self.windows.source])
+
+    @property
+    def copies(self) -> frozenset[str]:
+        return frozenset()
 
     def gains(self, layout: Layout) -> bool:
         return True

@@ -19,12 +19,12 @@ from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, 
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter
+from tilesmith.playbook.recipes.convolutions.chains.chaining import ChainedWriter
+from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
+from tilesmith.playbook.recipes.convolutions.chains.prologue import find_source
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
-from tilesmith.playbook.recipes.convolutions.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
 from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
-from tilesmith.playbook.recipes.convolutions.prologue import find_source
 from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
 from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
@@ -125,6 +125,11 @@ class ConvolutionsMatch:
         inputs = {given.name: self._fused.low.values.get(given.name) for given in self._fused.graph.inputs}
         known = [*self._fused.loaded, *([self._source] if self._may_be_direct else [])]
         return frozenset(name for name, step in inputs.items() if step in known)
+
+    @property
+    def copies(self) -> frozenset[str]:
+        found = {name for name, step in self._fused.low.values.items() if step is self._source}
+        return frozenset(found & self.needs)
 
     def gains(self, layout: Layout) -> bool:
         """Whether it was not taken for images that it is not given after all."""

@@ -12,7 +12,7 @@ from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
 from tilesmith.playbook.graph.sums.convolutions import Convolution, Window
 from tilesmith.playbook.recipe import KernelParts, Region
 from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, sources
-from tilesmith.playbook.recipes.convolutions.prologue import find_prologue, find_source
+from tilesmith.playbook.recipes.convolutions.chains.prologue import find_prologue, find_source
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.tiles import BLOCKS, HALF_TYPES
 from tilesmith.playbook.recipes.products.writing import MASKS, TILE

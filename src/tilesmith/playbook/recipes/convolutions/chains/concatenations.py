@@ -9,8 +9,9 @@ from math import gcd
 
 from tilesmith.playbook.graph.operators import operator_name
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions import image_sources, joining_sources
-from tilesmith.playbook.recipes.convolutions.link import WHOLE_CHANNELS
+from tilesmith.playbook.recipes.convolutions import image_sources
+from tilesmith.playbook.recipes.convolutions.chains import joining_sources
+from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS
 from tilesmith.tasks.graph import Node, reference
 
 
@@ -82,6 +83,10 @@ class ConcatenationMatch:
 
     @property
     def needs(self) -> frozenset[str]:
+        return frozenset()
+
+    @property
+    def copies(self) -> frozenset[str]:
         return frozenset()
 
     def gains(self, layout: Layout) -> bool:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from tilesmith.playbook.graph.steps import PRODUCT
 from tilesmith.playbook.recipe import KernelParts
-from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, joining_sources, sources
-from tilesmith.playbook.recipes.convolutions.link import IN, OUT, Link
-from tilesmith.playbook.recipes.convolutions.link_launcher import wrapped, write_launcher
+from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, sources
+from tilesmith.playbook.recipes.convolutions.chains import joining_sources
+from tilesmith.playbook.recipes.convolutions.chains.link import IN, OUT, Link
+from tilesmith.playbook.recipes.convolutions.chains.link_launcher import wrapped, write_launcher
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.writing import TILE

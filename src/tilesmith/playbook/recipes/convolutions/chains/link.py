@@ -19,9 +19,9 @@ from functools import cached_property
 from tilesmith.playbook.graph.placement import Placer
 from tilesmith.playbook.graph.steps import LEAF, KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
+from tilesmith.playbook.recipes.convolutions.chains.prologue import PrologueText, find_source
+from tilesmith.playbook.recipes.convolutions.chains.reach import Reach
 from tilesmith.playbook.recipes.convolutions.pooling import Pool
-from tilesmith.playbook.recipes.convolutions.prologue import PrologueText, find_source
-from tilesmith.playbook.recipes.convolutions.reach import Reach
 from tilesmith.playbook.recipes.products.tiles import BLOCKS
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
 

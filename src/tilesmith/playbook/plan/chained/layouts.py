@@ -10,6 +10,9 @@ from tilesmith.playbook.plan.regions import PlannedRegion, Step
 from tilesmith.playbook.recipe import PLAIN, ChainedMatch, Layout, RegionMatch
 from tilesmith.tasks.graph import Graph, Node, references
 
+_LONG_ROW = 4
+"""Kernels that are worth a copy of the images of the first, which would be read as they are otherwise."""
+
 
 def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[Step, ...]:
     """Kernels with the layout that fits their neighbors. `taken` are names that no kernel may have."""
@@ -99,7 +102,41 @@ def _find_values(
 def _settled(
     regions: Sequence[tuple[PlannedRegion, ChainedMatch]], values: set[str], one_for_all: bool
 ) -> set[str]:
-    """Those of the values that are left when every kernel is given what it needs."""
+    """Those of the values that are left when every kernel is given what it needs, or begins a row that is long
+    enough for what it has to copy."""
+    beginning = {id(one) for one, match in regions if match.copies}
+    while True:
+        left = _supplied(regions, values, one_for_all, beginning)
+        short = {id(one) for one, match in regions if _begins_short(one, match, regions, left)} & beginning
+        if not short:
+            return left
+        beginning -= short
+
+
+def _begins_short(
+    region: PlannedRegion,
+    match: ChainedMatch,
+    regions: Sequence[tuple[PlannedRegion, ChainedMatch]],
+    values: Collection[str],
+) -> bool:
+    if region.outputs[0] not in values or match.copies <= _layout(region, values).takes:
+        return False
+    row, waiting = {id(region)}, [region.outputs[0]]
+    while waiting:
+        value = waiting.pop()
+        for one, _ in regions:
+            if id(one) not in row and value in {one.names[given.name] for given in one.graph.inputs}:
+                row.add(id(one))
+                waiting += [name for name in one.outputs if name in values]
+    return len(row) < _LONG_ROW
+
+
+def _supplied(
+    regions: Sequence[tuple[PlannedRegion, ChainedMatch]],
+    values: set[str],
+    one_for_all: bool,
+    beginning: Collection[int],
+) -> set[str]:
     while True:
         left = set(values)
         for one, match in regions:
@@ -107,7 +144,8 @@ def _settled(
             layouts = [_layout(other, left) for other in alike]
             takes = frozenset.intersection(*(layout.takes for layout in layouts))
             left -= {one.names[given.name] for given in one.graph.inputs if given.name not in takes}
-            if not match.needs <= takes or not all(layout.gives for layout in layouts):
+            needs = match.needs - match.copies if all(id(other) in beginning for other in alike) else match.needs
+            if not needs <= takes or not all(layout.gives for layout in layouts):
                 left -= set(one.outputs)
         if left == values:
             return left

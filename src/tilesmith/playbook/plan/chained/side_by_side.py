@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tilesmith.playbook.graph.operators import ALIASES, CONVOLUTIONS, POINTWISE, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.recipes.convolutions.concatenations import list_parts
+from tilesmith.playbook.recipes.convolutions.chains.concatenations import list_parts
 from tilesmith.tasks.graph import Graph, Node, reference, references
 from tilesmith.tasks.numbers.varying import always, same
 
@@ -20,7 +20,7 @@ _BEFORE = {"batch_norm", "relu", "relu6", "silu", "gelu", "leaky_relu", "hardswi
 """Operators that a convolution may do to its images when it reads them."""
 
 
-class Place(NamedTuple):
+class BufferPlace(NamedTuple):
     """Where a value lies in a buffer."""
 
     buffer: str
@@ -139,26 +139,26 @@ def find_channels(graph: Graph, value: str) -> list[tuple[str, int]]:
     return [(value, 1)]
 
 
-def find_places(joins: Mapping[str, Sequence[str]], widths: Mapping[str, int]) -> dict[str, Place] | None:
+def find_places(joins: Mapping[str, Sequence[str]], widths: Mapping[str, int]) -> dict[str, BufferPlace] | None:
     """Where every value lies that is joined or joins, all in as few buffers as possible; None where they cannot."""
-    found: dict[str, Place] = {}
+    found: dict[str, BufferPlace] = {}
     for name, parts in joins.items():
         first = 0
         for value, offset in [(name, 0), *_offsets(parts, widths)]:
-            place, own = found.setdefault(name, Place(name, 0)), found.get(value)
+            place, own = found.setdefault(name, BufferPlace(name, 0)), found.get(value)
             first = place.first + offset
             if own is None:
-                found[value] = Place(place.buffer, first)
+                found[value] = BufferPlace(place.buffer, first)
             elif own.buffer == place.buffer and not same(own.first, first):
                 return None
             elif own.buffer != place.buffer:
                 moved = {one: at for one, at in found.items() if at.buffer == own.buffer}
                 for one, at in moved.items():
-                    found[one] = Place(place.buffer, at.first - own.first + first)
+                    found[one] = BufferPlace(place.buffer, at.first - own.first + first)
     least: dict[str, int] = {}
     for place in found.values():
         least[place.buffer] = min(place.first, least.get(place.buffer, place.first))
-    places = {name: Place(at.buffer, at.first - least[at.buffer]) for name, at in found.items()}
+    places = {name: BufferPlace(at.buffer, at.first - least[at.buffer]) for name, at in found.items()}
     return places if _is_apart(joins, places, widths) else None
 
 
@@ -167,7 +167,9 @@ def _offsets(parts: Sequence[str], widths: Mapping[str, int]) -> list[tuple[str,
     return list(zip(parts, ends, strict=True))
 
 
-def _is_apart(joins: Mapping[str, Sequence[str]], places: Mapping[str, Place], widths: Mapping[str, int]) -> bool:
+def _is_apart(
+    joins: Mapping[str, Sequence[str]], places: Mapping[str, BufferPlace], widths: Mapping[str, int]
+) -> bool:
     """Whether no two values are in the same place, but what is joined and its parts."""
     if any(len(set(parts)) < len(parts) for parts in joins.values()):
         return False

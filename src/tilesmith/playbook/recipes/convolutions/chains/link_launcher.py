@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from tilesmith.playbook.recipes.convolutions.link import OUT, Link
+from tilesmith.playbook.recipes.convolutions.chains.link import OUT, Link
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
 
 _LONGEST = 110
