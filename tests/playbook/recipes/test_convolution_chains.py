@@ -80,6 +80,19 @@ CHAINS = {
         layers("Conv2d(8, size, 3, padding=1)", "Conv2d(size, 24, 3)", "Conv2d(size, 24, 1)"),
         "16",
     ),
+    "depthwise": task(
+        "y = F.relu6(self.b(F.relu6(self.a(x))))\nz = F.relu6(self.d(y) + y)\nreturn self.f(F.silu(self.e(z)))",
+        "x = torch.randn(2, 3, 17, 14)",
+        layers(
+            "Conv2d(3, size, 3, stride=2, padding=1)",
+            "Conv2d(size, 24, 1)",
+            "BatchNorm2d(24)",
+            "Conv2d(24, 24, 3, padding=1, groups=24)",
+            "Conv2d(24, 24, 5, stride=2, padding=2, groups=24, bias=False)",
+            "Conv2d(24, 10, 1)",
+        ),
+        "16",
+    ),
     "deep": task(
         "return F.avg_pool3d(F.hardtanh(self.b(F.leaky_relu(self.a(x), 0.1)), -2.0, 3.0), (1, 2, 2))",
         "x = torch.randn(2, 6, 5, 7, 6)",
@@ -111,6 +124,7 @@ def links(plan: Plan) -> list[tuple[int, bool]]:
         ("stem", [(0, True), (1, True), (1, True), (1, True), (1, False)]),
         ("own_skip", [(0, True), (1, True), (1, False)]),
         ("other_forms", [(0, False)] * 5),
+        ("depthwise", [(0, True), (1, True), (1, True), (1, True), (1, False)]),
         ("deep", [(0, True), (1, False)]),
     ],
 )

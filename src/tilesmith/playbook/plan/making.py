@@ -7,7 +7,7 @@ import keyword
 from collections.abc import Sequence
 
 from tilesmith.playbook.graph.algebra import simplify
-from tilesmith.playbook.plan.chains import chain, find_unchained
+from tilesmith.playbook.plan.chained.layouts import chain, find_unchained
 from tilesmith.playbook.plan.complex_numbers import without_complex_numbers
 from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes

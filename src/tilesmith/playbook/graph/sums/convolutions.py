@@ -37,8 +37,9 @@ class Window:
 class Convolution:
     step: KernelStep
     """Output channels, images, places: channels first, whatever the result looks like; or the result itself, where
-    every channel is convolved by itself."""
+    every channel is convolved by itself and nobody wants them first."""
     images: KernelStep
+    """A tensor, or what is computed of one before it is convolved."""
     filters: KernelStep
     windows: tuple[Window, ...]
     """One for each dimension of an image."""
@@ -52,7 +53,7 @@ class Convolution:
 def lower_convolution(low: Lowering, node: Node) -> KernelStep:
     """(x, weight, bias, stride, padding, dilation, groups); transposed (..., output padding, groups, dilation)"""
     images, filters = low.operand(node.args[0]), low.operand(node.args[1])
-    if images.op != LEAF or filters.op != LEAF:
+    if filters.op != LEAF:
         raise Unmatched("convolves what it computes itself")
     if images.form.rank != filters.form.rank:
         raise Unmatched("convolves an image without a batch")
@@ -73,11 +74,12 @@ def lower_convolution(low: Lowering, node: Node) -> KernelStep:
         made_rule = SizeRule(rule, source, may_round=True)
         places.append(source if rule == "{0}" else low.symbols.make(("out", i), shape[i], made_rule))
     dims = (images.form.dims[0], filters.form.dims[made], *places)
-    order = [*range(len(shape))] if is_depthwise else [1, 0, *range(2, len(shape))]
+    keeps_order = is_depthwise and not low.channels_first
+    order = [*range(len(shape))] if keeps_order else [1, 0, *range(2, len(shape))]
     form = SymbolicShape(tuple(shape[i] for i in order), tuple(dims[i] for i in order))
     step = KernelStep(low.free_name(node.name), PRODUCT, (), form, str(node.dtype))
     low.convolutions.append(Convolution(step, images, filters, windows, is_depthwise, is_transposed))
-    result = step if is_depthwise else permuted(low, step, order, node.name)
+    result = step if keeps_order else permuted(low, step, order, node.name)
     bias = by_channel(low, find_argument(node, 2, "bias"), result)
     return result if bias is None else low.pointwise("add", (result, bias), f"{node.name}_biased", str(node.dtype))
 

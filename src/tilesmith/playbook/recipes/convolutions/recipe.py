@@ -9,7 +9,7 @@ fast. Where TF32 is not wanted, every number is two halves, and three products o
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, prod
@@ -19,7 +19,9 @@ from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, 
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter, gives_images, may_take
+from tilesmith.playbook.recipes.convolutions.chains.chaining import ChainedWriter
+from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
+from tilesmith.playbook.recipes.convolutions.chains.prologue import find_source
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
@@ -36,8 +38,6 @@ _LEAST_NUMBERS = 1 << 22
 """Of a result, from which on it is worth something that it is written once."""
 _MANY_CHANNELS = 512
 """Of a result, for which each number of an image is multiplied so often that it should be a half."""
-_WHOLE_CHANNELS = 8
-"""Halves that are read at once."""
 _LEAST_REUSE = 500
 """FLOPs for each number of the images: with fewer the time goes into copying them."""
 
@@ -80,13 +80,25 @@ class ConvolutionsMatch:
 
     @cached_property
     def _fused(self) -> FusedKernel:
-        if self._pool is None:
-            return fuse_convolution(self.region)
-        fused = fuse_convolution(replace(self.region, graph=self._pool.before), f"{self._pool.kind}_pool")
+        fused = fuse_convolution(self.region) if self._pool is None else self._fused_with(self._pool)
+        if fused.inner is not None:
+            given = {name for name, step in fused.low.values.items() if step is find_source(fused.inner)}
+            is_whole = find_source(fused.inner).form.shape[1] % WHOLE_CHANNELS == 0
+            if not given & self.region.convolved or not is_whole or self._halves_of(fused.low.convolutions[0]) != 1:
+                raise Unmatched("convolves what it computes itself")
+        return fused
+
+    def _fused_with(self, pool: Pool) -> FusedKernel:
+        fused = fuse_convolution(replace(self.region, graph=pool.before), f"{pool.kind}_pool")
         (convolution,) = fused.low.convolutions
         if convolution.is_transposed or self._halves_of(convolution) != 1 or not gives_images(fused, convolution):
             raise Unmatched("pools a transposed convolution, or one that is not multiplied as halves")
         return fused
+
+    @property
+    def _source(self) -> KernelStep:
+        """What is read: the images that are convolved, or what they are computed of."""
+        return find_source(self._fused.inner) if self._fused.inner else self._convolution.images
 
     @cached_property
     def widest(self) -> Layout:
@@ -96,10 +108,10 @@ class ConvolutionsMatch:
             return PLAIN
         inputs = {given.name: fused.low.values.get(given.name) for given in fused.graph.inputs}
         images = {name: step for name, step in inputs.items() if isinstance(step, KernelStep)}
-        takes = {name for name, step in images.items() if self._may_take(step)}
+        takes = {name for name, step in images.items() if may_be_taken(fused, step, self._source)}
         shape = one.step.form.shape
         try:
-            gives = shape[0] % _WHOLE_CHANNELS == 0
+            gives = shape[0] % WHOLE_CHANNELS == 0
             if gives:
                 self._chained(Layout(frozenset(takes), gives)).write("")
         except Unmatched:
@@ -111,19 +123,21 @@ class ConvolutionsMatch:
         """Images that are added to the result, for it to be known how large they are; and those that would have to
         be copied otherwise, and need not be where they lie as they are."""
         inputs = {given.name: self._fused.low.values.get(given.name) for given in self._fused.graph.inputs}
-        known = [*self._fused.loaded, *([self._convolution.images] if self._may_be_direct else [])]
+        known = [*self._fused.loaded, *([self._source] if self._may_be_direct else [])]
         return frozenset(name for name, step in inputs.items() if step in known)
+
+    @property
+    def copies(self) -> frozenset[str]:
+        found = {name for name, step in self._fused.low.values.items() if step is self._source}
+        return frozenset(found & self.needs)
 
     def gains(self, layout: Layout) -> bool:
         """Whether it was not taken for images that it is not given after all."""
-        given = {name for name, step in self._fused.low.values.items() if step is self._convolution.images}
+        given = {name for name, step in self._fused.low.values.items() if step is self._source}
         return bool(given & layout.takes or not given & self.region.convolved) or not self._why_not_alone()
 
-    def _may_take(self, step: KernelStep) -> bool:
-        one, (channels, *columns) = self._convolution, self._convolution.step.form.shape
-        is_whole = step.form.rank > 2 and step.form.shape[1] % _WHOLE_CHANNELS == 0
-        is_used = step is one.images or step.form.shape == (columns[0], channels, *columns[1:])
-        return is_whole and is_used and step.dtype == "float32" and may_take(self._fused, step)
+    def shared(self, given: Mapping[str, int]) -> int:
+        return 0
 
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> ConvolutionsMatch:
         if layout == self.layout and not taken:
@@ -162,7 +176,7 @@ class ConvolutionsMatch:
 
     @property
     def _is_chained(self) -> bool:
-        return self._pool is not None or self.layout != PLAIN
+        return self._pool is not None or self._fused.inner is not None or self.layout != PLAIN
 
     @cached_property
     def _extent(self) -> ConvolutionExtent:
@@ -179,7 +193,7 @@ class ConvolutionsMatch:
 
     def why_not(self) -> str:
         """What the library does as well; empty where a kernel gains."""
-        images, given = self._convolution.images, self.region.convolved & self.widest.takes
+        images, given = self._source, self.region.convolved & self.widest.takes
         is_given = any(self._fused.low.values.get(name) is images for name in given)
         return "" if is_given else self._why_not_alone()
 
@@ -199,7 +213,10 @@ class ConvolutionsMatch:
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
-        return self._extent.tunings()
+        found = self._extent.tunings()
+        depths = dict(self.layout.joined)
+        (depth,) = {depths[name] for name in depths if self._fused.low.step(name) is self._source} or {0}
+        return tuple(dict.fromkeys(one.changed("BLOCK_K", _shared_depth(one["BLOCK_K"], depth)) for one in found))
 
     def variations(self, tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
         return vary(tuning, stage)
@@ -221,7 +238,10 @@ class ConvolutionsMatch:
             told += "The result stays in halves, channels-last, for the next convolution. "
         if self._pool:
             told += "Every tile has whole windows of the pool, which is computed before anything is stored. "
-        if any(self._fused.low.step(name) is self._convolution.images for name in self.layout.takes):
+        if any(self._fused.low.step(name) is self._source for name in self.layout.takes):
+            told += (
+                "What is done before they are convolved is done when they are read. " if self._fused.inner else ""
+            )
             return f"{told}Images come as halves, channels-last: a half has as many digits as TF32."
         told += "Images are copied channels-last with zeros around them"
         if self._halves == 0:
@@ -249,7 +269,8 @@ class ConvolutionsMatch:
         )
         if self._is_chained:
             writer = self._chained(self.layout)
-        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), writer.write(prefix))
+        text, kernel = self.strategy(tuning), writer.write(prefix)
+        return self._fused.text(title, text, tuning.prefixed(prefix), kernel, has_room=self.layout.gives)
 
     @property
     def _keeps_filters(self) -> bool:
@@ -257,8 +278,13 @@ class ConvolutionsMatch:
         return any(self._fused.low.values.get(name) is self._convolution.filters for name in owned)
 
     def _chained(self, layout: Layout) -> ChainedWriter:
-        takes = [self._fused.low.step(name) for name in sorted(layout.takes)]
-        unit = self._extent.unit
-        return ChainedWriter(
-            self._fused, self._convolution, unit, self._keeps_filters, takes, layout.gives, self._pool
-        )
+        fused = self._fused
+        takes = [fused.low.step(name) for name in sorted(layout.takes)]
+        joined = {fused.low.step(name): shared for name, shared in layout.joined}
+        unit, keeps = self._extent.unit, self._keeps_filters
+        return ChainedWriter(Link(fused, self._convolution, unit, keeps, takes, layout.gives, self._pool, joined))
+
+
+def _shared_depth(depth: int, shared: int) -> int:
+    """How deep a block of the sum is where so many channels in a row have the same scale."""
+    return min(depth, shared) if shared in (32, 64) else depth

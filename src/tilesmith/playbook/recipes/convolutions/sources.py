@@ -145,9 +145,8 @@ def load_windows(
         inside = start + depth < size_d * size_h * size_w * CHANNELS
         return tl.load(pixels_ptrs, mask=inside[:, None], other=0.0)'''
 
-LOAD_PLACES = '''@triton.jit
-def load_places(
-    pixels_ptr,
+FIND_PIXELS = '''@triton.jit
+def find_pixels(
     # where the window of every column begins: among all numbers, and in its image
     begin,
     first_d,
@@ -158,6 +157,7 @@ def load_places(
     IN_D,
     IN_H,
     IN_W,
+    PITCH: tl.constexpr,
     IN_C: tl.constexpr,
     CHANNELS: tl.constexpr,
     # windows
@@ -170,7 +170,8 @@ def load_places(
     # meta-parameters
     BLOCK_K: tl.constexpr,
 ):
-    """BLOCK_K numbers of the window of every column, from `start` on, in the order in which a filter has them.
+    """BLOCK_K numbers of the window of every column, from `start` on, in the order in which a filter has them:
+    where they lie, whether they are there at all, and their channels.
 
     Images are channels-last, with nothing around them: zeros are beyond borders, and beyond all channels.
     """
@@ -182,14 +183,36 @@ def load_places(
         tap, channel = ((start + depth) // CHANNELS)[:, None], ((start + depth) % CHANNELS)[:, None]
     d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
     w = tap % SIZE_W * DILATION_W
-    pixels_ptrs = pixels_ptr + begin[None, :] + (((d * IN_H + h) * IN_W + w) * IN_C + channel)
+    offs = begin[None, :] + (((d * IN_H + h) * IN_W + w) * PITCH + channel)
     d, h, w = first_d[None, :] + d, first_h[None, :] + h, first_w[None, :] + w
     inside = (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H) & (w >= 0) & (w < IN_W)
     if IN_C != CHANNELS:
         inside = inside & (channel < IN_C)
     if CHANNELS % BLOCK_K != 0:
         inside = inside & (tap < SIZE_D * SIZE_H * SIZE_W)
-    return tl.load(pixels_ptrs, mask=inside, other=0.0)'''
+    return offs, inside, channel'''
+
+LOAD_UNSCALE = '''@triton.jit
+def load_unscale(
+    unscale_ptr,
+    # a block of channels of the image of every column
+    start,
+    channel,
+    number,
+    # sizes
+    BATCH,
+    IN_C: tl.constexpr,
+    CHANNELS: tl.constexpr,
+    SHARED: tl.constexpr,
+    # meta-parameters
+    BLOCK_K: tl.constexpr,
+):
+    """What undoes the scales of images side by side. At least SHARED channels have the same scale."""
+    if CHANNELS % BLOCK_K == 0 and SHARED % BLOCK_K == 0:
+        first = start % CHANNELS
+        return tl.load(unscale_ptr + first * BATCH + number, mask=first < IN_C, other=0.0)[None, :]
+    else:
+        return tl.load(unscale_ptr + channel * BATCH + number[None, :], mask=channel < IN_C, other=0.0)'''
 
 SUM_WINDOWS = '''@triton.jit
 def sum_windows(
@@ -239,6 +262,49 @@ def sum_windows(
         inside = (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H) & (w >= 0) & (w < IN_W)
         x = tl.load(pixels_ptrs + ((d * IN_H + h) * IN_W + w)[None, :], mask=inside[None, :], other=0.0)
         total += x.to(tl.float32) * tl.load(filters_ptrs + tap).to(tl.float32)[:, None]
+    return total'''
+
+SUM_PIXELS = '''@triton.jit
+def sum_pixels(
+    # pointers
+    pixels_ptr,
+    filters_ptr,
+    # where the window of every column begins: among all numbers, and in its image
+    begin,
+    first_d,
+    first_h,
+    first_w,
+    # channels, and what undoes their scales
+    row,
+    unscale,
+    # sizes
+    IN_D,
+    IN_H,
+    IN_W,
+    PITCH: tl.constexpr,
+    # windows
+    SIZE_D: tl.constexpr,
+    SIZE_H: tl.constexpr,
+    SIZE_W: tl.constexpr,
+    DILATION_D: tl.constexpr,
+    DILATION_H: tl.constexpr,
+    DILATION_W: tl.constexpr,
+    # meta-parameters
+    BLOCK_M: tl.constexpr,
+    BLOCK_N: tl.constexpr,
+):
+    """What the filter of each channel makes of the windows of every column, summed in float32: images are halves,
+    channels-last, filters float32."""
+    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    for tap in tl.static_range(SIZE_D * SIZE_H * SIZE_W):
+        d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
+        w = tap % SIZE_W * DILATION_W
+        inside = (first_d + d >= 0) & (first_d + d < IN_D) & (first_h + h >= 0) & (first_h + h < IN_H)
+        inside = inside & (first_w + w >= 0) & (first_w + w < IN_W)
+        offs = begin + ((d * IN_H + h) * IN_W + w) * PITCH
+        x = tl.load(pixels_ptr + offs[None, :] + row[:, None], mask=inside[None, :], other=0.0)
+        weight = tl.load(filters_ptr + row * (SIZE_D * SIZE_H * SIZE_W) + tap)
+        total += x.to(tl.float32) * unscale * weight[:, None]
     return total'''
 
 ROUND_TO_TF32 = """@triton.jit
@@ -309,7 +375,11 @@ def multiply_places(
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
-    "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "load_places", "larger",
+    "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels", "larger",
     "choose_scales", "keep_images", "add_filters", "round_to_tf32", "find_largest", "find_least",
+    "load_unscale", "sum_pixels",
+    "room_for_images", "SideBySide", "enter_images", "enter_images_kernel", "leave_images", "leave_images_kernel",
+    "undo_chosen_scales", "join_images", "enter_and_join",
+    "join_and_leave",
 }  # fmt: skip
 """What these define at module level."""

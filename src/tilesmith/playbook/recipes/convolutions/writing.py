@@ -12,6 +12,7 @@ from tilesmith.playbook.graph.steps import REDUCTIONS, SCANS
 from tilesmith.playbook.graph.sums.convolutions import Convolution, Window
 from tilesmith.playbook.recipe import KernelParts, Region
 from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, sources
+from tilesmith.playbook.recipes.convolutions.chains.prologue import find_prologue, find_source
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.tiles import BLOCKS, HALF_TYPES
 from tilesmith.playbook.recipes.products.writing import MASKS, TILE
@@ -28,16 +29,18 @@ _POINTERS = {
 """What the kernel is given, by the number of halves that a float32 number is; 0: numbers are halves already."""
 
 
-def fuse_convolution(region: Region, ending: str = "") -> FusedKernel:
+def fuse_convolution(region: Region, ending: str = "", channels_first: bool = False) -> FusedKernel:
     """The one convolution of a region with what follows it. Rows are channels, those of every image where they are
-    convolved by themselves; columns are places, those of all images where they are not."""
-    low = Lowering(region.graph, CONVOLUTIONS)
+    convolved by themselves and not wanted first; columns are places, else those of all images."""
+    low = Lowering(region.graph, CONVOLUTIONS, channels_first)
     (convolution,) = low.convolutions
     if convolution.images.dtype not in ("float32", *HALF_TYPES) or convolution.step.form.shape[0] == 1:
         raise Unmatched(f"convolves {convolution.images.dtype} to few channels, which the library does as well")
-    dims, rows = convolution.step.form.dims, 2 if convolution.is_depthwise else 1
+    dims, rows = convolution.step.form.dims, 2 if convolution.is_depthwise and not channels_first else 1
     placer = Placer(low.symbols, TilePosition("rows", "cols", len(dims) - rows), dims[:rows], dims[rows:])
-    fused = fuse(low, placer, region, (convolution.images, convolution.filters), ending)
+    prologue = find_prologue(low, convolution)
+    images = find_source(prologue) if prologue else convolution.images
+    fused = fuse(low, placer, region, (images, convolution.filters), ending, prologue)
     if not any(value.step is convolution.step for value in placer.values):
         raise Unmatched("does not use its convolution")
     if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
@@ -80,6 +83,7 @@ class ConvolutionWriter:
             body=tuple(self._body()),
             helpers=(
                 FIND_TILE,
+                image_sources.MEASURE_IMAGES,
                 image_sources.PAD_IMAGES,
                 filter_sources.MAKE_FILTERS,
                 *((filter_sources.MAKE_TRANSPOSED_FILTERS,) if self.convolution.is_transposed else ()),
