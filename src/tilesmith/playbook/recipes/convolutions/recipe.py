@@ -218,7 +218,8 @@ class ConvolutionsMatch:
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
         bare, estimate = all(operator_name(node) in CONVOLUTIONS for node in works), self._estimate
         if self._is_direct:
-            if bare or estimate.direct() >= estimate.pytorch():
+            is_large = self._is_of_places and estimate.flops >= _LEAST_FLOPS
+            if bare or (not is_large and estimate.direct() >= estimate.pytorch()):
                 return f"with {estimate.flops / 1e9:.2g} GFLOP, which the library does as well"
             return ""
         if not self._halves and bare:
