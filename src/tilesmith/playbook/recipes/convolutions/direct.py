@@ -9,14 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.sums.convolutions import Convolution
-from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.convolutions.direct_sources import ADD_PLACES, MULTIPLY_PLACES, ROUND_TO_TF32
-from tilesmith.playbook.recipes.convolutions.writing import check_filters, list_windows
+from tilesmith.playbook.recipes.convolutions.writing import ConvolutionText, check_filters, list_windows
 from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.tiles import BLOCKS
-from tilesmith.playbook.recipes.products.writing import MASKS, TILE
+from tilesmith.playbook.recipes.products.writing import MASKS
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
-from tilesmith.playbook.writing.kernel_body import write_on_one_tile
 
 _PRECISIONS = {0: "ieee", 1: "tf32", 2: "bf16x6"}
 """By how many halves a float32 number would be: halves are not rounded, float32 numbers are rounded to TF32 as
@@ -36,23 +34,6 @@ class DirectWriter:
     convolution: Convolution
     halves: int
 
-    def write(self, prefix: str) -> KernelParts:
-        fused = self.fused
-        return KernelParts(
-            name=fused.name,
-            pointers=("pixels_ptr", "filters_ptr", *fused.pointers),
-            sizes=(
-                *("M", "N", "CHANNELS", *_IN),
-                *(f"{name}: tl.constexpr" for name in (*_STRIDES, *_OUT)),
-                *fused.index_sizes,
-            ),
-            scalars=tuple(number.name for number in fused.scalars),
-            meta=tuple(f"{name}: tl.constexpr" for name in (*(["PACKED"] if self._has_groups else []), *BLOCKS)),
-            body=tuple(self._body()),
-            helpers=(FIND_TILE, ROUND_TO_TF32, ADD_PLACES, MULTIPLY_PLACES),
-            launcher=tuple(self._launcher(prefix)),
-        )
-
     @property
     def _has_groups(self) -> bool:
         return self.convolution.groups > 1
@@ -62,7 +43,7 @@ class DirectWriter:
         """Whether places are in a row, however many dimensions an image has."""
         return is_pointwise(self.convolution) and all(window.stride == 1 for window in self.convolution.windows)
 
-    def _body(self) -> list[str]:
+    def _opening(self) -> list[str]:
         name = next(one.name for one in self.fused.placer.values if one.step is self.convolution.step)
         whole = replace(self.convolution, windows=()) if self._is_flat else self.convolution
         windows = list_windows(whole, "size", "stride", "dilation", "before", "has_border")
@@ -81,10 +62,9 @@ class DirectWriter:
             ")",
             *MASKS,
             f"rows, cols = {rows}[:, None], cols[None, :]",
-            *write_on_one_tile(self.fused.placer, TILE, self.fused.outputs),
         ]
 
-    def _launcher(self, prefix: str) -> list[str]:
+    def write(self, prefix: str) -> ConvolutionText:
         fused, convolution, groups = self.fused, self.convolution, self.convolution.groups
         images, filters = convolution.images.name, convolution.filters.name
         sizes = [fused.product(dim) for dim in convolution.step.form.dims]
@@ -102,26 +82,31 @@ class DirectWriter:
                 f"    PACKED = max(n for n in range(1, {groups + 1}) if {groups} % n == 0 and n <= max(1, {most}))",
                 f"    M = filters.shape[0] * PACKED // {groups}  # several groups may be side by side in a tile",
             ]
-        return [
-            *fused.signature(),
-            *check_filters(convolution),
-            *fused.preparation(),
-            f"    pixels, filters = {pixels}, {filters}.flatten(1).contiguous()",
-            f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
-            *rows,
-            f"    N = {sizes[1]} * OUT_D * OUT_H * OUT_W",
-            '    assert N < 2**31, "written for fewer than 2**31 places"',
-            *fused.allocations(),
-            *fused.launch(
-                f"(triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N), filters.shape[0] // M)",
-                ["M", "N", f"{filters}.shape[1]", "*pixels.shape[2:]", "*pixels.stride()"]
-                + [f"{name}={name}" for name in _OUT],
-                [
-                    *packed,
-                    *(f"{name}={prefix}{name}" for name in BLOCKS),
-                    f"num_warps={prefix}NUM_WARPS",
-                    f"num_stages={prefix}NUM_STAGES",
-                ],
-                ["pixels", "filters"],
+        return ConvolutionText(
+            opening=tuple(self._opening()),
+            pointers=("pixels_ptr", "filters_ptr"),
+            sizes=("M", "N", "CHANNELS", *_IN, *(f"{name}: tl.constexpr" for name in (*_STRIDES, *_OUT))),
+            meta=tuple(f"{name}: tl.constexpr" for name in (*(["PACKED"] if packed else []), *BLOCKS)),
+            helpers=(FIND_TILE, ROUND_TO_TF32, ADD_PLACES, MULTIPLY_PLACES),
+            head=(
+                *check_filters(convolution),
+                *fused.preparation(),
+                f"    pixels, filters = {pixels}, {filters}.flatten(1).contiguous()",
+                f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
+                *rows,
+                f"    N = {sizes[1]} * OUT_D * OUT_H * OUT_W",
+                '    assert N < 2**31, "written for fewer than 2**31 places"',
             ),
-        ]
+            grid=f"(triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N), filters.shape[0] // M)",
+            factors=("pixels", "filters"),
+            given=(
+                *("M", "N", f"{filters}.shape[1]", "*pixels.shape[2:]", "*pixels.stride()"),
+                *(f"{name}={name}" for name in _OUT),
+            ),
+            constants=(
+                *packed,
+                *(f"{name}={prefix}{name}" for name in BLOCKS),
+                f"num_warps={prefix}NUM_WARPS",
+                f"num_stages={prefix}NUM_STAGES",
+            ),
+        )

@@ -18,17 +18,19 @@ from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
-from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
+from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions.chaining import ChainedWriter, gives_images, may_take
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.direct import DirectWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.estimates import Estimate
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
+from tilesmith.playbook.recipes.convolutions.statistics import NormalizedWriter
 from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
 from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
+from tilesmith.playbook.writing.row_parts import Statistic, find_statistics
 from tilesmith.records import GpuPeaks
 from tilesmith.tasks.gpus import REPRESENTATIVES, Gpu
 from tilesmith.tasks.graph import Node
@@ -90,15 +92,18 @@ class ConvolutionsMatch:
             return fuse_convolution(self.region)
         fused = fuse_convolution(replace(self.region, graph=self._pool.before), f"{self._pool.kind}_pool")
         (convolution,) = fused.low.convolutions
-        if not self._may_be_chained(convolution) or not gives_images(fused, convolution):
-            raise Unmatched("pools a transposed convolution, groups, or what is not multiplied as halves")
+        reduces = find_statistics(fused.placer.values)
+        if reduces or not self._may_be_chained(convolution) or not gives_images(fused, convolution):
+            raise Unmatched(
+                "pools a transposed convolution, groups, statistics, or what is not multiplied as halves"
+            )
         return fused
 
     @cached_property
     def widest(self) -> Layout:
         """Images with whole pieces of 16 bytes for each place; results whose size is known before they are."""
         one, fused = self._convolution, self._fused
-        if not self._may_be_chained(one) or not gives_images(fused, one):
+        if self._statistics or not self._may_be_chained(one) or not gives_images(fused, one):
             return PLAIN
         inputs = {given.name: fused.low.values.get(given.name) for given in fused.graph.inputs}
         images = {name: step for name, step in inputs.items() if isinstance(step, KernelStep)}
@@ -268,19 +273,27 @@ class ConvolutionsMatch:
         )
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
-        if self._is_direct:
-            kernel = DirectWriter(self._fused, self._convolution, self._halves).write(prefix)
-            title = f"{self._fused.title} in one kernel."
-            return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
         way = {0: "", 1: ", multiplied as halves", 2: ", multiplied as three products of halves"}[self._halves]
+        if self._is_direct:
+            way = ""
         pool = f", {self._pool.kind}_pool" if self._pool else ""
-        title = f"{self._fused.title}{pool} in one kernel{way}."
-        writer: ConvolutionWriter | ChainedWriter = ConvolutionWriter(
-            self._fused, self._convolution, self._halves, self._extent.unit, self._keeps_filters
-        )
-        if self._is_chained:
-            writer = self._chained(self.layout)
-        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), writer.write(prefix))
+        kernels = "kernels: one convolves, two more normalize" if self._statistics else "one kernel"
+        title = f"{self._fused.title}{pool} in {kernels}{way}."
+        kernel = self._chained(self.layout).write(prefix) if self._is_chained else self._plain(prefix)
+        return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
+
+    def _plain(self, prefix: str) -> KernelParts:
+        one, fused = self._convolution, self._fused
+        writer: ConvolutionWriter | DirectWriter = DirectWriter(fused, one, self._halves)
+        if not self._is_direct:
+            writer = ConvolutionWriter(fused, one, self._halves, self._extent.unit, self._keeps_filters)
+        text = writer.write(prefix)
+        return NormalizedWriter(fused, text).write(prefix) if self._statistics else text.alone(fused)
+
+    @cached_property
+    def _statistics(self) -> tuple[Statistic, ...]:
+        """Of channels over all images, which are put together from those of tiles."""
+        return find_statistics(self._fused.placer.values)
 
     @property
     def _keeps_filters(self) -> bool:

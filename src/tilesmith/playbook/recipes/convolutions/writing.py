@@ -40,7 +40,8 @@ def fuse_convolution(region: Region, ending: str = "") -> FusedKernel:
     fused = fuse(low, placer, region, (convolution.images, convolution.filters), ending)
     if not any(value.step is convolution.step for value in placer.values):
         raise Unmatched("does not use its convolution")
-    if any(value.step.op in (*REDUCTIONS, *SCANS) for value in placer.values):
+    refused = (*REDUCTIONS, *SCANS) if convolution.is_depthwise or convolution.is_transposed else tuple(SCANS)
+    if any(value.step.op in refused for value in placer.values):
         raise Unmatched("reduces a convolution, which another pass does")
     return fused
 
@@ -67,6 +68,44 @@ def _times(number: int) -> str:
 
 
 @dataclass(frozen=True)
+class ConvolutionText:
+    """A convolution as text, whatever is done with it: a tile in a kernel, and what is prepared for it."""
+
+    opening: tuple[str, ...]
+    """Of a kernel: the convolution on the tile of a program, and its `rows`, `cols` and masks."""
+    pointers: tuple[str, ...]
+    """That the opening takes, and so on."""
+    sizes: tuple[str, ...]
+    meta: tuple[str, ...]
+    helpers: tuple[str, ...]
+    head: tuple[str, ...]
+    """Of the function that launches it."""
+    grid: str
+    factors: tuple[str, ...]
+    """What the pointers are given, and so on."""
+    given: tuple[str, ...]
+    constants: tuple[str, ...]
+
+    def alone(self, fused: FusedKernel) -> KernelParts:
+        """In one kernel with what follows."""
+        return KernelParts(
+            name=fused.name,
+            pointers=(*self.pointers, *fused.pointers),
+            sizes=(*self.sizes, *fused.index_sizes),
+            scalars=tuple(number.name for number in fused.scalars),
+            meta=self.meta,
+            body=(*self.opening, *write_on_one_tile(fused.placer, TILE, fused.outputs)),
+            helpers=self.helpers,
+            launcher=(
+                *fused.signature(),
+                *self.head,
+                *fused.allocations(),
+                *fused.launch(self.grid, self.given, self.constants, self.factors),
+            ),
+        )
+
+
+@dataclass(frozen=True)
 class ConvolutionWriter:
     fused: FusedKernel
     convolution: Convolution
@@ -76,34 +115,73 @@ class ConvolutionWriter:
     """What the number of padded channels is a multiple of."""
     keeps_filters: bool
 
-    def write(self, prefix: str) -> KernelParts:
-        fused = self.fused
-        return KernelParts(
-            name=fused.name,
-            pointers=(*(f"{name}_ptr" for name in _POINTERS[self.halves]), *fused.pointers),
-            sizes=(
-                "M",
-                "N",
-                *(("PLACES",) if self.convolution.is_transposed else ()),
-                "PADDED",
-                *_IN,
-                *self._constants,
-                *fused.index_sizes,
-            ),
-            scalars=tuple(number.name for number in fused.scalars),
+    def write(self, prefix: str) -> ConvolutionText:
+        fused, images, filters = self.fused, self.convolution.images.name, self.convolution.filters.name
+        windows, is_transposed = self.convolution.windows, self.convolution.is_transposed
+        groups = self.convolution.groups
+        make, how = "make_filters", f"{filters}, CHANNELS, {prefix}BLOCK_K, {self.halves}"
+        grouped = "grouped" if groups > 1 else images
+        if is_transposed:
+            make = "make_transposed_filters"
+            taps = prod(-(-one.size // one.stride) for one in windows)
+            how += f", {taps}, {tuple(one.stride for one in windows)}, {tuple(one.padding for one in windows)}"
+            how += f", {groups}" if groups > 1 else ""
+        made = f"kept_filters({make}, {how})" if self.keeps_filters else f"{make}({how})"
+        lows = ("pixels_low", "filters_low") if self.halves == 2 else ("_", "_")
+        scales = ("pixels_scale", "filters_scale") if self.halves else ("_", "_")
+        sizes = [fused.product(dim) for dim in self.convolution.step.form.dims]
+        rows = f"({sizes[0]}) // {groups}" if groups > 1 else sizes[0]
+        places = ["1"] * (5 - len(sizes)) + sizes[2:]
+        counts = [
+            f"triton.cdiv({name}, {stride})"
+            for name, stride in zip(_OUT, self._listed("stride").split(", "), strict=True)
+        ]
+        tiles = f"triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N)"
+        if is_transposed:
+            tiles = f"{prod(one.stride for one in windows)} * {tiles.replace('N,', 'PLACES,')}"
+        tiles = f"{groups} * {tiles}" if groups > 1 else tiles
+        blocks = [f"{name}={prefix}{name}" for name in BLOCKS]
+        return ConvolutionText(
+            opening=tuple(self._opening()),
+            pointers=tuple(f"{name}_ptr" for name in _POINTERS[self.halves]),
+            sizes=("M", "N", *(("PLACES",) if is_transposed else ()), "PADDED", *_IN, *self._constants),
             meta=tuple(f"{name}: tl.constexpr" for name in BLOCKS),
-            body=tuple(self._body()),
-            helpers=(
-                FIND_TILE,
-                image_sources.PAD_IMAGES,
-                filter_sources.MAKE_FILTERS,
-                *((filter_sources.MAKE_TRANSPOSED_FILTERS,) if self.convolution.is_transposed else ()),
-                *((filter_sources.KEPT_FILTERS,) if self.keeps_filters else ()),
-                sources.FIND_TRANSPOSED if self.convolution.is_transposed else sources.FIND_WINDOWS,
-                sources.LOAD_WINDOWS,
-                *((image_sources.UNDO_SCALES,) if self.halves else ()),
+            helpers=self._helpers,
+            head=(
+                *check_filters(self.convolution),
+                *fused.preparation(),
+                *([f"    {grouped} = {images}.unflatten(1, ({groups}, -1)).flatten(0, 1)"] if groups > 1 else []),
+                f"    CHANNELS = triton.cdiv({grouped}.shape[1], {self.unit}) * {self.unit}",
+                f"    before, after = ({self._listed('before')}), ({self._listed('after')})",
+                f"    pixels, {lows[0]}, {scales[0]} = pad_images(",
+                f"        {grouped}, before, after, CHANNELS, {self.halves}",
+                "    )",
+                f"    filters, {lows[1]}, {scales[1]} = {made}",
+                f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
+                f"    M, N = {rows}, {sizes[1]} * OUT_D * OUT_H * OUT_W",
+                '    assert N < 2**31, "written for fewer than 2**31 places"',
+                *([f"    PLACES = {sizes[1]} * {' * '.join(counts)}"] if is_transposed else []),
             ),
-            launcher=tuple(self._launcher(prefix)),
+            grid=f"({tiles},)",
+            factors=_POINTERS[self.halves],
+            given=(
+                *("M", "N", *(["PLACES"] if is_transposed else []), "filters.shape[1]", "*pixels.shape[1:4]"),
+                *(f"{name}={name}" for name in (*_OUT, "CHANNELS")),
+            ),
+            constants=(*blocks, f"num_warps={prefix}NUM_WARPS", f"num_stages={prefix}NUM_STAGES"),
+        )
+
+    @property
+    def _helpers(self) -> tuple[str, ...]:
+        return (
+            FIND_TILE,
+            image_sources.PAD_IMAGES,
+            filter_sources.MAKE_FILTERS,
+            *((filter_sources.MAKE_TRANSPOSED_FILTERS,) if self.convolution.is_transposed else ()),
+            *((filter_sources.KEPT_FILTERS,) if self.keeps_filters else ()),
+            sources.FIND_TRANSPOSED if self.convolution.is_transposed else sources.FIND_WINDOWS,
+            sources.LOAD_WINDOWS,
+            *((image_sources.UNDO_SCALES,) if self.halves else ()),
         )
 
     @property
@@ -113,7 +191,7 @@ class ConvolutionWriter:
     def _listed(self, *names: str) -> str:
         return list_windows(self.convolution, *names)
 
-    def _body(self) -> list[str]:
+    def _opening(self) -> list[str]:
         name = next(one.name for one in self.fused.placer.values if one.step is self.convolution.step)
         lines = [
             *self._places(),
@@ -126,9 +204,8 @@ class ConvolutionWriter:
         ]
         if self.halves:
             lines.append(f"{name} = undo_scales({name}, pixels_scale_ptr, filters_scale_ptr, number, row)")
-        epilogue = write_on_one_tile(self.fused.placer, TILE, self.fused.outputs)
         rows = "(group * M + rows)" if self.convolution.groups > 1 else "rows"
-        return [*lines, *MASKS, f"rows, cols = {rows}[:, None], cols[None, :]", *epilogue]
+        return [*lines, *MASKS, f"rows, cols = {rows}[:, None], cols[None, :]"]
 
     def _places(self) -> list[str]:
         """Where the tile is, and what it reads."""
@@ -202,60 +279,4 @@ class ConvolutionWriter:
             "        filters = tl.load(filters_ptr + filters_offs + start)",
             '        plain = tl.dot(filters, pixels, plain, input_precision="ieee")',
             f"    {name} = tl.where({name} != {name}, plain, {name})",
-        ]
-
-    def _launcher(self, prefix: str) -> list[str]:
-        fused, images, filters = self.fused, self.convolution.images.name, self.convolution.filters.name
-        windows, is_transposed = self.convolution.windows, self.convolution.is_transposed
-        groups = self.convolution.groups
-        make, how = "make_filters", f"{filters}, CHANNELS, {prefix}BLOCK_K, {self.halves}"
-        grouped = "grouped" if groups > 1 else images
-        if is_transposed:
-            make = "make_transposed_filters"
-            taps = prod(-(-one.size // one.stride) for one in windows)
-            how += f", {taps}, {tuple(one.stride for one in windows)}, {tuple(one.padding for one in windows)}"
-            how += f", {groups}" if groups > 1 else ""
-        made = f"kept_filters({make}, {how})" if self.keeps_filters else f"{make}({how})"
-        lows = ("pixels_low", "filters_low") if self.halves == 2 else ("_", "_")
-        scales = ("pixels_scale", "filters_scale") if self.halves else ("_", "_")
-        sizes = [fused.product(dim) for dim in self.convolution.step.form.dims]
-        rows = f"({sizes[0]}) // {groups}" if groups > 1 else sizes[0]
-        places = ["1"] * (5 - len(sizes)) + sizes[2:]
-        counts = [
-            f"triton.cdiv({name}, {stride})"
-            for name, stride in zip(_OUT, self._listed("stride").split(", "), strict=True)
-        ]
-        tiles = f"triton.cdiv(M, {prefix}BLOCK_M) * triton.cdiv(N, {prefix}BLOCK_N)"
-        if is_transposed:
-            tiles = f"{prod(one.stride for one in windows)} * {tiles.replace('N,', 'PLACES,')}"
-        tiles = f"{groups} * {tiles}" if groups > 1 else tiles
-        blocks = [f"{name}={prefix}{name}" for name in BLOCKS]
-        options = [f"num_warps={prefix}NUM_WARPS", f"num_stages={prefix}NUM_STAGES"]
-        return [
-            *fused.signature(),
-            *check_filters(self.convolution),
-            *fused.preparation(),
-            *([f"    {grouped} = {images}.unflatten(1, ({groups}, -1)).flatten(0, 1)"] if groups > 1 else []),
-            f"    CHANNELS = triton.cdiv({grouped}.shape[1], {self.unit}) * {self.unit}",
-            f"    before, after = ({self._listed('before')}), ({self._listed('after')})",
-            f"    pixels, {lows[0]}, {scales[0]} = pad_images({grouped}, before, after, CHANNELS, {self.halves})",
-            f"    filters, {lows[1]}, {scales[1]} = {made}",
-            f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
-            f"    M, N = {rows}, {sizes[1]} * OUT_D * OUT_H * OUT_W",
-            '    assert N < 2**31, "written for fewer than 2**31 places"',
-            *([f"    PLACES = {sizes[1]} * {' * '.join(counts)}"] if is_transposed else []),
-            *fused.allocations(),
-            *fused.launch(
-                f"({tiles},)",
-                [
-                    "M",
-                    "N",
-                    *(["PLACES"] if is_transposed else []),
-                    "filters.shape[1]",
-                    "*pixels.shape[1:4]",
-                    *(f"{name}={name}" for name in (*_OUT, "CHANNELS")),
-                ],
-                [*blocks, *options],
-                _POINTERS[self.halves],
-            ),
         ]
