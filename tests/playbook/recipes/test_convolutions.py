@@ -152,7 +152,16 @@ CONVOLUTIONS = {
         "24",
     ),
 }
+BATCH_STATISTICS = """
+y = self.conv(x)
+centered = y - y.mean((0, 2, 3), keepdim=True)
+spread = centered.square().mean((0, 2, 3), keepdim=True)
+return torch.relu(centered * torch.rsqrt(spread + 1e-5)), spread
+"""
+CONVOLUTIONS["statistics"] = task(BATCH_STATISTICS, IMAGE, conv("Conv2d(5, size, 3, padding=1)"), "24")
 WHERE_THEY_LIE = {
+    "statistics_of_groups": task(BATCH_STATISTICS, IMAGE, conv("Conv2d(5, size, 3, groups=5)"), "20"),
+    "largest": task("return (self.conv(x) * 2).amax((0, 2, 3))", IMAGE, conv("Conv2d(5, size, 3)"), "24"),
     "several_for_each_channel": task(
         "return F.silu(self.conv(x) * 2)", IMAGE, conv("Conv2d(5, 5 * size, 3, padding=1, groups=5)"), "3"
     ),
@@ -233,7 +242,9 @@ def test_every_tuning_is_right(name: str) -> None:
         assert interpreting(find_problems, CONVOLUTIONS[name], plan.write(tuning), ragged=False) == [], tuning
 
 
-@pytest.mark.parametrize("name", ["norm", "dilated", "wide", "transposed", "few_groups", "many_groups", "stem"])
+@pytest.mark.parametrize(
+    "name", ["norm", "dilated", "wide", "transposed", "few_groups", "many_groups", "stem", "statistics"]
+)
 def test_without_tf32_three_products_are_exact(name: str) -> None:
     plan = plan_of(name, CONVOLUTIONS[name], "ieee")
     source = plan.write(plan.tunings[0])
@@ -337,6 +348,12 @@ LARGE = {
         "x = torch.rand(128, 3, 224, 224)",
         conv("Conv2d(3, size, 3, stride=2, padding=1, bias=False)", "BatchNorm2d(size)"),
         "16",
+    ),
+    "training_norm": task(
+        "return torch.relu(self.norm(self.conv(x)))",
+        "x = torch.randn(32, 64, 112, 112)",
+        owner("self.conv = nn.Conv2d(64, size, 3, padding=1, bias=False)", "self.norm = nn.BatchNorm2d(size)"),
+        "64",
     ),
     "half": task(
         "return F.gelu(self.conv(x))",

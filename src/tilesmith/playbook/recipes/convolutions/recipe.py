@@ -24,7 +24,7 @@ from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.direct import DirectWriter, is_pointwise
 from tilesmith.playbook.recipes.convolutions.estimates import Estimate
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
-from tilesmith.playbook.recipes.convolutions.statistics import NormalizedWriter
+from tilesmith.playbook.recipes.convolutions.statistics import MOST_COLUMNS, NormalizedWriter
 from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
 from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
@@ -209,7 +209,7 @@ class ConvolutionsMatch:
             4 if is_direct and self._halves else 2 * max(1, self._halves),
             is_direct,
             gpu.shared_bytes_per_block if gpu else inf,
-            any(len(step.form.shape) > 1 for step in self._fused.loaded),
+            bool(self._statistics) or any(len(step.form.shape) > 1 for step in self._fused.loaded),
             one.groups,
         )
 
@@ -249,19 +249,26 @@ class ConvolutionsMatch:
             f"Tiles of {tuning['BLOCK_M']} output channels x {tuning['BLOCK_N']} places, {tuning['NUM_WARPS']} "
             f"warps, {tuning['NUM_STAGES']} stages. "
         )
+        follows = "what follows is computed before anything is stored"
+        if self._statistics:
+            follows = (
+                "each tile stores what it says about its channels, a second kernel puts that together, a third one "
+                "computes what follows"
+            )
         if self._is_direct:
             way = ("", ", and rounded to TF32", ", each as three bfloat16 numbers")[self._halves]
             told += f"Images are read where they lie{way}"
-            return f"{told}; what follows is computed before anything is stored."
+            return f"{told}; {follows}."
         if self.layout.gives:
             told += "The result stays in halves, channels-last, for the next convolution. "
         if self._pool:
             told += "Every tile has whole windows of the pool, which is computed before anything is stored. "
         if any(self._fused.low.step(name) is self._convolution.images for name in self.layout.takes):
             return f"{told}Images come as halves, channels-last: a half has as many digits as TF32."
+        told += f"{follows.capitalize()}. " if self._statistics and self._halves else ""
         told += "Images are copied channels-last with zeros around them"
         if self._halves == 0:
-            return f"{told}, and what follows is computed before anything is stored."
+            return f"{told}, and {follows}."
         if self._halves == 1:
             return (
                 f"{told}, as halves, each image and each filter scaled by a power of two: a half has as many "
@@ -293,7 +300,10 @@ class ConvolutionsMatch:
     @cached_property
     def _statistics(self) -> tuple[Statistic, ...]:
         """Of channels over all images, which are put together from those of tiles."""
-        return find_statistics(self._fused.placer.values)
+        found = find_statistics(self._fused.placer.values)
+        if found and prod(self._convolution.step.form.shape[1:]) > MOST_COLUMNS:
+            raise Unmatched("reduces more places of a channel than one program puts together")
+        return found
 
     @property
     def _keeps_filters(self) -> bool:

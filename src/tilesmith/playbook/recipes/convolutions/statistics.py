@@ -29,7 +29,9 @@ from tilesmith.playbook.writing.row_parts import (
 )
 
 _TILE = Tile("rows", "cols", True)
-_TOGETHER = 4096
+MOST_COLUMNS = 1 << 22
+"""Of a channel, whose tiles one program puts together."""
+_TOGETHER = 2048
 """Numbers that a program puts together."""
 _WRITTEN = 2048
 """Numbers that a program normalizes."""
@@ -148,7 +150,7 @@ class NormalizedWriter:
                 ["filters.shape[0]", *among(["N"], body), "PARTS"],
                 [
                     *(f"{name}={prefix}{name}" for name in among(["BLOCK_N"], body)),
-                    *("ROWS=ROWS", "BLOCK_PARTS=BLOCK_PARTS", "num_warps=4"),
+                    *("ROWS=ROWS", "BLOCK_PARTS=BLOCK_PARTS", "num_warps=4 if BLOCK_PARTS <= 4096 else 16"),
                 ],
                 body,
             ),

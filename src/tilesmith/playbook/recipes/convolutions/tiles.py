@@ -66,7 +66,7 @@ _CROWDED: tuple[Size, ...] = (
     (128, 64, 64, 8, 8, 3),
     (64, 128, 64, 8, 4, 4),
 )
-"""Where a second tile is in registers, of what is added to the result: larger ones spill."""
+"""Where a second tile is in registers, of what is added to the result or squared: larger ones spill."""
 _WASTED = 1.25
 """How many times as many channels there may be for blocks of 32 to be whole."""
 
@@ -86,7 +86,7 @@ class ConvolutionExtent:
     """Whether images are read where they lie."""
     shared_limit: float = inf
     is_crowded: bool = False
-    """Whether images are added to the result."""
+    """Whether images are added to the result, or it is reduced."""
     groups: int = 1
 
     @property
