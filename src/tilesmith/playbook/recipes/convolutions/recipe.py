@@ -284,7 +284,8 @@ class ConvolutionsMatch:
         if self._is_direct:
             way = ""
         pool = f", {self._pool.kind}_pool" if self._pool else ""
-        kernels = "kernels: one convolves, two more normalize" if self._statistics else "one kernel"
+        writes = any(output.value.is_wide for output in self._fused.outputs)
+        kernels = ("three kernels" if writes else "two kernels") if self._statistics else "one kernel"
         title = f"{self._fused.title}{pool} in {kernels}{way}."
         kernel = self._chained(self.layout).write(prefix) if self._is_chained else self._plain(prefix)
         return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
