@@ -22,7 +22,9 @@ _PADDED_SHARE = 1 / 4
 _FEW_CHANNELS = 32
 """With fewer in a group, PyTorch reaches no more of the peak than such a kernel: 13 TFLOP/s of an H200's 494 were
 measured on three channels."""
-_LAUNCH_S = 2e-6
+_LAUNCH_S, _STEP_S = 2e-6, 2.5e-7
+"""Assumed of a launch, and of one block of a sum that a program goes through: some are on their way at a time."""
+_BLOCK_K = 32
 _EXACT_PRODUCTS = {0: 1, 1: 1, 2: 6}
 """Products for each product of numbers, where they are read as they lie, by the halves that they would be."""
 _LEAST_ROWS, _WHOLE_CHANNELS = 16, 4
@@ -68,7 +70,9 @@ class Estimate:
         peak = (gpu.tf32_tflops or gpu.fp32_tflops) if self.halves == 1 else gpu.fp16_tflops
         full = min(1.0, self.tiles / gpu.multiprocessors)
         work = self.flops * wasted * _EXACT_PRODUCTS[self.halves]
-        return max(_LAUNCH_S, self._moving(self._least), work / (peak * 1e12 * _SHARE * full))
+        depth = one.channels * prod(one.filters.form.shape[2:]) * min(packed, one.groups)
+        sums = max(work / (peak * 1e12 * _SHARE * full), depth / _BLOCK_K * _STEP_S)
+        return max(_LAUNCH_S, self._moving(self._least), sums)
 
     def padded(self) -> float:
         """After a copy of the images as halves: they are read twice, and written and read once."""
