@@ -366,7 +366,17 @@ LARGE = {
 
 @pytest.mark.parametrize(
     ("name", "target"),
-    on_targets([*LARGE, "ieee"], {"half": "sm_90", "depthwise": "sm_80", "transposed": "sm_80", "ieee": "sm_90"}),
+    on_targets(
+        [*LARGE, "ieee"],
+        {
+            "half": "sm_90",
+            "depthwise": "sm_80",
+            "transposed": "sm_80",
+            "ieee": "sm_90",
+            "small_groups": "sm_90",
+            "training_norm": "sm_80",
+        },
+    ),
 )
 def test_large_convolutions_fit_a_gpu(
     name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
