@@ -11,6 +11,8 @@ from tilesmith.tasks.numbers.varying import is_varying, same
 
 _MOST_TIMES = 8
 """Up to which float32 says exactly which element a place is a copy of."""
+_LARGE_CELL = 1e9
+"""FLOPs of its products."""
 _LARGEST = {"float32": 3.4028234663852886e38, "float16": 65504.0, "float64": 1.7976931348623157e308}
 
 
@@ -64,7 +66,8 @@ def _scatter(writer: Writer) -> bool:
     x, places, number = writer.operand(0), writer.operand(2), writer.operand(3)
     dim = writer.node.args[1] % len(x.shape)
     without = (*x.shape[:dim], 1, *x.shape[dim + 1 :])
-    if not writer.node.op.endswith(".value") or writer.node.kwargs or places.shape != without:
+    is_whole = len(places.shape) == len(without) and all(map(same, places.shape, without))
+    if not writer.node.op.endswith(".value") or writer.node.kwargs or not is_whole:
         return False
     along = _counted(writer, x.shape[dim]).viewed((x.shape[dim], *(1 for _ in x.shape[dim + 1 :])))
     places.apply("eq.Tensor", along, dtype="bool").where(_filled(x, number), x)
@@ -79,8 +82,8 @@ def _pixel_shuffle(writer: Writer) -> bool:
     x, by = writer.operand(0), writer.node.args[1]
     *lead, channels, height, width = x.shape
     kept = channels // (by * by)
-    parted = x.viewed((*lead, kept, by, by, height, width))
     n = len(lead)
+    parted = x.viewed((*lead, kept, by, by, height, width), rest=n)
     _permuted(parted, [*range(n), n, n + 3, n + 1, n + 4, n + 2]).viewed((*lead, kept, height * by, width * by))
     return True
 
@@ -91,7 +94,7 @@ def _pixel_unshuffle(writer: Writer) -> bool:
     parted = x.viewed((*lead, channels, height // by, by, width // by, by))
     n = len(lead)
     moved = _permuted(parted, [*range(n), n, n + 2, n + 4, n + 1, n + 3])
-    moved.viewed((*lead, channels * by * by, height // by, width // by))
+    moved.viewed((*lead, channels * by * by, height // by, width // by), rest=n)
     return True
 
 
@@ -109,7 +112,8 @@ def _patches(writer: Writer) -> bool:
             x = writer.add("slice.Tensor", (x, dim, 0, used), shape, x.dtype)
     parted = x.viewed((count, channels, rows, window[0], columns, window[1]))
     moved = _permuted(parted, [0, 1, 3, 5, 2, 4])
-    moved.viewed((count, channels * prod(window), rows * columns))
+    joined = moved.viewed((count, channels * prod(window), rows, columns), rest=1)
+    joined.viewed((*joined.shape[:2], rows * columns), rest=2)
     return True
 
 
@@ -130,10 +134,15 @@ def _linear(x: Value, weight: Value, bias: Value | None) -> Value:
     return x.writer.add("linear.default", (x, weight, bias), (*x.shape[:-1], weight.shape[0]), x.dtype)
 
 
+def _is_large(x: Value, *weights: Value) -> bool:
+    """Whether the products of a cell are worth kernels; the rest PyTorch does in one of its own."""
+    return len(x.shape) == 2 and 2 * x.shape[0] * sum(prod(one.shape) for one in weights) >= _LARGE_CELL
+
+
 def _gru_cell(writer: Writer) -> bool:
     """(x, h, weights of x, weights of h, their biases)"""
     x, h, of_x, of_h, first, second = (writer.operand(i) for i in range(6))
-    if len(x.shape) != 2:
+    if not _is_large(x, of_x, of_h):
         return False
     reset, update, new = _parts(_linear(x, of_x, first), 3)
     reset_h, update_h, new_h = _parts(_linear(h, of_h, second), 3)
@@ -146,7 +155,7 @@ def _lstm_cell(writer: Writer) -> tuple[Value, ...] | None:
     """(x, [h, c], weights of x, weights of h, their biases)"""
     x, of_x, of_h, first, second = (writer.operand(i) for i in (0, 2, 3, 4, 5))
     h, c = (writer.value(one) for one in writer.node.args[1])
-    if len(x.shape) != 2:
+    if not _is_large(x, of_x, of_h):
         return None
     taken, kept, new, shown = _parts(_linear(x, of_x, first) + _linear(h, of_h, second), 4)
     taken, kept, shown = (one.apply("sigmoid.default") for one in (taken, kept, shown))

@@ -56,8 +56,10 @@ class Value:
         shape = self.shape[:dim] + self.shape[dim + 1 :]
         return self.writer.add(op, (self, *before, [dim]), shape, self.dtype)
 
-    def viewed(self, shape: tuple[int, ...]) -> Value:
-        return self.writer.add("view.default", (self, list(shape)), shape, self.dtype)
+    def viewed(self, shape: tuple[int, ...], rest: int | None = None) -> Value:
+        """`rest`: the dimension that takes what the others leave."""
+        asked = [-1 if i == rest else size for i, size in enumerate(shape)]
+        return self.writer.add("reshape.default", (self, asked), shape, self.dtype)
 
     def apply(self, op: str, *others: Any, dtype: str = "", first: Value | None = None) -> Value:
         """A pointwise operator."""

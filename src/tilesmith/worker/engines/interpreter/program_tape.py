@@ -93,6 +93,7 @@ class Tape:
         """Run an operation, and keep it for the programs to come."""
         line = source_lines.current_line()
         self.stop()  # an atomic may let another program run
+        state.launch().programs.may_poll = name not in _ATOMICS
         result = function(*args, **kwargs)
         if self.is_usable:
             self.start()
@@ -211,6 +212,7 @@ def _behind(atomic: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         state.launch().stored = None
+        state.launch().programs.may_poll = False  # without a loop it cannot wait
         return atomic(*args)
 
     return call
