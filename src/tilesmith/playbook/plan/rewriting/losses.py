@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tilesmith.playbook.plan.writer import Value
+from tilesmith.playbook.plan.rewriting.writer import Value
 
 _SPREAD_EPSILON = 1e-12
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilesmith.playbook.graph.operators import operator_name
-from tilesmith.playbook.plan.writer import Value, Writer
+from tilesmith.playbook.plan.rewriting.writer import Value, Writer
 from tilesmith.tasks.graph import Graph, Input, Node, Parameter, reference, references
 
 _REAL = {"complex64": "float32", "complex128": "float64"}
