@@ -212,13 +212,14 @@ LARGE = {
         "128",
     ),
     "few_places": task(
-        "y = F.relu(self.b(self.a(x)))\nreturn F.relu(self.d(self.c(y)) + y)",
+        "y = F.relu(self.b(self.a(x)))\nreturn F.relu(self.d(self.c(F.relu(self.e(y)))) + y)",
         "x = torch.randn(10, 256, 14, 14)",
         layers(
             "Conv2d(256, size, 3, padding=1, bias=False)",
             "BatchNorm2d(size)",
             "Conv2d(size, size, 3, padding=1, bias=False)",
             "BatchNorm2d(size)",
+            "Conv2d(size, size, 3, padding=1, groups=size)",
         ),
         "256",
     ),
