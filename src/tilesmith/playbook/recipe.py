@@ -9,7 +9,7 @@ match for the whole task, which explains itself the way a model would (an `Analy
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -99,6 +99,9 @@ class Region:
     """Names at module level, and in `forward`, that a kernel must not take."""
     convolved: frozenset[str] = frozenset()
     """Inputs that another convolution's kernel makes: such images need not be copied."""
+    is_address: bool = False
+    """Whether it is a concatenation that may be nothing but an address: of images that convolutions make and
+    take."""
 
 
 @dataclass(frozen=True)
@@ -135,6 +138,8 @@ class Layout:
     """As the region's graph calls them."""
     gives: bool = False
     """Whether its one result is such a tuple."""
+    joined: frozenset[tuple[str, int]] = frozenset()
+    """Those it takes that stand side by side, with scales of their own, and of how many channels each has one."""
 
 
 PLAIN = Layout()
@@ -160,6 +165,8 @@ class RegionText:
     """What the launcher calls its results, in the order of the region's outputs."""
     halves: SharedHalves | None = None
     """What the launcher takes after everything else."""
+    has_room: bool = False
+    """Whether the launcher can be told where its result goes: into a buffer for several."""
     sharing: RegionText | None = None
     """The same with a launcher that takes halves and need not make them."""
 
@@ -206,11 +213,19 @@ class ChainedMatch(RegionMatch, Protocol):
         """What it must take so to give so."""
 
     @property
+    def copies(self) -> frozenset[str]:
+        """What of that it can make itself where it is not given it."""
+
+    @property
     def layout(self) -> Layout:
         """What it does take and give so."""
 
     def gains(self, layout: Layout) -> bool:
         """Whether it is worth it with this layout."""
+
+    def shared(self, given: Mapping[str, int]) -> int:
+        """How many channels in a row of its result have the same scale at least; 0 where all have. `given` says
+        that of what it takes."""
 
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> RegionMatch:
         """The same with another layout; its kernel is not called what is `taken`."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import Twins, compile_exact, find_problems, interpreting
+from playbook_judging import on_targets
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
@@ -79,6 +80,19 @@ CHAINS = {
         layers("Conv2d(8, size, 3, padding=1)", "Conv2d(size, 24, 3)", "Conv2d(size, 24, 1)"),
         "16",
     ),
+    "depthwise": task(
+        "y = F.relu6(self.b(F.relu6(self.a(x))))\nz = F.relu6(self.d(y) + y)\nreturn self.f(F.silu(self.e(z)))",
+        "x = torch.randn(2, 3, 17, 14)",
+        layers(
+            "Conv2d(3, size, 3, stride=2, padding=1)",
+            "Conv2d(size, 24, 1)",
+            "BatchNorm2d(24)",
+            "Conv2d(24, 24, 3, padding=1, groups=24)",
+            "Conv2d(24, 24, 5, stride=2, padding=2, groups=24, bias=False)",
+            "Conv2d(24, 10, 1)",
+        ),
+        "16",
+    ),
     "deep": task(
         "return F.avg_pool3d(F.hardtanh(self.b(F.leaky_relu(self.a(x), 0.1)), -2.0, 3.0), (1, 2, 2))",
         "x = torch.randn(2, 6, 5, 7, 6)",
@@ -110,6 +124,7 @@ def links(plan: Plan) -> list[tuple[int, bool]]:
         ("stem", [(0, True), (1, True), (1, True), (1, True), (1, False)]),
         ("own_skip", [(0, True), (1, True), (1, False)]),
         ("other_forms", [(0, False)] * 5),
+        ("depthwise", [(0, True), (1, True), (1, True), (1, True), (1, False)]),
         ("deep", [(0, True), (1, False)]),
     ],
 )
@@ -197,21 +212,21 @@ LARGE = {
         "128",
     ),
     "few_places": task(
-        "y = F.relu(self.b(self.a(x)))\nreturn F.relu(self.d(self.c(y)) + y)",
+        "y = F.relu(self.b(self.a(x)))\nreturn F.relu(self.d(self.c(F.relu(self.e(y)))) + y)",
         "x = torch.randn(10, 256, 14, 14)",
         layers(
             "Conv2d(256, size, 3, padding=1, bias=False)",
             "BatchNorm2d(size)",
             "Conv2d(size, size, 3, padding=1, bias=False)",
             "BatchNorm2d(size)",
+            "Conv2d(size, size, 3, padding=1, groups=size)",
         ),
         "256",
     ),
 }
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(("name", "target"), on_targets(LARGE, {"few_places": "sm_80"}))
 def test_large_chains_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     gpu, survey = REPRESENTATIVES[target], survey_task(name, LARGE[name])

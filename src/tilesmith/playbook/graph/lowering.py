@@ -29,9 +29,10 @@ _LONG_ROW = 16
 class Lowering:
     """Builds steps; `composites` calls back into it."""
 
-    def __init__(self, graph: Graph, sums: Collection[str] = ()) -> None:
-        """`sums`: products or convolutions that are steps, too; their operands are not."""
-        self.graph = graph
+    def __init__(self, graph: Graph, sums: Collection[str] = (), channels_first: bool = False) -> None:
+        """`sums`: products or convolutions that are steps, too; their operands are not. `channels_first`: output
+        channels are the first dimension of a convolution also where every channel is convolved by itself."""
+        self.graph, self.channels_first = graph, channels_first
         self.products: list[factors.Product] = []
         self.safe_softmax = False
         """Whether a row without any key is zero, not NaN: PyTorch's own attention has it so."""

@@ -19,11 +19,13 @@ RESERVED = {
     "pixels", "pixels_low", "pixels_scale", "filters", "filters_low", "filters_scale", "filters_offs", "begin",
     "plain", "CHANNELS", "IN_D", "IN_H", "IN_W", "OUT_D", "OUT_H", "OUT_W", "PLACES", "phase",
     "before", "after", "size_d", "size_h", "size_w", "place_d", "place_h", "place_w", "columns", "windows", "reach",
-    "COLUMNS", "BATCH", "IN_C", "step", "STEPS", "inside", "filters_sum", "pixels_largest", "window_ptrs",
+    "COLUMNS", "BATCH", "IN_C", "IN_PITCH", "PITCH", "step", "STEPS", "inside", "filters_sum", "pixels_largest",
+    "window_ptrs", "into", "pixels_unscale", "pixels_undone", "pixels_reach", "pixels_channel",
 }  # fmt: skip
 """What the written files call things of their own, and what a launch takes by name."""
 _OURS = re.compile(
-    r"(_ptr|_acc|_part|_peak|_best|_halves|_tiles|_turned|_carry|_shift|_kernel|_unscale|_largest|_least|(^|_)D\d+)$"
+    r"(_ptr|_acc|_part|_peak|_best|_halves|_tiles|_turned|_carry|_shift|_kernel|_unscale|_largest|_least|_PITCH"
+    r"|(^|_)D\d+)$"
 )
 """How we name pointers, accumulators, kernels and sizes."""
 

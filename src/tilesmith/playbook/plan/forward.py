@@ -15,10 +15,12 @@ from typing import Any, NamedTuple
 from tilesmith.playbook.graph.names import make_identifier
 from tilesmith.playbook.graph.operators import is_view
 from tilesmith.playbook.plan.analysis import bytes_of
+from tilesmith.playbook.plan.chained.side_by_side import Buffer, find_buffers, find_channels
 from tilesmith.playbook.plan.effects import ENTER, EXIT, reads_what_it_writes
 from tilesmith.playbook.plan.pytorch_calls import write_block, write_call, write_constant
 from tilesmith.playbook.plan.regions import PlannedRegion, Step
 from tilesmith.playbook.recipe import RegionText, SharedHalves
+from tilesmith.playbook.recipes.convolutions.chains.concatenations import list_parts
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import write_attribute_access, write_host_name
 from tilesmith.playbook.writing.operands import to_source
@@ -64,6 +66,7 @@ class PlannedForward:
         """`taken` are names of the file; `single` says that its one kernel is the whole pass."""
         names = {given.argument for given in self.graph.inputs} | taken | set(texts)
         writer = _ForwardWriter(self.graph, names, single)
+        writer.buffers = _find_buffers(self.graph, self.regions, texts)
         for region in self.regions:
             text = texts.get(region.match.name)
             if text is not None and text.halves is not None:
@@ -168,6 +171,14 @@ class PlannedForward:
         return found
 
 
+def _find_buffers(graph: Graph, regions: Sequence[PlannedRegion], texts: Texts) -> list[Buffer]:
+    """Of what kernels join."""
+    values = {one.name: one for one in (*graph.leaves, *graph.nodes)}
+    widths = {name: one.shape[1] for name, one in values.items() if one.shape is not None and len(one.shape) > 1}
+    joining = [one for one in regions if one.recipe == "concatenations" and one.match.name in texts]
+    return find_buffers({one.outputs[0]: list_parts(one.nodes[0]) for one in joining}, widths)
+
+
 class _HalvesKey(NamedTuple):
     value: str
     """As the whole graph calls it."""
@@ -203,6 +214,9 @@ class _ForwardWriter:
         self._variables: dict[str, str] = {}
         self.splitting: dict[_HalvesKey, set[str]] = defaultdict(set)
         """The nodes that need halves."""
+        self.buffers: list[Buffer] = []
+        self._held: dict[int, str] = {}
+        """Variables that hold buffers, by the place of each."""
         self._halves: dict[_HalvesKey, str] = {}
         """Variables that hold them."""
         self._let_go: set[_HalvesKey] = set()
@@ -230,10 +244,26 @@ class _ForwardWriter:
     def add_region(self, region: PlannedRegion, text: RegionText) -> None:
         given = [self.host(region.names[name]) for name in text.arguments]
         halves = [self._split(region, text.halves)] if text.halves else []
-        call = f"{text.kernel.name}({', '.join([*given, *text.numbers, *halves])})"
+        into = self._into(region.outputs[0]) if text.has_room else []
+        call = f"{text.kernel.name}({', '.join([*given, *text.numbers, *halves, *into])})"
         names = list(text.results) if self._single else [self._fresh(name) for name in region.outputs]
         self._variables |= dict(zip(region.outputs, names, strict=True))
         self._add(", ".join(names), call, region.nodes)
+
+    def _into(self, value: str) -> list[str]:
+        """Where a value goes that is a part of a buffer, which is made once."""
+        for place, buffer in enumerate(self.buffers):
+            if value in buffer.numbers:
+                if place not in self._held:
+                    self._held[place] = self._fresh("side_by_side")
+                    widths = ", ".join(map(self._channels, buffer.parts))
+                    self._lines.append((f"{self._indent}{self._held[place]}", f"SideBySide({widths})"))
+                return [f"into=({', '.join([self._held[place], *map(str, buffer.numbers[value])])})"]
+        return []
+
+    def _channels(self, value: str) -> str:
+        """How many channels a value has, before it is there."""
+        return " + ".join(f"{self.host(name)}.shape[{dim}]" for name, dim in find_channels(self._graph, value))
 
     def _split(self, region: PlannedRegion, halves: SharedHalves) -> str:
         """The variable with halves, which are made once."""
@@ -271,6 +301,8 @@ class _ForwardWriter:
         done = [key for key in self._halves if not self.splitting[key] & self._waiting]
         large += [self._halves[key] for key in done if key not in self._let_go]
         self._let_go |= set(done)
+        over_with = [place for place in self._held if not self._waiting & {*self.buffers[place].numbers}]
+        large += [self._held.pop(place) for place in over_with]
         if large:
             self._lines.append(("", f"{self._indent}del {', '.join(large)}"))
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from tilesmith.playbook.graph.operators import called, is_free
 from tilesmith.playbook.plan.analysis import analyze_fusion, analyze_regions
-from tilesmith.playbook.plan.chains import find_layouts
+from tilesmith.playbook.plan.chained.layouts import find_layouts
 from tilesmith.playbook.plan.effects import can_be_repeated
 from tilesmith.playbook.plan.forward import PlannedForward, Texts, share_halves
 from tilesmith.playbook.plan.part_classes import write_parts
@@ -104,7 +105,8 @@ class Plan:
     @cached_property
     def parts(self) -> tuple[TunedPart, ...]:
         graphs = {id(region.match): region.graph for region in self.regions}
-        kernels = tuple(self._part(match, graphs[id(match)]) for match in self.kernels)
+        tuned = [match for match in self.kernels if match.tunings[0].values]
+        kernels = tuple(self._part(match, graphs[id(match)]) for match in tuned)
         if not self._may_have_graph:
             return kernels
         written = write_graph_code(self.graph.outputs, ())
@@ -138,7 +140,8 @@ class Plan:
         if len(texts) == 1 and self._is_simple:
             return " ".join([next(iter(texts.values())).strategy, *self._notes(tuning)])
         kept = self._kept(texts)
-        parts = [text.title.removesuffix(".") for text in texts.values()]
+        titles = Counter(text.title.removesuffix(".") for text in texts.values())
+        parts = [title if count == 1 else f"{count} times {title}" for title, count in titles.items()]
         shared = any(text.halves for text in texts.values())
         shown = ", ".join(kept[:_MOST_NAMED]) + (" and others" if len(kept) > _MOST_NAMED else "")
         told = f"{'; '.join(parts)}.{f' PyTorch computes {shown}.' if kept else ''}"
@@ -185,11 +188,17 @@ class Plan:
         return write_graph_code(self.graph.outputs, stores), write_model(self.code, methods)
 
     def _texts(self, tuning: Tuning) -> dict[str, RegionText]:
-        """Of the kernels whose constants the tuning has."""
-        owned = [(match, own) for match in self.kernels if (own := self._own(tuning, match)).values]
-        layouts: dict[int, Layout] = {}
-        for one in self.forwards:
-            layouts |= find_layouts(one.graph, one.steps, [match for match, _ in owned])
+        """Of the kernels whose constants the tuning has; what has none is there if something is that it takes."""
+        owned = [(match, self._own(tuning, match)) for match in self.kernels]
+        owned = [(match, own) for match, own in owned if own.values or not match.tunings[0].values]
+        while True:
+            layouts: dict[int, Layout] = {}
+            for one in self.forwards:
+                layouts |= find_layouts(one.graph, one.steps, [match for match, _ in owned])
+            kept = [(match, own) for match, own in owned if own.values or layouts[id(match)].takes]
+            if len(kept) == len(owned):
+                break
+            owned = kept
         alone: dict[str, RegionText] = {}
         for match, own in owned:
             fitting = match.laid_out(layouts[id(match)]) if isinstance(match, ChainedMatch) else match

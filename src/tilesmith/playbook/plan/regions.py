@@ -11,6 +11,7 @@ from tilesmith.playbook.graph.loops import find_loops
 from tilesmith.playbook.graph.lowering import list_outputs
 from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
 from tilesmith.playbook.graph.sums.attention import find_cores
+from tilesmith.playbook.plan.chained.side_by_side import SharedImages, find_shared_images
 from tilesmith.playbook.plan.effects import OrderedGraph
 from tilesmith.playbook.plan.subgraphs import extract, find_views_of_inputs, renamed, structure
 from tilesmith.playbook.recipe import Declined, Region, RegionMatch, RegionRecipe
@@ -43,6 +44,8 @@ class PlannedRegion:
         return tuple(self.names[name] for name in list_outputs(self.graph))
 
 
+_OF_IMAGES = ("convolutions", "pools", "concatenations")
+"""Recipes whose results convolutions may take as halves."""
 Step = PlannedRegion | Node
 """A kernel, or one operator that PyTorch computes."""
 
@@ -72,6 +75,8 @@ class _Cutter:
         self._assigned: set[str] = set()
         self._taken = whole.taken
         self._planned: list[PlannedRegion] = []
+        chains = any(recipe.name == "concatenations" for recipe in recipes) and _is_in_tf32(whole)
+        self._shared = find_shared_images(ordered.graph, unchained) if chains else SharedImages()
         self._trials = 0
 
     def steps(self) -> tuple[Step, ...]:
@@ -85,9 +90,24 @@ class _Cutter:
                     core if self._assigned & core else set()
                 )  # views, too: whoever comes later is above
         for name in self._nodes:
+            if name in self._shared.joined:
+                self._join(name)
+            elif name not in self._assigned | self._shared.before and self._may_start(name):
+                self._plan(self._grown({name}))
+        for name in self._nodes:  # what was left for convolutions that did not take it
             if name not in self._assigned and self._may_start(name):
                 self._plan(self._grown({name}))
         return self._in_order(self._planned)
+
+    def _join(self, name: str) -> None:
+        """A concatenation of images, by itself: it is no work, and no part of any."""
+        self._shared = replace(self._shared, joined=self._shared.joined - {name})
+        found = self._matched({name}, is_address=True)
+        if found is not None and found.recipe == "concatenations":
+            self._assigned |= {name}
+            self._plan(found)
+        elif self._may_start(name):
+            self._plan(self._grown({name}))
 
     def _plan(self, found: PlannedRegion | None) -> None:
         if found is not None:
@@ -102,6 +122,7 @@ class _Cutter:
             names = {node.name for node in (*one.nodes, *region.nodes)}
             users = {user for name in one.outputs for user in self._users[name]}
             feeds_it = users <= names and not self._results & set(one.outputs)
+            feeds_it = feeds_it and "concatenations" not in (one.recipe, region.recipe)
             if feeds_it and self._is_convex(names) and (wider := self._matched(names)) is not None:
                 self._planned.remove(one)
                 region = wider
@@ -127,7 +148,8 @@ class _Cutter:
         if node.op == GETITEM:
             return name not in self._assigned and self._is_fusable(str(reference(node.args[0])))
         known = any(recipe.knows(node) for recipe in self._recipes)
-        return known and name not in self._ordered.effects and name not in self._assigned
+        is_left = name not in self._assigned and name not in self._shared.joined
+        return known and is_left and name not in self._ordered.effects
 
     def _grown(self, start: set[str]) -> PlannedRegion | None:
         inside = self._with_results(start)
@@ -186,7 +208,9 @@ class _Cutter:
             user
             for name in names
             for user in self._users[name]
-            if user not in names and self._is_fusable(user) and self._ordered.before[user] <= names
+            if user not in names | self._shared.before
+            and self._is_fusable(user)
+            and self._ordered.before[user] <= names
         }:
             names |= users
             opened = [one for one in names if one in self._results or not set(self._users[one]) <= names]
@@ -196,7 +220,7 @@ class _Cutter:
 
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
         """The first node that takes a result of the region and might belong to it."""
-        users = {user for name in inside for user in self._users[name]}
+        users = {user for name in inside for user in self._users[name]} - self._shared.before
         fitting = [name for name in users - inside - refused if self._is_fusable(name) and not self._is_made(name)]
         return min(fitting, key=self._place.__getitem__, default=None)
 
@@ -242,7 +266,7 @@ class _Cutter:
             above[name] = mask
         return above
 
-    def _matched(self, names: set[str]) -> PlannedRegion | None:
+    def _matched(self, names: set[str], is_address: bool = False) -> PlannedRegion | None:
         self._trials += 1
         if self._trials > _MOST_TRIALS:
             return None
@@ -252,11 +276,12 @@ class _Cutter:
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
             graph, graph_names = renamed(extract(self._ordered.graph, nodes, self._needed))
-        made = {name for one in self._planned if one.recipe in ("convolutions", "pools") for name in one.outputs}
+        made = {name for one in self._planned if one.recipe in _OF_IMAGES for name in one.outputs}
         made -= self._unchained
         convolved = frozenset(one.name for one in graph.inputs if graph_names[one.name] in made)
+        region = replace(self._whole, graph=graph, taken=self._taken, convolved=convolved, is_address=is_address)
         for recipe in self._recipes:
-            match = recipe.match(replace(self._whole, graph=graph, taken=self._taken, convolved=convolved))
+            match = recipe.match(region)
             if not isinstance(match, Declined):
                 return PlannedRegion(nodes, graph, graph_names, match, recipe.name)
         return None
@@ -273,6 +298,10 @@ class _Cutter:
                 step_of[node.name] = node
                 wanted |= set(references([node.args, node.kwargs]))
         return tuple(_sorted(step_of, self._ordered.before, self._place.__getitem__))
+
+
+def _is_in_tf32(whole: Region) -> bool:
+    return whole.survey.environment.get("precision") != "ieee"
 
 
 def _sorted(

@@ -3,7 +3,7 @@
 from tilesmith.playbook.recipe import Recipe, RegionRecipe
 from tilesmith.playbook.recipes.attention import AttentionRecipe
 from tilesmith.playbook.recipes.columns import ColumnsRecipe
-from tilesmith.playbook.recipes.convolutions import ConvolutionsRecipe, PoolsRecipe
+from tilesmith.playbook.recipes.convolutions import ConcatenationsRecipe, ConvolutionsRecipe, PoolsRecipe
 from tilesmith.playbook.recipes.elementwise import ElementwiseRecipe
 from tilesmith.playbook.recipes.loops import LoopsRecipe
 from tilesmith.playbook.recipes.products import ProductsRecipe
@@ -12,6 +12,7 @@ from tilesmith.playbook.recipes.rows import RowsRecipe
 
 REGION_RECIPES: tuple[RegionRecipe, ...] = (
     LoopsRecipe(),
+    ConcatenationsRecipe(),
     PoolsRecipe(),
     ElementwiseRecipe(),
     RowsRecipe(),

@@ -253,7 +253,9 @@ class FusedKernel:
             return str(symbols.sizes[axis])
         return rule.template.format(*(grouped(self.product(one)) for one in (rule.source, *rule.others)))
 
-    def text(self, title: str, strategy: str, tuning: Tuning, kernel: KernelParts) -> RegionText:
+    def text(
+        self, title: str, strategy: str, tuning: Tuning, kernel: KernelParts, has_room: bool = False
+    ) -> RegionText:
         return RegionText(
             title=title,
             formulas=tuple(self.formulas()),
@@ -264,6 +266,7 @@ class FusedKernel:
             arguments=tuple(map(self.source, self.leaves)),
             numbers=tuple(str(number.host) for number in self.scalars),
             results=tuple(output.name for output in self.outputs),
+            has_room=has_room,
         )
 
     def formulas(self) -> list[str]:

@@ -40,8 +40,9 @@ def render_file(page: KernelFile) -> str:
     return "\n\n".join(head) + "\n\n\n" + "\n\n\n".join(rest) + "\n"
 
 
-def _region(kernel: KernelParts) -> tuple[str, str]:
-    return render_kernel(kernel), "\n".join(kernel.launcher)
+def _region(kernel: KernelParts) -> list[str]:
+    kernels = [render_kernel(kernel)] if kernel.body else []
+    return [*kernels, *(["\n".join(kernel.launcher)] if kernel.launcher else [])]
 
 
 def _docstring(lines: Sequence[str]) -> str:
@@ -60,7 +61,9 @@ def _imports(page: KernelFile) -> list[str]:
     for name in ("itertools", "threading", "weakref"):
         if any(f"{name}." in text for text in (*page.classes, *helpers)) and f"import {name}" not in brought:
             brought.append(f"import {name}")
-    if any("math." in text for text in page.classes) and not any("import math" in line for line in brought):
+    if any("math." in text for text in (*page.classes, *helpers)) and not any(
+        "import math" in line for line in brought
+    ):
         brought.append("import math")
     return [*brought, *([""] if brought else []), *own]
 

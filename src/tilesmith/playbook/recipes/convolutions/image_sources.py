@@ -1,6 +1,6 @@
-"""Triton text for images: how they become halves, and how halves pass from one convolution to the next."""
+"""Text for images: how they become halves, and how halves pass from one convolution to the next."""
 
-PAD_IMAGES = '''@triton.jit
+MEASURE_IMAGES = '''@triton.jit
 def measure_images_kernel(x_ptr, largest_ptr, SIZE, SPAN, PARTS, BLOCK: tl.constexpr):
     """The largest finite number in every part of an image, without its sign."""
     image, part = (tl.program_id(0) // PARTS).to(tl.int64), (tl.program_id(0) % PARTS).to(tl.int64)
@@ -10,10 +10,9 @@ def measure_images_kernel(x_ptr, largest_ptr, SIZE, SPAN, PARTS, BLOCK: tl.const
         offs = start + tl.arange(0, BLOCK)
         x = tl.abs(tl.load(x_ptr + image * SIZE + offs, mask=offs < last, other=0.0))
         largest = tl.maximum(largest, tl.where(x < float("inf"), x, 0.0))
-    tl.store(largest_ptr + tl.program_id(0), tl.max(largest, axis=0))
+    tl.store(largest_ptr + tl.program_id(0), tl.max(largest, axis=0))'''
 
-
-@triton.jit
+PAD_IMAGES = '''@triton.jit
 def pad_images_kernel(
     # pointers
     x_ptr,
@@ -126,6 +125,13 @@ def undo_scales(total, pixels_scale_ptr, filters_scale_ptr, number, row):
     small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
     return total * small * large  # in this order nothing overflows on the way"""
 
+UNDO_CHOSEN_SCALES = """@triton.jit
+def undo_chosen_scales(total, pixels_scale, filters_scale_ptr, row):
+    filters_scale = tl.load(filters_scale_ptr + row)[:, None]
+    pixels_scale = pixels_scale[None, :]
+    small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
+    return total * small * large  # in this order nothing overflows on the way"""
+
 CHOOSE_SCALES = '''@triton.jit
 def choose_scales(reach):
     """Powers of two that bring numbers of up to `reach` below 2**15, and those that undo it."""
@@ -134,16 +140,51 @@ def choose_scales(reach):
     return ((127 + shift) << 23).to(tl.float32, bitcast=True), ((127 - shift) << 23).to(tl.float32, bitcast=True)'''
 
 KEEP_IMAGES = '''@triton.jit
-def keep_images(y_ptr, scale_ptr, largest_ptr, y, reach, rows, cols, number, M, N, PLACES):
+def keep_images(
+    # pointers
+    y_ptr,
+    unscale_ptr,
+    largest_ptr,
+    # a tile, and how far its numbers may be from zero in the image of each column
+    y,
+    reach,
+    # where it is
+    rows,
+    cols,
+    number,
+    # sizes
+    M,
+    N,
+    PLACES,
+    PITCH,
+    BATCH,
+):
     """Stores a tile as halves, channels-last, each image scaled for numbers of up to `reach` of it.
 
-    The next convolution needs what undoes the scale, and the largest finite number of each image without its sign.
+    The next convolution needs what undoes the scale, for every channel of an image, and the largest finite number
+    of each image without its sign.
     """
     scale, undone = choose_scales(reach)
     mask = (rows < M)[:, None] & (cols < N)[None, :]
-    tl.store(y_ptr + cols[None, :] * M + rows[:, None], (y * scale[None, :]).to(tl.float16), mask=mask)
-    tl.store(scale_ptr + number, undone, mask=(cols < N) & (cols % PLACES == 0) & (tl.min(rows, axis=0) == 0))
+    tl.store(y_ptr + cols[None, :] * PITCH + rows[:, None], (y * scale[None, :]).to(tl.float16), mask=mask)
     size = tl.abs(y)
     largest = tl.max(tl.where(mask & (size < float("inf")), size, 0.0), axis=0)
     for image in range(tl.min(number, axis=0), tl.max(number, axis=0) + 1):
-        tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))'''
+        tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))
+        is_first = (number == image) & (cols < N) & (cols % PLACES == 0)
+        once = (rows < M) & (tl.max(is_first.to(tl.int32), axis=0) > 0)
+        tl.store(unscale_ptr + rows * BATCH + image, tl.max(tl.where(is_first, undone, 0.0), axis=0), mask=once)'''
+
+ROOM_FOR_IMAGES = '''def room_for_images(
+    batch: int, channels: int, places: tuple[int, ...], like: torch.Tensor, into=None
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """What a kernel writes: halves, channels-last; what undoes the scale of each channel of each image; the
+    largest number of each image.
+
+    `into`: images that stand side by side, and which of them it writes.
+    """
+    if into is not None:
+        return into[0].part(into[1], batch, places, like)
+    y = torch.empty((batch, *places, channels), dtype=torch.float16, device=like.device).movedim(-1, 1)
+    unscale = torch.empty((channels, batch), dtype=torch.float32, device=like.device)
+    return y, unscale, torch.zeros((batch,), dtype=torch.float32, device=like.device)'''

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from tilesmith.playbook.graph.operators import is_known
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
-from tilesmith.playbook.recipes.convolutions.chaining import LARGER
+from tilesmith.playbook.recipes.convolutions.chains.chaining import LARGER
+from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS
+from tilesmith.playbook.recipes.convolutions.image_sources import ROOM_FOR_IMAGES
 from tilesmith.playbook.recipes.convolutions.pooling import PooledWindows, find_windows
 from tilesmith.playbook.recipes.elementwise import ElementwiseMatch, ElementwiseRecipe
 from tilesmith.tasks.graph import Node
 
 _IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
-_WHOLE_CHANNELS = 8
+_SIZES = ("numel", *_IN, "BATCH", "IN_PITCH", "PITCH")
 
 
 class PoolsRecipe:
@@ -62,15 +64,22 @@ class PoolMatch:
     def widest(self) -> Layout:
         """Maxima alone: what only adds up to a pool's source is not its images."""
         (leaf,) = self.plain.fused.leaves
-        may = leaf.dtype == "float32" and leaf.form.shape[1] % _WHOLE_CHANNELS == 0 and not self.plain.has_rows
+        may = leaf.dtype == "float32" and leaf.form.shape[1] % WHOLE_CHANNELS == 0 and not self.plain.has_rows
         return Layout(self.needs, True) if may else PLAIN
 
     @property
     def needs(self) -> frozenset[str]:
         return frozenset([self.windows.source])
 
+    @property
+    def copies(self) -> frozenset[str]:
+        return frozenset()
+
     def gains(self, layout: Layout) -> bool:
         return True
+
+    def shared(self, given: Mapping[str, int]) -> int:
+        return given.get(self.windows.source, 0)
 
     def laid_out(self, layout: Layout, taken: Collection[str] = ()) -> PoolMatch:
         fused = self.plain.fused
@@ -83,16 +92,25 @@ class PoolMatch:
         fused = self.plain.fused
         kernel = KernelParts(
             name=fused.name,
-            pointers=("x_ptr", *([] if self.layout.gives else ["unscale_ptr"]), "y_ptr"),
-            sizes=("numel", *_IN, *(f"{name}: tl.constexpr" for name in (*_OUT, "IN_C"))),
+            pointers=tuple(f"{name}_ptr" for name in (*self._read, *self._written)),
+            sizes=(*_SIZES, *(f"{name}: tl.constexpr" for name in (*_OUT, "IN_C"))),
             scalars=(),
             meta=("BLOCK: tl.constexpr",),
             body=tuple(self._body()),
-            helpers=(LARGER,),
+            helpers=(LARGER, *([ROOM_FOR_IMAGES] if self.layout.gives else [])),
             launcher=tuple(self._launcher(prefix)),
         )
         strategy = f"Halves, channels-last, {tuning['BLOCK']} in a program; their scale stays what it is."
-        return fused.text(f"{fused.title} of windows in one kernel.", strategy, tuning.prefixed(prefix), kernel)
+        title = f"{fused.title} of windows in one kernel."
+        return fused.text(title, strategy, tuning.prefixed(prefix), kernel, has_room=self.layout.gives)
+
+    @property
+    def _read(self) -> list[str]:
+        return ["x", "unscale", *(["largest"] if self.layout.gives else [])]
+
+    @property
+    def _written(self) -> list[str]:
+        return ["y", *(["y_unscale", "y_largest"] if self.layout.gives else [])]
 
     def _each(self, name: str, missing: int) -> list[int]:
         """What the windows have along all three dimensions."""
@@ -117,15 +135,24 @@ class PoolMatch:
             f"    d, h = first_d + tap // {size_h * size_w}, first_h + tap // {size_w} % {size_h}",
             f"    w = first_w + tap % {size_w}",
             "    inside = mask & (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H) & (w >= 0) & (w < IN_W)",
-            "    x_ptrs = x_ptr + (((number * IN_D + d) * IN_H + h) * IN_W + w) * IN_C + channel",
+            "    x_ptrs = x_ptr + (((number * IN_D + d) * IN_H + h) * IN_W + w) * IN_PITCH + channel",
             '    y = larger(y, tl.load(x_ptrs, mask=inside, other=float("-inf")).to(tl.float32))',
         ]
+        unscale = "tl.load(unscale_ptr + channel * BATCH + number, mask={})"
+        lines.append("PLACES = OUT_D * OUT_H * OUT_W")
         if self.layout.gives:
-            return [*lines, "tl.store(y_ptr + offs, y.to(tl.float16), mask=mask)"]
+            return [
+                *lines,
+                "tl.store(y_ptr + place * PITCH + channel, y.to(tl.float16), mask=mask)",
+                "once = mask & (place % PLACES == 0)  # scales and the largest numbers stay",
+                f"unscale = {unscale.format('once')}",
+                "tl.store(y_unscale_ptr + channel * BATCH + number, unscale, mask=once)",
+                "largest = tl.load(largest_ptr + number, mask=once, other=0.0)",
+                "tl.atomic_max(y_largest_ptr + number, largest, mask=once)",
+            ]
         return [
             *lines,
-            "y *= tl.load(unscale_ptr + number, mask=mask)",
-            "PLACES = OUT_D * OUT_H * OUT_W",
+            f"y *= {unscale.format('mask')}",
             "tl.store(y_ptr + (number * IN_C + channel) * PLACES + place % PLACES, y, mask=mask)",
         ]
 
@@ -139,22 +166,28 @@ class PoolMatch:
             f"({name}.shape[{i}] + {before + after - size}) // {stride} + 1"
             for i, (size, stride, before, after) in enumerate(sides, 2)
         ]
-        shape = ("BATCH", *_OUT[3 - rank :], "IN_C") if gives else ("BATCH", "IN_C", *_OUT[3 - rank :])
-        dtype = "torch.float16" if gives else "torch.float32"
+        sizes = ", ".join(_OUT[3 - rank :])
+        room = f"torch.empty((BATCH, IN_C, {sizes}), dtype=torch.float32, device={name}.device)"
+        if gives:
+            room = f"room_for_images(BATCH, IN_C, ({sizes}{',' if rank == 1 else ''}), {name}, into)"
+        into = ", into=None" if gives else ""
         return [
-            f"def {fused.name}({name}: {several}) -> {several if gives else 'torch.Tensor'}:",
-            f"    {name}, {name}_unscale, {name}_largest = {name}",
+            f"def {fused.name}({name}: {several}{into}) -> {several if gives else 'torch.Tensor'}:",
+            f"    {name}, unscale, largest{', shared' if self.layout.joined else ''} = {name}",
             f'    assert {name}.dim() == {rank + 2}, "written for {name}.dim() == {rank + 2}"',
             f"    (BATCH, IN_C), inside = {name}.shape[:2], [{missing}*{name}.shape[2:]]",
             f"    OUT_D, OUT_H, OUT_W = {missing}{', '.join(counts)}",
-            f"    y = torch.empty(({', '.join(shape)}), dtype={dtype}, device={name}.device)",
+            f"    {', '.join(self._written)} = {room}",
             *fused.call(
                 f"{fused.name}_kernel[(triton.cdiv(y.numel(), {prefix}BLOCK),)]",
-                [name, *([] if gives else [f"{name}_unscale"])],
-                ["y"],
-                ["y.numel()", "*inside", *(f"{one}={one}" for one in (*_OUT, "IN_C"))],
+                [name, *self._read[1:]],
+                self._written,
+                [
+                    *("y.numel()", "*inside", "BATCH", f"{name}.stride(-1)", "y.stride(-1)"),
+                    *(f"{one}={one}" for one in (*_OUT, "IN_C")),
+                ],
                 [f"BLOCK={prefix}BLOCK", f"num_warps={prefix}NUM_WARPS"],
                 body=["y"],
             ),
-            f"    return y.movedim(-1, 1), {name}_unscale, {name}_largest" if gives else "    return y",
+            f"    return {', '.join(self._written)}{', shared' if self.layout.joined and gives else ''}",
         ]

@@ -13,11 +13,11 @@ from math import prod
 from tilesmith.playbook.graph.operators import POINTWISE, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.plan.effects import substitute
-from tilesmith.playbook.plan.losses import LOSSES
-from tilesmith.playbook.plan.other_forms.contractions import einsum, tensordot
-from tilesmith.playbook.plan.other_forms.operators import OTHER_FORMS, SEVERAL
-from tilesmith.playbook.plan.pools import POOLS
-from tilesmith.playbook.plan.writer import MEAN, Value, Writer
+from tilesmith.playbook.plan.rewriting.contractions import einsum, tensordot
+from tilesmith.playbook.plan.rewriting.losses import LOSSES
+from tilesmith.playbook.plan.rewriting.other_forms import OTHER_FORMS, SEVERAL
+from tilesmith.playbook.plan.rewriting.pools import POOLS
+from tilesmith.playbook.plan.rewriting.writer import MEAN, Value, Writer
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, Parameter, reference, references
 
 _LARGE = 1 << 20

@@ -10,8 +10,8 @@ from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
 from tilesmith.playbook import find_match
-from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.plan import Plan
+from tilesmith.playbook.plan.rewriting.decompositions import decompose
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, reference
 
 STATES, WEIGHTS, GATES = [[330, 512]] * 2, [[2048, 512]] * 2, [[2048]] * 2

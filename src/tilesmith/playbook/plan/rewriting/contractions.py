@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 
-from tilesmith.playbook.plan.writer import Value, Writer
+from tilesmith.playbook.plan.rewriting.writer import Value, Writer
 
 
 def einsum(writer: Writer) -> bool:

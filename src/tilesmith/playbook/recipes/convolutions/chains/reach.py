@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from math import isfinite
 from typing import Any
 
@@ -21,8 +21,8 @@ _SUMS = {"add", "sub", "maximum", "minimum", "clamp", "clamp_min", "clamp_max", 
 class Reach:
     """Writes bounds; `measured` are the numbers of parameters that they are made of, by the pointer to each."""
 
-    def __init__(self, owned: Collection[str], taken: Collection[str]) -> None:
-        """`owned` are parameters, `taken` images that come with their largest numbers, as the kernel calls them."""
+    def __init__(self, owned: Collection[str], taken: Mapping[str, str]) -> None:
+        """`owned` are parameters, as the kernel calls them; `taken` images, with what their largest number is."""
         self._owned, self._taken = owned, taken
         self.measured: dict[str, str] = {}
 
@@ -37,7 +37,7 @@ class Reach:
         if op == PRODUCT:
             return "reach"
         if op == LEAF and step.name in self._taken:
-            return f"tl.load({step.name}_largest_ptr + number)"
+            return self._taken[step.name]
         if op == LEAF and step.name in self._owned:
             return self._measured(step.name, "largest")
         if op in _SUMS and not step.options:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from tilesmith.playbook.graph.operators import operator_name
-from tilesmith.playbook.plan.writer import Value, Writer
+from tilesmith.playbook.plan.rewriting.writer import Value, Writer
 from tilesmith.tasks.graph import Graph, Input, Node, Parameter, reference, references
 
 _REAL = {"complex64": "float32", "complex128": "float64"}
@@ -31,12 +31,12 @@ def without_complex_numbers(graph: Graph) -> Graph:
     if not any(node.dtype in _REAL for node in graph.nodes):
         return graph
     try:
-        return _ComplexPass(graph).written()
+        return _GraphOfPairs(graph).written()
     except _Unknown:
         return graph
 
 
-class _ComplexPass:
+class _GraphOfPairs:
     """The pass so far, and what complex values are in it."""
 
     def __init__(self, graph: Graph) -> None:

@@ -10,10 +10,14 @@ from tilesmith.playbook.plan.regions import PlannedRegion, Step
 from tilesmith.playbook.recipe import PLAIN, ChainedMatch, Layout, RegionMatch
 from tilesmith.tasks.graph import Graph, Node, references
 
+_LONG_ROW = 4
+"""Kernels that are worth a copy of the images of the first, which would be read as they are otherwise."""
+
 
 def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[Step, ...]:
     """Kernels with the layout that fits their neighbors. `taken` are names that no kernel may have."""
     values = _find_values(graph, steps, {id(step.match) for step in steps if isinstance(step, PlannedRegion)})
+    shared = _find_shared(steps, values)
     names = set(taken) | {step.match.name for step in steps if isinstance(step, PlannedRegion)}
     made: dict[tuple[int, Layout], RegionMatch] = {}
     known: set[int] = set()
@@ -22,7 +26,7 @@ def chain(graph: Graph, steps: Sequence[Step], taken: Collection[str]) -> tuple[
         if not isinstance(step, PlannedRegion) or not isinstance(step.match, ChainedMatch):
             chained.append(step)
             continue
-        layout, match = _layout(step, values), step.match
+        layout, match = _layout(step, values, shared), step.match
         if (id(match), layout) not in made:
             new = made[id(match), layout] = match.laid_out(layout, names if id(match) in known else ())
             names |= {new.name, f"{new.name}_kernel"}
@@ -42,7 +46,11 @@ def find_unchained(graph: Graph, steps: Sequence[Step]) -> set[str]:
 def find_layouts(graph: Graph, steps: Sequence[Step], written: Collection[RegionMatch]) -> Mapping[int, Layout]:
     """The layout of each kernel of a file, by its id, where PyTorch computes what is not written."""
     values = _find_values(graph, steps, {id(match) for match in written}, one_for_all=True)
-    return {id(match): _layout(one, values) for one, match in _chained_regions(steps)}
+    shared, layouts = _find_shared(steps, values), dict[int, Layout]()
+    for one, match in _chained_regions(steps):
+        layout = _layout(one, values, shared)
+        layouts[id(match)] = replace(layout, joined=layout.joined | layouts.get(id(match), PLAIN).joined)
+    return layouts
 
 
 def _chained_regions(steps: Sequence[Step]) -> list[tuple[PlannedRegion, ChainedMatch]]:
@@ -50,10 +58,22 @@ def _chained_regions(steps: Sequence[Step]) -> list[tuple[PlannedRegion, Chained
     return [(one, one.match) for one in regions if isinstance(one.match, ChainedMatch)]
 
 
-def _layout(region: PlannedRegion, values: Collection[str]) -> Layout:
+def _layout(region: PlannedRegion, values: Collection[str], shared: Mapping[str, int] = {}) -> Layout:
+    """`shared`: values whose channels have several scales, and how many in a row have the same."""
     inputs = [one.name for one in region.graph.inputs if one.shape is not None]
     takes = frozenset(name for name in inputs if region.names[name] in values)
-    return Layout(takes, region.outputs[0] in values)
+    joined = {name: shared[region.names[name]] for name in takes if shared.get(region.names[name])}
+    return Layout(takes, region.outputs[0] in values, frozenset(joined.items()))
+
+
+def _find_shared(steps: Sequence[Step], values: Collection[str]) -> dict[str, int]:
+    """How many channels in a row have the same scale, of values that have several."""
+    found: dict[str, int] = {}
+    for one, match in _chained_regions(steps):
+        if one.outputs[0] in values:
+            given = {given.name: found.get(one.names[given.name], 0) for given in one.graph.inputs}
+            found[one.outputs[0]] = match.shared(given)
+    return {name: count for name, count in found.items() if count}
 
 
 def _find_values(
@@ -82,7 +102,41 @@ def _find_values(
 def _settled(
     regions: Sequence[tuple[PlannedRegion, ChainedMatch]], values: set[str], one_for_all: bool
 ) -> set[str]:
-    """Those of the values that are left when every kernel is given what it needs."""
+    """Those of the values that are left when every kernel is given what it needs, or begins a row that is long
+    enough for what it has to copy."""
+    beginning = {id(one) for one, match in regions if match.copies}
+    while True:
+        left = _supplied(regions, values, one_for_all, beginning)
+        short = {id(one) for one, match in regions if _begins_short(one, match, regions, left)} & beginning
+        if not short:
+            return left
+        beginning -= short
+
+
+def _begins_short(
+    region: PlannedRegion,
+    match: ChainedMatch,
+    regions: Sequence[tuple[PlannedRegion, ChainedMatch]],
+    values: Collection[str],
+) -> bool:
+    if region.outputs[0] not in values or match.copies <= _layout(region, values).takes:
+        return False
+    row, waiting = {id(region)}, [region.outputs[0]]
+    while waiting:
+        value = waiting.pop()
+        for one, _ in regions:
+            if id(one) not in row and value in {one.names[given.name] for given in one.graph.inputs}:
+                row.add(id(one))
+                waiting += [name for name in one.outputs if name in values]
+    return len(row) < _LONG_ROW
+
+
+def _supplied(
+    regions: Sequence[tuple[PlannedRegion, ChainedMatch]],
+    values: set[str],
+    one_for_all: bool,
+    beginning: Collection[int],
+) -> set[str]:
     while True:
         left = set(values)
         for one, match in regions:
@@ -90,7 +144,8 @@ def _settled(
             layouts = [_layout(other, left) for other in alike]
             takes = frozenset.intersection(*(layout.takes for layout in layouts))
             left -= {one.names[given.name] for given in one.graph.inputs if given.name not in takes}
-            if not match.needs <= takes or not all(layout.gives for layout in layouts):
+            needs = match.needs - match.copies if all(id(other) in beginning for other in alike) else match.needs
+            if not needs <= takes or not all(layout.gives for layout in layouts):
                 left -= set(one.outputs)
         if left == values:
             return left

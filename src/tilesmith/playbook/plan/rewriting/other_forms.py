@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.plan.writer import Value, Writer
+from tilesmith.playbook.plan.rewriting.writer import Value, Writer
 from tilesmith.tasks.numbers.varying import is_varying, same
 
 _MOST_TIMES = 8

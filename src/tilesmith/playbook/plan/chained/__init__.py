@@ -1,0 +1,1 @@
+"""What passes between the kernels of convolutions: in which layout, and where it lies."""

@@ -1,1 +1,0 @@
-"""Operators, products and complex numbers in another form, which recipes know."""
