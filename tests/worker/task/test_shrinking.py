@@ -11,7 +11,7 @@ import torch
 from tilesmith.errors import TaskError
 from tilesmith.tasks.source import parse_task, read_task
 from tilesmith.worker.task.loading import build_model, load_task, run_forward, unload
-from tilesmith.worker.task.shrinking import BUDGET_ELEMENTS, choose_shrunk, odd_shapes
+from tilesmith.worker.task.shrinking import BUDGET_ELEMENTS, choose_shrunk, long_shapes, odd_shapes
 from tilesmith.worker.task.trial import one_thread, try_task, warm_up
 from tilesmith.worker.tensors.exchange import tensors_in
 
@@ -134,3 +134,23 @@ def test_an_index_out_of_range_is_noticed():
     wrong = task.text.replace("randint(0, vocab_size", "randint(vocab_size, vocab_size + 9")
     small = wrong.replace("50257", "60").replace("768", "16").replace("512", "16")
     assert "index out of range" in try_task(replace(task, text=small)).reason
+
+
+def test_a_long_version_goes_the_same_way_through_the_code():
+    """With eight columns beside its long rows, this task would be another one."""
+    text = """import torch
+
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        return x.sigmoid() if x.shape[1] > 16 else x + 1
+
+
+def get_inputs():
+    return [torch.randn(8192, 4096)]
+"""
+    task = parse_task(Path("branch.py"), text)
+    columns = [
+        choice.text.partition("randn(")[2].split(", ")[1] for choice in long_shapes(task, choose_shrunk(task))
+    ]
+    assert columns == ["4096)]\n"]

@@ -45,7 +45,7 @@ _CALLS_PER_NODE = 10
 """Python calls into torch per operator, at most: most read a shape or build an argument."""
 _MOST_NUMBERS = 64
 """Of a constant that a graph tells."""
-_MOST_TRACES, _NODES_OF_TRACES = 12, 2000
+_MOST_TRACES, _NODES_OF_TRACES = 16, 2000
 """Traces at other shapes, and how many nodes they have together."""
 _LIFTED = torch.ops.aten.lift_fresh_copy.default
 
@@ -82,9 +82,11 @@ def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | No
         return traced
     most = min(_MOST_TRACES, max(len(others), _NODES_OF_TRACES // max(len(traced.graph.nodes), 1)))
     doubled = [variant.text for variant in make_doubled_variants(loaded.source)]
-    sources = [replace(loaded.source, text=text) for text in (*others, *doubled)][:most]
-    graphs = [trace(replace(loaded, source=source), training).graph for source in sources]
-    elsewhere = [graph for graph in graphs if graph is not None and graph.inputs != traced.graph.inputs]
+    elsewhere: list[Graph] = []
+    for text in (*others, *doubled)[: 2 * most]:  # not every size can be another one alone
+        graph = trace(replace(loaded, source=replace(loaded.source, text=text)), training).graph
+        if graph is not None and graph.inputs != traced.graph.inputs and len(elsewhere) < most:
+            elsewhere.append(graph)
     return Traced(with_varying(traced.graph, elsewhere), None)
 
 

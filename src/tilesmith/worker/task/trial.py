@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -58,6 +58,8 @@ class TaskTrial:
     """Of the output with the most: there, a kernel may start one program for each row."""
     parameters: tuple[tuple[int, ...], ...] = ()
     """Their shapes, where a function makes the model: ModelNew, which gets no arguments, must have the same."""
+    operators: frozenset[str] = frozenset()
+    """What kinds ran: others are another way through the code."""
 
     @property
     def is_map(self) -> bool:
@@ -70,7 +72,7 @@ def try_task(task: TaskSource) -> TaskTrial:
         trial = _run_fake(task)
         if trial.elements > REAL_RUN_ELEMENTS or trial.flops > REAL_RUN_FLOPS:
             return trial
-        return _run_real(task, trial.flops)
+        return replace(_run_real(task, trial.flops), operators=trial.operators)
     except (TaskError, MachineError) as error:
         return TaskTrial(False, str(error))
 
@@ -97,7 +99,8 @@ def _run_fake(task: TaskSource) -> TaskTrial:
                 raise
         finally:
             unload(loaded)
-    return TaskTrial(True, "", held + _elements(outputs), counter.flops, _ranks(outputs), parameters=fixed)
+    elements, kinds = held + _elements(outputs), frozenset(counter.ops)
+    return TaskTrial(True, "", elements, counter.flops, _ranks(outputs), operators=kinds, parameters=fixed)
 
 
 def steps_on_fakes(task: TaskSource) -> list[Step]:
