@@ -7,6 +7,9 @@ PYTEST := $(BIN)/python -m pytest tests -n 2 --dist worksteal
 # The parts of the tests on a GPU, each a file tests/gpu/test_gpu_<part>.py.
 PART ?= fixtures cheats honest timing memory forge recurrent tuning operators graphs
 
+# Compiled modules are kept: the tests start some hundred Pythons.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-all check-style gpu-test setup clean
 
 demo: setup  ## forge an example kernel without a GPU or a key and show what came out

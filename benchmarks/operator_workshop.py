@@ -1,209 +1,261 @@
-"""The example operators, each taken through new, check, tune and every export by the command line.
+"""The example operators, each taken through new, check, tune and every export, all in one call of nine minutes.
 
     PYTHONPATH=src python benchmarks/operator_workshop.py --out results.json
-    PYTHONPATH=src python benchmarks/operator_workshop.py --small --only relu softmax --out results.json
-    PYTHONPATH=src python benchmarks/operator_workshop.py --folder projects --out results.json
+    PYTHONPATH=src python benchmarks/operator_workshop.py --small --jobs 1 --only relu softmax --out results.json
 
-Nothing runs longer than `--limit-s`. Every command is a process of its own; the file is written anew after
-each, so that a run that is cut off keeps what it found. On a GPU the test of the torch.library export runs,
-too, and at the end, with nothing beside it, every operator's own performance test says how far it is from a
-copy. `--small` needs no GPU: two shapes, one dtype. `--folder` keeps the projects; operators that have one
-there already, made by `op new` on any machine, are only tuned and exported: tuning begins and ends with a
-check.
+The functions behind the commands are called, in one process and with one judge: torch and triton are imported once
+for all operators, and tuning begins with what the check has just found. Those that matter most come first. When
+`--limit-s` is nearly over, the judge is closed and what was made by then is exported. On a GPU every operator's own
+performance test comes last, with nothing beside it: it tells the share of a copy's speed.
 
-Writes hardware, versions, commit and the JSON of every command; the times of every shape and dtype are in it.
+The file is written anew after every step, so that a run that is cut off keeps what it found: hardware, versions,
+commit, and of every step its seconds and all that it found, times of every shape and dtype included. A table ends
+it. `--small` takes two shapes and one dtype, for machines without a GPU. `--folder` keeps the projects; one that is
+there already is not made again.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib.util
+import io
 import json
+import math
 import os
 import platform
-import signal
-import subprocess
+import re
+import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import torch
-import triton
+from tilesmith.authors.author_choice import AuthorChoice
+from tilesmith.config import CheckConfig
+from tilesmith.errors import ProjectError
+from tilesmith.forge.settings import settings_for
+from tilesmith.judge import Judge
+from tilesmith.operators.checking import OperatorCheck, check_project
+from tilesmith.operators.definition import Definition, read_definition
+from tilesmith.operators.exchange.exporting import TARGETS, export_project
+from tilesmith.operators.forging import Workshop
+from tilesmith.operators.making import make_project
+from tilesmith.operators.project import TOML
+from tilesmith.operators.tuning.tuner import TunedOperator, TuneOptions, tune_project
 
-from tilesmith.operators.definition import read_definition
-
-ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "examples" / "operators"
-NAMES = ("bias_add", "matmul_bias", "cross_entropy", "layer_norm", "rms_norm_residual", "softmax", "rotary")
-NAMES += ("add", "gelu", "relu")
-"""Those that take longest first."""
-EXPORTS = ("flaggems", "torch-library", "module", "kernelgen")
-EXPORTING_S = 20.0
-"""Kept back for the exports of an operator."""
+EXAMPLES = Path(__file__).resolve().parent.parent / "examples" / "operators"
+NAMES = ("bias_add", "matmul_bias", "softmax", "layer_norm", "cross_entropy", "rms_norm_residual", "rotary", "gelu")
+NAMES += ("add", "relu")
+"""The documents' example first, then those that take longest."""
+Found = TypeVar("Found")
+CLOSING_S = 15.0
+"""For steps that end when the judge is closed, and for the exports after them."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """One command: how it ended, and the JSON it printed."""
+    """What one step found; an error in place of that where it found nothing."""
 
-    command: str
-    exit_code: int
+    name: str
     seconds: float
     found: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Row:
-    operator: str
-    steps: tuple[Step, ...] = ()
-
-    def found(self, command: str) -> dict[str, Any]:
-        """What the last step of that name found."""
-        return next((step.found for step in reversed(self.steps) if step.command == command), {})
+    error: str = ""
 
 
 @dataclass
 class Results:
-    """Rows by operator, in a file that is written anew whenever a command has ended."""
+    """Steps by operator, in a file that is written anew whenever one has ended."""
 
     path: Path
     facts: dict[str, Any]
-    rows: dict[str, Row] = field(default_factory=dict)
+    steps: dict[str, list[Step]] = field(default_factory=dict)
     one_at_a_time: threading.Lock = field(default_factory=threading.Lock)
 
-    def add(self, name: str, step: Step) -> None:
+    def add(self, operator: str, step: Step) -> None:
         with self.one_at_a_time:
-            self.rows[name] = Row(name, (*self.rows.get(name, Row(name)).steps, step))
-            rows = [asdict(self.rows[one]) for one in sorted(self.rows)]
-            partial = self.path.with_name(f"{self.path.name}.part")
-            partial.write_text(json.dumps({**self.facts, "rows": rows}, indent=1) + "\n")
-            partial.replace(self.path)
-            print(f"{name:<18} {step.command:<20} {step.seconds:>6.1f} s  exit code {step.exit_code}", flush=True)
+            self.steps.setdefault(operator, []).append(step)
+            rows = [{"operator": name, "steps": list(map(asdict, steps))} for name, steps in self.steps.items()]
+            part = self.path.with_name(f"{self.path.name}.part")
+            part.write_text(json.dumps({**self.facts, "rows": rows}, indent=1) + "\n")
+            part.replace(self.path)
+            told = f"{operator:<18} {step.name:<20} {step.seconds:>6.1f} s  {step.error}"
+            print(told, file=sys.stderr, flush=True)
+
+    def found(self, operator: str, step: str) -> dict[str, Any]:
+        return next((one.found for one in self.steps.get(operator, ()) if one.name == step and one.found), {})
 
 
-def ran(command: str, words: Sequence[str], folder: Path, deadline: float) -> Step:
-    """The process and its children are ended at the deadline."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
-        start_new_session=True,
-    )
-    try:
-        output, errors = process.communicate(timeout=max(deadline - began, 0.1))
-        exit_code, found = process.returncode, _document(output) or {"error": errors.strip()[-600:]}
-    except subprocess.TimeoutExpired:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        exit_code, found = 124, {"error": "the time was up"}
-    return Step(command, exit_code, round(time.monotonic() - began, 1), found)
+@dataclass(frozen=True)
+class Bench:
+    """What all operators share."""
+
+    judge: Judge
+    config: CheckConfig
+    folder: Path
+    results: Results
+    options: argparse.Namespace
+    has_gpu: bool
+    end: float
+
+    def step(self, operator: str, name: str, action: Callable[[], Found], least_s: float = 0.0) -> Found | None:
+        """Not begun where so many seconds are not left; whatever goes wrong is kept, and the next step comes."""
+        began, found, error = time.monotonic(), None, ""
+        if began + least_s > self.end:
+            self.results.add(operator, Step(name, 0.0, {}, "no time was left"))
+            return None
+        try:
+            found = action()
+        except Exception as problem:
+            is_late = time.monotonic() > self.end
+            error = "the time was up" if is_late else f"{type(problem).__name__}: {problem}"
+        seconds = round(time.monotonic() - began, 1)
+        self.results.add(operator, Step(name, seconds, {} if found is None else asdict(found), error))
+        return found
+
+    def take_through(self, name: str) -> None:
+        folder, began = self.folder / name, time.monotonic()
+        if not (folder / TOML).exists():
+            made = self.step(name, "new", lambda: make_project(self.definition(name), folder, self.workshop()))
+            if made is None:
+                return
+        checked = self.step(name, "check", lambda: check_project(folder, self.config, host=self.judge))
+        if checked is not None and checked.accuracy.passed:
+            least_s = time.monotonic() - began  # it ends with a second check
+            self.step(name, "tune", lambda: self.tune(folder, checked), min(least_s, 60.0))
+        for target in TARGETS:
+            out = self.folder / f"exported-{name}" / target
+            export = partial(export_project, folder, target, out, force=True)
+            self.step(name, f"export {target}", export, -math.inf)  # however late it is
+
+    def definition(self, name: str) -> Definition:
+        found = read_definition(EXAMPLES / f"{name}.py", name)
+        few = replace(found.operator, accuracy=found.operator.accuracy[:2], dtypes=found.operator.dtypes[1:2])
+        return replace(found, operator=few) if self.options.small else found
+
+    def workshop(self) -> Workshop:
+        author, settings = AuthorChoice("playbook", "as asked"), settings_for("quick")
+        return Workshop(author, settings, self.config, self.folder / "runs", host=self.judge)
+
+    def tune(self, folder: Path, checked: OperatorCheck) -> TunedOperator:
+        """By shape, where one kernel serves all; `checked` is what lies there."""
+        tuning = TuneOptions(self.options.tuning_s, dispatch=self.has_gpu, before=checked)
+        try:
+            return tune_project(folder, self.config, tuning, host=self.judge)
+        except ProjectError:
+            if not self.has_gpu:
+                raise
+            return tune_project(folder, self.config, replace(tuning, dispatch=False), host=self.judge)
 
 
-def take_through(name: str, folder: Path, options: argparse.Namespace, deadline: float, results: Results) -> None:
-    """All steps, until one fails or the time is up; a missed target (exit code 1) stops none. Where the time does
-    not suffice for tuning, the operator is exported as it is."""
-    device, timing = ("--device", options.device), ("--timing-s", str(options.timing_s))
-    definition = small_definition(name, folder) if options.small else EXAMPLES / f"{name}.py"
-    by_shape = ["--dispatch"] if torch.cuda.is_available() else []
-    tuning = (*by_shape, "--seconds", str(options.tuning_s), *timing)
-    exports = [(f"export {to}", "export", ("--to", to, "--out", f"exported-{to}-{name}")) for to in EXPORTS]
-    commands = [
-        ("new", "new", ("--from", str(definition), *device)),
-        ("check", "check", (*timing, *device)),
-        ("tune", "tune", (*tuning, *device)),
-        *exports,
-    ]
-    is_made = (folder / name / "operator.toml").exists()
-    for command, word, words in commands[2:] if is_made else commands:
-        until = deadline if word == "export" else deadline - EXPORTING_S
-        line = ("-m", "tilesmith", "op", word, name, *words, "--json")
-        step = ran(command, line, folder, until)
-        results.add(name, step)
-        if command == "tune" and step.exit_code == 2:  # several kernels: no choice by shape can be written
-            step = ran(command, tuple(one for one in line if one != "--dispatch"), folder, until)
-            results.add(name, step)
-        if step.exit_code not in (0, 1) and command != "tune":
-            return
-    if torch.cuda.is_available():
-        test = folder / f"exported-torch-library-{name}" / f"test_{name}_library.py"
-        results.add(name, ran("torch-library test", ("-m", "pytest", "-q", str(test)), test.parent, deadline))
+def take_all_through(bench: Bench, names: Sequence[str]) -> None:
+    """Several at once, in this order; at the end of the time the judge's children are ended, and with them what
+    still waits for one."""
+    waiting = deque(names)
+
+    def work() -> None:
+        with contextlib.suppress(IndexError):
+            while True:
+                bench.take_through(waiting.popleft())
+
+    threads = [threading.Thread(target=work, daemon=True) for _ in range(bench.options.jobs)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join(max(0.0, bench.end - time.monotonic()))
+    bench.judge.close()
+    for one in threads:
+        one.join(CLOSING_S / bench.options.jobs)
 
 
-def small_definition(name: str, folder: Path) -> Path:
-    """The example with two shapes for accuracy, in one dtype."""
-    operator = read_definition(EXAMPLES / f"{name}.py", name).operator
-    path = folder / f"{name}_small.py"
-    sizes = [dict(one) for one in operator.accuracy[:2]]
-    settings = f"\nACCURACY = {sizes}\nDTYPES = [{operator.dtypes[1]!r}]\n"
-    path.write_text((EXAMPLES / f"{name}.py").read_text() + settings)
-    return path
+@dataclass(frozen=True)
+class Measured:
+    """What an operator's own performance test printed."""
+
+    mean: float
+    table: str
 
 
-def _document(text: str) -> dict[str, Any]:
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError:
-        return {"table": text} if text.strip() else {}
-    return document if isinstance(document, dict) else {"all": document}
+def measure_by_hand(folder: Path, name: str) -> Measured:
+    """The operator's own performance test, in this process, which has torch and triton already."""
+    specification = importlib.util.spec_from_file_location(f"{name}_performance", folder / f"{name}_performance.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    table = io.StringIO()
+    with contextlib.redirect_stdout(table):
+        specification.loader.exec_module(module)
+        mean = module.measure()
+    return Measured(mean, table.getvalue())
 
 
-def format_row(row: Row) -> str:
-    failed = [step for step in row.steps if step.exit_code not in (0, 1)]
-    took = sum(step.seconds for step in row.steps)
-    cells = [f"{row.operator:<18}{took:>6.0f} s"]
-    cells += [f"{one.command}: exit code {one.exit_code}: {one.found.get('error', '')[-200:]}" for one in failed]
-    right = row.found("tune").get("right")
-    cells.append("right" if right else "wrong" if right is False else "?")
-    for command in ("check", "tune"):
-        performance = row.found(command).get("performance") or {}
-        calls = [call for call in performance.get("calls", ()) if call["kernel_ms"] is not None]
-        if not calls:
-            cells.append(f"{command}: not measured")
-            continue
-        speedups, shares = [call["speedup"] for call in calls], [call["share_of_peak"] or 0 for call in calls]
-        left = sum(call["kept_pytorch"] for call in performance["calls"])
-        mean = performance["geometric_mean"]
-        cells.append(
-            f"{command}: {'wrong at its real size' if mean is None else f'{mean:.2f}x'} "
-            f"({min(speedups):.2f} to {max(speedups):.2f}), best {max(shares):.0%} of peak, {left} left to PyTorch"
-        )
-    exported = sum(step.command.startswith("export") and step.exit_code == 0 for step in row.steps)
-    return "  ".join([*cells, f"{exported} of {len(EXPORTS)} exports"])
+def measure_all_by_hand(bench: Bench, names: Sequence[str], end: float) -> None:
+    def work() -> None:
+        for name in names:
+            if (bench.folder / name / TOML).exists():
+                measure = partial(measure_by_hand, bench.folder / name, name)
+                replace(bench, end=end).step(name, "by hand", measure, 5.0)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(max(0.0, end - time.monotonic()))
+
+
+def format_row(results: Results, name: str) -> str:
+    """One line of the table: what `check` and `tune` found, and the share of a copy."""
+    seconds = sum(one.seconds for one in results.steps.get(name, ()))
+    accuracy = results.found(name, "check").get("accuracy") or {}
+    cells = [f"{name:<18}{seconds:>6.0f} s  {accuracy.get('verdict', 'not checked'):<14}"]
+    cells += [_speeds(results.found(name, step).get("performance")) for step in ("check", "tune")]
+    shares = [int(one) for one in re.findall(r"(\d+)%", results.found(name, "by hand").get("table", ""))]
+    cells.append(f"{min(shares)} / {statistics.median(shares):.0f} / {max(shares)} %" if shares else "not measured")
+    cells[1:] = [f"{one:<34}" for one in cells[1:]]
+    exported = [target for target in TARGETS if results.found(name, f"export {target}")]
+    errors = [f"{one.name}: {one.error.splitlines()[0][:80]}" for one in results.steps.get(name, ()) if one.error]
+    return "".join([*cells, f"{len(exported)} of {len(TARGETS)}  ", "; ".join(errors)]).rstrip()
+
+
+def _speeds(performance: dict[str, Any] | None) -> str:
+    calls = performance["calls"] if performance else ()
+    speedups = [one["speedup"] for one in calls if one["kernel_ms"] is not None]
+    if performance is None or not speedups:
+        return "not measured"
+    left, mean = len(calls) - len(speedups), performance["geometric_mean"]
+    told = "wrong at its size" if mean is None else f"{mean:.2f}x ({min(speedups):.2f} to {max(speedups):.2f})"
+    return told + (f", {left} PyTorch's" if left else "")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=", ".join(NAMES))
-    parser.add_argument("--jobs", type=int, default=8, help="operators at once; timing is always alone")
+    parser.add_argument("--jobs", type=int, default=5, help="operators at once; timing is always alone")
     parser.add_argument("--tuning-s", type=float, default=12.0, help="for the search of each operator")
     parser.add_argument("--timing-s", type=float, default=0.5, help="at most, for each shape and dtype")
-    parser.add_argument("--limit-s", type=float, default=520.0, help="for all operators together")
-    parser.add_argument(
-        "--by-hand-s", type=float, default=60.0, help="of these, for the operators' own performance tests"
-    )
+    parser.add_argument("--limit-s", type=float, default=520.0, help="for everything")
+    parser.add_argument("--by-hand-s", type=float, default=75.0, help="of these, for the operators' own tests")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--small", action="store_true", help="two shapes, one dtype: for machines without a GPU")
     parser.add_argument("--folder", type=Path, help="keep the projects here, and go on with those that are there")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()
-    has_gpu = torch.cuda.is_available()
     end = time.monotonic() + options.limit_s
+    import torch  # it takes long, and belongs to that time
+    import triton
+
+    has_gpu = torch.cuda.is_available()
+    config = CheckConfig(device=options.device, timing_s=options.timing_s)
     facts = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "gpu": torch.cuda.get_device_name() if has_gpu else None,
+        "cores": os.cpu_count(),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "triton": triton.__version__,
@@ -211,15 +263,17 @@ def main() -> None:
         **{name: getattr(options, name) for name in ("jobs", "tuning_s", "timing_s", "limit_s", "small")},
     }
     results = Results(options.out, facts)
-    with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.jobs) as pool:
-        folder, deadline = (options.folder or Path(name)).resolve(), end - options.by_hand_s * has_gpu
-        todo = [pool.submit(take_through, one, folder, options, deadline, results) for one in options.only]
-        for future in todo:
-            future.result()
-        for one in options.only if has_gpu else ():
-            if (file := folder / one / f"{one}_performance.py").exists() and time.monotonic() < end - 5:
-                results.add(one, ran("performance by hand", (str(file),), folder, end))
-    print("\n".join(format_row(results.rows[one]) for one in sorted(results.rows)))
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
+        folder, deadline = (options.folder or Path(name)).resolve(), end - CLOSING_S - options.by_hand_s * has_gpu
+        bench = Bench(Judge(replace(config, timing=False)), config, folder, results, options, has_gpu, deadline)
+        take_all_through(bench, options.only)
+        if has_gpu:
+            measure_all_by_hand(bench, options.only, end)
+    for one in options.only if has_gpu else ():
+        print(f"{one}\n{results.found(one, 'by hand').get('table', 'not measured')}")
+    print(f"{'operator':<28}{'accuracy':<14}{'check':<34}{'tune':<34}{'of a copy: least, median, most':<34}exports")
+    print("\n".join(format_row(results, one) for one in options.only), flush=True)
+    os._exit(0)  # a thread may still wait for what was ended
 
 
 if __name__ == "__main__":

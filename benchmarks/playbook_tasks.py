@@ -1,6 +1,7 @@
 """What the playbook reaches offline on benchmarks/playbook_tasks: by default operators and chains.
 
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --seconds 480 --suite suite --out results.json
+    PYTHONPATH=src python3 benchmarks/playbook_tasks.py --seconds 470 --page docs/suite-sample.html --out F
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --only '*norm*' mlp_gelu --confirm --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --folders convolutions attention networks --out results.json
     PYTHONPATH=src python3 benchmarks/playbook_tasks.py --device cpu --jobs 1 --only hinge_loss --out results.json
@@ -12,7 +13,8 @@ All tasks are one suite of the real command line, and each of them is a run of `
 Quick effort has one seed and no stages. The confirmation is left out unless `--confirm` is given, because fresh
 processes compile the baseline again; the numbers are then those of the full verdict on the best attempt. One task
 at a time is timed, whatever `--jobs` is. The same command with the same `--suite` goes on where it stopped.
-Meanwhile nvidia-smi says twice a second whether some kernel runs. GB are 10^9 bytes.
+Meanwhile nvidia-smi says twice a second whether some kernel runs. GB are 10^9 bytes. `--page` writes the page of
+this same suite to another place, too, where it links only to what lies beside it.
 """
 
 from __future__ import annotations
@@ -53,6 +55,7 @@ from tilesmith.records import (  # noqa: E402
 )
 from tilesmith.runs.journal import read_events  # noqa: E402
 from tilesmith.suite.document import DOCUMENT_NAME, read_suite  # noqa: E402
+from tilesmith.suite.page import write_suite_page  # noqa: E402
 from tilesmith.suite.records import Row as SuiteRow  # noqa: E402
 
 FOLDER = ROOT / "benchmarks" / "playbook_tasks"
@@ -151,10 +154,20 @@ def run_suite(results: Results, names: Sequence[str], options: argparse.Namespac
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGINT)
     seconds = round(time.monotonic() - began, 1)
-    found = read_suite(suite).rows if (suite / DOCUMENT_NAME).exists() else ()
+    found: tuple[SuiteRow, ...] = ()
+    if (suite / DOCUMENT_NAME).exists():
+        ended = read_suite(suite)
+        found = ended.rows
+        if options.page:
+            write_suite_page(replace(ended, rows=tuple(map(without_paths, found))), options.page)
     answers = {row.task.rpartition("/")[2]: row for row in found}
     rows = tuple(read_row(name, answers.get(name.rpartition("/")[2]), suite, results.copying) for name in names)
     return replace(results, seconds=seconds, gpu_share=use.share, rows=rows)
+
+
+def without_paths(row: SuiteRow) -> SuiteRow:
+    """For a page that others see: files by their place in this repository."""
+    return replace(row, why=row.why.replace(f"{ROOT}/", ""))
 
 
 def read_row(name: str, answer: SuiteRow | None, suite: Path, copying: Copying | None) -> Row:
@@ -224,6 +237,8 @@ def format_summary(results: Results) -> str:
     lines = [", ".join(f"{count} {kind}" for kind, count in counts.items()) + f" in {results.seconds:.0f} s"]
     if results.gpu_share is not None:
         lines.append(f"the GPU was busy for {results.gpu_share:.0%} of the time")
+    elif results.copying is not None:
+        lines.append("how busy the GPU was is not known: nvidia-smi is not here")
     if results.copying is not None:
         lines.append(f"a copy on {results.copying.gpu}: {results.copying.gb_per_s:.0f} GB/s")
     groups = {folder: [row for row in rows if row.task.startswith(f"{folder}/")] for folder in FOLDERS}
@@ -287,6 +302,7 @@ def main() -> None:
     parser.add_argument("--confirm", action="store_true", help="judge every winner again in fresh processes")
     parser.add_argument("--device", default="auto", help="auto, cpu (small shapes, not timed) or cuda")
     parser.add_argument("--suite", type=Path, help="keep the suite here, or go on with it; a temporary folder")
+    parser.add_argument("--page", type=Path, help="write the suite's page here, too")
     parser.add_argument("--commit", default=None, help="where there is no git to ask")
     parser.add_argument("--out", type=Path, required=True)
     options = parser.parse_args()

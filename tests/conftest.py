@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from lent_judges import opening_on
 
 from tilesmith.config import CheckConfig
 from tilesmith.judge import Judge
-from tilesmith.process.fork_server_client import ForkServerClient
+from tilesmith.process.fork_server_client import ForkServerClient, start_fork_servers
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -56,6 +57,12 @@ def judge() -> Iterator[Judge]:
         yield warm
 
 
+@pytest.fixture
+def lent(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Judges that the code under test opens use the fork servers of this one."""
+    monkeypatch.setattr(Judge, "__init__", opening_on(judge))
+
+
 @pytest.fixture(scope="session")
 def fixtures() -> Path:
     return FIXTURES
@@ -85,7 +92,7 @@ def fork_server(canary: str, scratch: Path) -> Iterator[ForkServerClient]:
     """Its children may be `bare_child`, which lies in `process/`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).parent / "process"), prepend=os.pathsep)
-        warm = ForkServerClient("native", scratch)
+        warm = start_fork_servers(["native"], scratch)["native"]
     yield warm
     warm.close()
 

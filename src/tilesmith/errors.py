@@ -5,7 +5,8 @@
     ├── UsageError               an option or argument makes no sense
     ├── MachineError             this machine (GPU, memory, sandbox, missing package) is at fault
     │   ├── NotJudgedHere        this kernel cannot be judged on this machine, whatever it is worth
-    │   └── OutOfGpuMemory       the reference did not fit beside what else is on the GPU
+    │   ├── OutOfGpuMemory       the reference did not fit beside what else is on the GPU
+    │   └── ReferenceTooSlow     the task's own code took longer than it may, or never ends
     ├── AuthorError              the author of kernels cannot answer: no network, no key, provider down
     ├── RunError                 a run folder or a bundle cannot be read, written or resumed
     └── ProjectError             an operator project is broken: a missing, changed or contradicting file
@@ -38,6 +39,10 @@ class NotJudgedHere(MachineError):
 
 class OutOfGpuMemory(MachineError):
     """The GPU has too little memory for the task, or had when others used it too."""
+
+
+class ReferenceTooSlow(MachineError):
+    """The task's own code did not answer in its time; asking once more would take as long again."""
 
 
 class AuthorError(TilesmithError):

@@ -7,13 +7,13 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from sample_run import EVENTS, make_run
 from test_bundles import files_of_archive, resealed
+from warm_commands import run_warm
 
 from tilesmith.records import Evaluation, from_json, to_json
 from tilesmith.runs.bundling.archives import write_archive
@@ -39,9 +39,8 @@ BATCHES = "import torch\n\n\ndef make_batch(rows=64):\n    return [torch.randn(r
 
 
 def tilesmith(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", *map(str, words)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("TILESMITH_")}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=kept, timeout=180)
+    return run_warm(*words, cwd=cwd, env=kept)
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm_commands import run_warm
 
 ROOT = Path(__file__).parents[2]
 MODEL = ("sample_package.entry:make_model", "--inputs", "make_batch", "--path", ROOT / "tests/live")
@@ -40,8 +40,7 @@ class ModelNew(nn.Module):
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"NO_COLOR": "1"}, cwd=ROOT)
+    return run_warm(*arguments, cwd=ROOT, env=os.environ | {"NO_COLOR": "1"})
 
 
 @pytest.fixture(scope="module")

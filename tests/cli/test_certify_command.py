@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from rich.console import Console
+from warm_commands import run_warm
 
 from tilesmith.cli.certify import show_certificate
 from tilesmith.judge.certificates.conclusion import conclusion
@@ -26,9 +26,7 @@ SHARP = Certificate("softmax", "key", "cpu", "shrunk", TRIALS)
 
 
 def run(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", "certify", *map(str, arguments)]
-    environment = os.environ | {"NO_COLOR": "1", "COLUMNS": "200"}
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=180, cwd=ROOT)
+    return run_warm("certify", *arguments, cwd=ROOT, env=os.environ | {"NO_COLOR": "1", "COLUMNS": "200"})
 
 
 def shown(certificate: Certificate, everything: bool = True) -> str:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from warm_commands import run_warm
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "llm"))
@@ -36,8 +37,7 @@ def clean(**more: str) -> dict[str, str]:
 
 
 def tilesmith(*words: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=clean(**environment))
+    return run_warm(*words, cwd=cwd, env=clean(**environment))
 
 
 MISTAKES = {

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
+
+from warm_commands import run_warm
 
 ROOT = Path(__file__).parents[2]
 NO_MASK = str(ROOT / "examples" / "kernels" / "softmax_no_mask.py")
@@ -13,8 +14,7 @@ GOOD = str(ROOT / "examples" / "kernels" / "softmax.py")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", "lint", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return run_warm("lint", *arguments)
 
 
 def test_a_finding_names_file_line_and_rule() -> None:

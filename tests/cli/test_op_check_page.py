@@ -54,6 +54,13 @@ def test_without_a_gpu_nothing_is_said_about_speed(tmp_path: Path) -> None:
     assert "<svg" not in page
 
 
+def test_what_only_programs_read_is_not_on_the_page(tmp_path: Path) -> None:
+    judged = replace(ACCURACY, environment={"precision": "ieee", "input_digests": [[18.294, 52.366]] * 30})
+    page = page_of(replace(CHECK, accuracy=judged), tmp_path)
+    assert "ieee: no TF32" in page
+    assert "18.294" not in page
+
+
 def test_a_wrong_operator_says_why(tmp_path: Path) -> None:
     wrong = replace(ACCURACY, verdict="wrong_values", reason="output 0 is off by 3", cases=(), errors=None)
     page = page_of(replace(CHECK, accuracy=wrong, performance=None), tmp_path)

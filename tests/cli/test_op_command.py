@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from warm_commands import run_warm
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "operators"), str(TESTS / "llm")]
@@ -37,9 +38,8 @@ Breaking = Callable[[Path], None]
 
 
 def tilesmith(*words: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", "op", *map(str, words)]
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TILESMITH_", "OPENAI_"))}
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=kept)
+    return run_warm("op", *words, cwd=cwd, env=kept)
 
 
 def replaced(kind: str, old: str, new: str) -> Breaking:

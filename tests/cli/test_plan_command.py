@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
+
+from warm_commands import run_warm
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 AVG_POOL = Path(__file__).parents[1] / "fixtures" / "tasks" / "avg_pool.py"
 
 
 def plan(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", "plan", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120)
+    return run_warm("plan", *arguments)
 
 
 def test_regions_are_a_table_and_json() -> None:

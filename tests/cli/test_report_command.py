@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from sample_run import make_run
+from warm_commands import run_warm
 
 from tilesmith.runs import Status
 
@@ -24,8 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def tilesmith(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=120)
+    return run_warm(*words, cwd=cwd)
 
 
 def test_a_run_becomes_a_page(folder: Path) -> None:

@@ -6,11 +6,11 @@ import csv
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from sample_run import EVENTS, make_run, manifest
+from warm_commands import run_warm
 
 from tilesmith.runs import Status
 
@@ -32,10 +32,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(folder: Path, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", "runs", *map(str, arguments)]
     environment = {name: value for name, value in os.environ.items() if name not in ("TILESMITH_RUNS", "COLUMNS")}
     environment |= {"NO_COLOR": "1"} | variables
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60, cwd=folder.parent)
+    return run_warm("runs", *arguments, cwd=folder.parent, env=environment)
 
 
 def printed(done: subprocess.CompletedProcess[str]) -> str:

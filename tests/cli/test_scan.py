@@ -6,10 +6,10 @@ import json
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from warm_commands import run_warm
 
 import tilesmith as ts
 
@@ -19,8 +19,7 @@ MODEL = ("sample_package.entry:make_model", "--path", PACKAGES)
 
 
 def scan(*arguments: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", "scan", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=os.environ | {"NO_COLOR": "1"}, cwd=ROOT)
+    return run_warm("scan", *arguments, cwd=ROOT, env=os.environ | {"NO_COLOR": "1"})
 
 
 def test_it_prints_what_the_function_prints(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,22 +5,21 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from sample_run import make_run
+from warm_commands import run_warm
 
 SOFTMAX = Path(__file__).parents[2] / "examples/softmax.py"
 
 
 def study(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", "study", *map(str, arguments)]
     mine = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}
     environment = {name: value for name, value in mine.items() if not name.startswith("TILESMITH_")} | {
         "NO_COLOR": "1"
     }
-    return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=300, cwd=folder)
+    return run_warm("study", *arguments, cwd=folder, env=environment)
 
 
 def test_a_story_of_a_run(tmp_path: Path) -> None:
@@ -61,6 +60,7 @@ def test_seeds_by_the_playbook_then_once_more_then_replayed(tmp_path: Path) -> N
         (("seeds", SOFTMAX, "--plot", "x.gif"), "ends in .svg or .png"),
         (("seeds", SOFTMAX, "--replay", "nowhere"), "no runs of softmax in there"),
         (("seeds", "nothing.py", "--runs", 1), "nothing.py"),
+        (("seeds", SOFTMAX, "--author", "playbook", "--model", "gpt-5"), "asks no model"),
         (("ablation", SOFTMAX, "--stages", "some"), "use both, on, off"),
         (("ablation", SOFTMAX, "copies/softmax.py"), "two tasks are called softmax"),
         (("ablation",), "see  tilesmith study ablation --help"),

@@ -6,11 +6,11 @@ import csv
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm_commands import run_warm
 
 TASK = """import torch
 import torch.nn as nn
@@ -49,8 +49,7 @@ QUICK = ("--effort", "quick", "--rounds", "0", "--tuning-s", "0", "--no-confirm"
 
 
 def tilesmith(*arguments: object, folder: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilesmith", *map(str, arguments)]
-    return subprocess.run(command, text=True, capture_output=True, cwd=folder)
+    return run_warm(*arguments, cwd=folder)
 
 
 @pytest.fixture(scope="module")
@@ -135,13 +134,14 @@ def test_a_damaged_suite_is_made_anew(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("suite", "tasks", "--out", "out", "--device", "cpu"), "holds a suite with another"),
+        (("suite", "tasks", "--out", "out", "--device", "cpu"), "holds a suite with another --seeds, --rounds"),
         (("suite", "tasks", "--out", "tasks"), "is not empty and not a suite"),
         (("suite", "tasks", "--only", "nothing"), "none of the 3 tasks fits"),
         (("suite", "nowhere"), "no such folder, file or pattern"),
         (("suite", "--resume", "out", "--effort", "quick"), "leave out --effort"),
         (("suite", "--resume", "out", "tasks"), "leave out PLACE"),
-        (("suite", "--resume", "tasks"), "not a suite"),
+        (("suite", "--resume", "tasks"), "not a suite (there is no suite.json)"),
+        (("suite", "--resume", "none"), "none: not a suite (there is no such folder)"),
         (("suite", "tasks", "--jobs", "0"), "--jobs 0: must be at least 1"),
         (("suite", "tasks", "--max-cost", "0"), "--max-cost 0: must be greater than zero"),
         (("suite", "tasks", "--gpu-kind", "H200"), "add --on ray"),
@@ -166,7 +166,8 @@ def test_two_suites_are_compared(place: Path, forged: subprocess.CompletedProces
     done = tilesmith("suite", "compare", "out", "out", "--json", folder=place)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["equal"] + json.loads(done.stdout)["unknown"] == 3
-    told = tilesmith("suite", "compare", "out", "out", folder=place)
+    told = tilesmith("suite", "compare", "out", place / "out", folder=place)
+    assert f"first: out\nsecond: {place / 'out'}" in told.stdout
     assert "correct: the same tasks" in told.stdout
 
 
@@ -197,7 +198,7 @@ def test_kernels_of_others(place: Path, tmp_path: Path) -> None:
         ("level2/1_task sample 0", "passed"),
     ]
     assert [row["device"] for row in rows] == ["CPU (Triton interpreter)"] * 3
-    assert "1 other files are no kernel of these tasks" in done.stderr
+    assert "1 other file left out: no kernel of these tasks" in done.stderr
     assert sum(line.lstrip().startswith("at (") for line in done.stderr.splitlines()) == 0, "a line for each kernel"
     kept = json.loads((tmp_path / "out" / "evaluations" / "level1" / "1_task sample 1.json").read_text())
     assert kept["verdict"] == "wrong_values"

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 from script import Fault, Script
 from scripted_server import Entry, ScriptedServer
+from warm_commands import run_warm
 
 from tilesmith.records import Attempt, AttemptEvent, CallEvent, DecisionEvent, Event
 from tilesmith.runs.journal import read_events
@@ -70,8 +69,7 @@ def forge_command(script: str, base_url: str, runs: Path, *options: str) -> list
     task = str(SCRIPTED_RUNS / script / "task.py")
     llm = ["--base-url", base_url, "--model", "scripted", "--price", "1,2"]
     judge = ["--device", "cpu", "--timeout", "60"]
-    program = [sys.executable, "-m", "tilesmith", "forge", task, "--runs", str(runs), "--json"]
-    return [*program, *llm, *judge, *told, *options]
+    return ["forge", task, "--runs", str(runs), "--json", *llm, *judge, *told, *options]
 
 
 def environment() -> dict[str, str]:
@@ -86,5 +84,5 @@ def run_script(script: str, folder: Path, options: Sequence[str] = (), faults: S
     runs = folder / "runs"
     with ScriptedServer(Script(SCRIPTED_RUNS / script, key=CANARY, faults=(*faults, *cuts))) as server:
         command = forge_command(script, server.base_url, runs, *options)
-        done = subprocess.run(command, capture_output=True, text=True, env=environment(), cwd=folder, timeout=300)
+        done = run_warm(*command, cwd=folder, env=environment())
         return ScriptedRun(done.returncode, done.stdout, done.stderr, runs, tuple(server.log))

@@ -222,6 +222,10 @@ def test_quotes_and_lines_inside_a_value() -> None:
     assert extract_analysis(text).bottleneck == 'the "hot" loop\nof 512 steps'
 
 
+def test_half_a_character_ends_no_run() -> None:
+    assert extract_analysis(json.dumps({**FIELDS, "bottleneck": "slow \ud800"})).bottleneck == "slow ?"
+
+
 def test_a_plan_in_steps_becomes_lines() -> None:
     assert (
         extract_analysis(json.dumps({**FIELDS, "modification_plan": ["tile", "fuse"]})).plan == "1. tile\n2. fuse"

@@ -176,13 +176,10 @@ FIXTURES_BY_WHAT_DECIDES = {
     "launches": ("relu_kernel_never_launched", "silu_add_torch_only"),
     "nothing: it is good": (
         "argmax_last_tie",
-        "linear_gelu_epilogue",
-        "relu_persistent",
         "rmsnorm_bf16_fp32_inside",
         "rnn_spin",
         "row_stats_dict",
         "row_sum_atomic",
-        "silu_add_autotuned",
         "silu_add_cuda_only",
         "small_scale_exact_shape",
         "small_scale_general",

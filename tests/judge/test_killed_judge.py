@@ -25,7 +25,7 @@ with Judge(CheckConfig(device="cpu")) as judge:
 FORK_SERVER = """\
 import os, sys
 from pathlib import Path
-from tilesmith.process.fork_server_client import ChildGone, ForkServerClient
+from tilesmith.process.fork_server_client import ChildGone, start_fork_servers
 from tilesmith.process import sandbox
 from tilesmith.process.sandbox import libc, namespaces
 from tilesmith.process.protocol.candidate import LoadKernel
@@ -36,7 +36,7 @@ for kind in ("user", "pid", "net", "ipc", "mnt"):
 limits = sandbox.Limits(None, 2**31, 60, 2**26, 64)
 scratch = Path(sys.argv[3]) / "scratch"
 scratch.mkdir()
-fork_server = ForkServerClient("native", scratch)
+fork_server = start_fork_servers(["native"], scratch)["native"]
 child = fork_server.spawn("candidate", limits)
 assert not {"processes", "ipc"} & set(child.walls)
 text = Path(sys.argv[2]).read_text()

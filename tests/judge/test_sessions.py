@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tilesmith.errors import MachineError
+from tilesmith.errors import ReferenceTooSlow
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.machine.child_limits import reference_limits
 from tilesmith.judge.machine.gpu_lock import GpuLock
@@ -78,7 +78,7 @@ def test_a_task_that_takes_too_long_is_told_its_own_limit(
     session = ReferenceSession(
         lambda: fork_server.spawn("reference", reference_limits()), "slow", tmp_path / "reference", 0.5
     )
-    with pytest.raises(MachineError, match=re.escape("did not answer within 0.5 s during OpenTask")) as raised:
+    with pytest.raises(ReferenceTooSlow, match=re.escape("did not answer within 0.5 s during OpenTask")) as raised:
         session.ask(OpenTask(read_task(slow), "cpu", "default", 0, str(tmp_path)))
     session.close()
     assert "make the task smaller, or --timeout longer than 0.5" in str(raised.value)

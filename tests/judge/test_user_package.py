@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from warm_commands import run_warm
 
 from tilesmith.judge import Judge
 from tilesmith.records import Evaluation, Verdict
@@ -251,9 +250,8 @@ def test_the_survey_names_the_model_and_tells_what_it_imports(judge: Judge) -> N
 
 
 def test_the_command_takes_a_module(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tilesmith", "check", "user_package.model:Norm", str(KERNELS / "norm.py")]
-    options = ["--path", str(FIXTURES), "--device", "cpu", "--eval", "--json"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, cwd=tmp_path)
+    options = ["--path", FIXTURES, "--device", "cpu", "--eval", "--json"]
+    done = run_warm("check", "user_package.model:Norm", KERNELS / "norm.py", *options, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     evaluation = json.loads(done.stdout)
     assert evaluation["verdict"] == "passed"

@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 import torch
+from lent_judges import lend_for_good
 from sample_package import TinyModel
 from sample_package.gates import GatedModel
 
 import tilesmith as ts
 
 folder = Path(sys.argv[1])
+lender = lend_for_good()
 torch.manual_seed(0)
 model = TinyModel().eval()
 ids = torch.randint(0, 50, (2, 3))
@@ -72,3 +74,4 @@ facts = {
     "twin shares weights": fast.norm.weight is model.norm.weight and fast.norm is not model.norm,
 }
 (folder / "facts.json").write_text(json.dumps(facts))
+lender.close()

@@ -36,7 +36,7 @@ NORMS = ["blocks.0.norm1", "blocks.0.norm2", "blocks.1.norm1", "blocks.1.norm2"]
 
 
 def run_script(name: str, folder: Path) -> str:
-    paths = os.pathsep.join([str(Path(ts.__file__).parents[1]), str(HERE)])
+    paths = os.pathsep.join([str(Path(ts.__file__).parents[1]), str(HERE), str(HERE.parent)])
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": paths}
     command = [sys.executable, str(HERE / name), str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -179,7 +179,7 @@ def test_the_library_serves_a_fresh_process(optimized: Optimized) -> None:
     assert run_script("load_script.py", optimized.folder).endswith("done\n")
 
 
-def test_a_kernel_is_checked_against_a_live_module(optimized: Optimized, tmp_path: Path) -> None:
+def test_a_kernel_is_checked_against_a_live_module(lent: None, optimized: Optimized, tmp_path: Path) -> None:
     norm, x = RMSNorm(TinyModel().config), torch.randn(2, 3, 64)
     config = CheckConfig(device="cpu", timeout_s=30)
     assert ts.check(norm, optimized.kernel, (x,), config=config).verdict is Verdict.PASSED

@@ -12,6 +12,7 @@ from tilesmith.operators.definition import (
     parse_definition,
     parse_shapes,
     read_definition,
+    with_dtypes,
     with_shapes,
 )
 from tilesmith.operators.records import OperatorParameter
@@ -62,6 +63,32 @@ def test_a_file_is_read_whole() -> None:
     assert "    # a comment\n    return x * _root(x)" in baseline_text(found)
 
 
+@pytest.mark.parametrize(
+    ("setting", "complaint"),
+    [
+        ('SHAPES = ["M"]', 'line 2: SHAPES must be like  SHAPES = {"x": ["M", "N"]}'),
+        ('DTYPES = {"x": "bool"}', 'line 2: DTYPES must be like  DTYPES = ["float32", "float16"]'),
+        ('ACCURACY = {"M": 3}', 'line 2: ACCURACY must be like  ACCURACY = [{"M": 37, "N": 53}]'),
+        ('TARGET = "fast"', "line 2: TARGET must be like  TARGET = 1.2"),
+        ('VALUES = {"x": 3.0}', "VALUES names 'x', which is no scalar of own"),
+        ('INDICES = {"a": "N"}', "INDICES names 'a', which is no tensor of own"),
+    ],
+)
+def test_a_setting_of_another_form_is_one_line(setting: str, complaint: str) -> None:
+    with pytest.raises(ProjectError) as raised:
+        parse_definition(f"import torch\n{setting}\ndef own(x, a: float = 1.0): return x * a\n", "own")
+    assert str(raised.value) == complaint
+
+
+def test_a_tensor_may_have_a_dtype_of_its_own() -> None:
+    text = "OWN_DTYPES = {'mask': 'bool'}\ndef own(x, mask): return x.masked_fill(mask, 0)\n"
+    assert [one.dtype for one in parse_definition(text, "own").operator.tensors] == [None, "bool"]
+    found = with_dtypes(define_expression("own", "torch.where(mask, x, y)"), ["float16", " mask = bool"]).operator
+    assert (found.dtypes, [one.dtype for one in found.tensors]) == (("float16",), ["bool", None, None])
+    with pytest.raises(UsageError, match="--dtypes: own has no tensor 'y'"):
+        with_dtypes(define_expression("own", "x + 1"), ["y=bool"])
+
+
 def test_sizes_are_sensible_where_none_are_named() -> None:
     operator = parse_definition(NORM, "norm").operator
     assert {"...": (), "N": 1} in operator.accuracy
@@ -107,9 +134,10 @@ def test_an_expression_over_elements_takes_any_shape(expression: str, shape: tup
         ("def norm(*x): return x", "line 1: norm may have plain parameters only"),
         ('def norm(x):\n    """Text."""', "norm has no body"),
         ("def norm(x: list): return x", "line 1: x: list is neither torch.Tensor nor float, int, bool, str"),
-        ("def norm(x, y=None): return x", "line 1: the default of y must be a number"),
+        ("def norm(x, y=[1]): return x", "line 1: the default of y must be a number"),
+        ("def norm(x, y=None): return x", "line 1: y may be None, which the parameter of an operator cannot be"),
         ("def norm(y: float): return y", "no parameter is a tensor"),
-        ("SHAPES = {'z': ['N']}\ndef norm(x): return x", "SHAPES names 'z', which is no parameter of norm"),
+        ("SHAPES = {'z': ['N']}\ndef norm(x): return x", "SHAPES names 'z', which is no tensor of norm"),
         ("SHAPES = dict(x=3)\ndef norm(x): return x", "line 1: SHAPES must be written out, without computing"),
         ("SHAPES = {'x': ['dtype']}\ndef norm(x): return x", "'dtype' cannot be the name of a parameter or a size"),
         ("ACCURACY = [{'M': 3}]\ndef norm(x): return x", "shapes: {'M': 3} has no N"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 
 from tilesmith.errors import ProjectError
-from tilesmith.operators.definition import parse_definition
+from tilesmith.operators.definition import define_expression, parse_definition, parse_shapes, with_shapes
 from tilesmith.operators.judged_task import forged_call
-from tilesmith.operators.sizes import other_value, other_values, traced_value, usual_value
+from tilesmith.operators.sizes import other_value, other_values, shape_of, traced_value, usual_value
 
 
 def test_named_values_are_tried_and_one_more() -> None:
@@ -34,13 +35,20 @@ def test_values_are_of_their_kind(values: str, said: str) -> None:
         parse_definition(f"VALUES = {{'k': {values}}}\ndef f(x, k: int): return x\n", "f")
 
 
-@pytest.mark.parametrize("value", [-2.0, -0.5, 0.0, 1e-5, 0.25, 0.75, 1.0, 3.0])
+@pytest.mark.parametrize("value", [-2.0, -0.5, 0.0, 1e-12, 1e-5, 0.25, 0.75, 1.0, 3.0])
 def test_another_value_differs_and_keeps_its_sign_and_its_range(value: float) -> None:
     other = other_value(value)
     assert isinstance(other, float)
-    assert other != value
+    assert abs(other - value) > 0.1, "half types must tell them apart"
     assert not 0 < value < 1 or 0 < other < 1
     assert value == 0 or other * value > 0
+
+
+@pytest.mark.parametrize("shape", ["N", "B, M, N", "B, 8, H, W", "..., M, N", "B, M, N, K, L"])
+def test_every_tensor_fits_on_a_gpu_several_times(shape: str) -> None:
+    found = with_shapes(define_expression("own", "x + 1"), {"x": parse_shapes(f"x={shape}")["x"]})
+    for sizes in found.operator.performance:
+        assert 1 << 18 <= math.prod(shape_of(found.operator.tensors[0], sizes)) <= 1 << 28
 
 
 def test_a_kernel_is_written_for_short_rows_unless_some_do_not_fit_into_a_program() -> None:

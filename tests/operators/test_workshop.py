@@ -184,7 +184,26 @@ def test_sizes_that_pytorch_refuses_are_left_out(tmp_path: Path, judge: Judge) -
     shop = replace(workshop(tmp_path, judge), tell=told.append)
     make_project(definition, tmp_path / "halves", shop)
     assert {"M": 64, "N": 128} in read_project(tmp_path / "halves").operator.accuracy
-    assert any(line.startswith("shapes  M=37 N=53 left out, because PyTorch fails there: ") for line in told)
+    assert any(line.startswith("shapes  M=37 N=53 left out, because in PyTorch: ") for line in told)
+
+
+@pytest.mark.slow_suite
+def test_a_sum_that_no_half_holds_is_written_for_others(tmp_path: Path, judge: Judge) -> None:
+    """Of any sizes, which it sums all."""
+    text = "import torch\nSHAPES = {'x': ['...'], 'y': ['...']}\nDTYPES = ['float16', 'float32']\n"
+    text += "ACCURACY = [{'...': (37,)}, {'...': (2, 3)}]\ndef total(x, y): return (x * y).square().sum()\n"
+    made = make(parse_definition(text, "total"), tmp_path, judge)
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
+    assert made.why.startswith("a kernel for float32; float16 left out, because in PyTorch, at ...=1048576: ")
+
+
+def test_half_of_a_scalar_is_no_number_of_its_own(tmp_path: Path, judge: Judge) -> None:
+    definition = define_expression("loss", "F.huber_loss(x, y, delta=delta)", ["delta=1.0"])
+    operator = replace(definition.operator, accuracy=SMALL[:1], dtypes=("float32",))
+    made = make(replace(definition, operator=operator), tmp_path, judge)
+    assert made.accuracy is not None
+    assert made.accuracy.passed, made.accuracy.reason
 
 
 def test_pytorch_is_kept_where_the_author_has_no_kernel(tmp_path: Path, judge: Judge) -> None:

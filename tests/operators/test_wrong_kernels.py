@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
@@ -52,7 +53,7 @@ def judged(
     body = "".join(f"    {line}\n" for line in entry.splitlines())
     triton = f"{KERNEL.format(result=result)}{before}{function_head(operator)}\n{body}"
     with Judge(replace(CPU, timing=False), host=judge) as own:
-        return judge_accuracy(operator, {"baseline": baseline, "triton": triton}, own, lambda _: None)
+        return judge_accuracy(operator, {"baseline": baseline, "triton": triton}, own)
 
 
 PLUS_ONE = "def own(x): return x + 1\n"
@@ -133,32 +134,36 @@ def test_whole_numbers_are_large_and_booleans_are_both(
     assert judged(judge, definition, "return launch(x)", honest, dtypes=(dtype,)).passed
 
 
+def by_hand(definition: str, body: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """The accuracy file of an operator `own` on one shape, where the kernel's entry has this body."""
+    found = parse_definition(f"DTYPES = ['float32']\nACCURACY = [{{'M': 7, 'N': 5}}]\n{definition}", "own")
+    operator = found.operator
+    triton = f"import torch\n{function_head(operator)}\n{indent(body, '    ')}\n"
+    for kind, text in (
+        ("baseline", baseline_text(found)),
+        ("accuracy", accuracy_text(operator)),
+        ("triton", triton),
+    ):
+        (folder / f"own_{kind}.py").write_text(text)
+    return subprocess.run([sys.executable, str(folder / "own_accuracy.py")], capture_output=True, text=True)
+
+
 def test_the_accuracy_file_sees_a_kernel_that_writes_to_its_input(tmp_path: Path) -> None:
-    """Run by hand: both would read what it wrote."""
-    definition = parse_definition(
-        "DTYPES = ['float32']\nACCURACY = [{'M': 7, 'N': 5}]\ndef own(x): return x + 1\n", "own"
-    )
-    wrong = (
-        "import torch\ndef own(x: torch.Tensor) -> torch.Tensor:\n    y = x * 1.3\n    x.fill_(1e9)\n    return y\n"
-    )
-    texts = {"baseline": baseline_text(definition), "accuracy": accuracy_text(definition.operator), "triton": wrong}
-    for kind, text in texts.items():
-        (tmp_path / f"own_{kind}.py").write_text(text)
-    found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
+    """Both would read what it wrote."""
+    found = by_hand("def own(x): return x * 1.3\n", "y = x * 1.3\nx.fill_(1e9)\nreturn y", tmp_path)
     assert found.returncode == 1
     assert "the kernel writes to x" in found.stdout
 
 
 def test_an_error_is_told_apart_from_what_is_allowed(tmp_path: Path) -> None:
-    definition = parse_definition("DTYPES = ['float32']\nACCURACY = [{'M': 7, 'N': 5}]\n" + PLUS_ONE, "own")
-    body = "return ((x + 1).double() * 1.00000113).float()"
-    triton = f"import torch\ndef own(x: torch.Tensor) -> torch.Tensor:\n    {body}\n"
-    texts = {"baseline": baseline_text(definition), "accuracy": accuracy_text(definition.operator)}
-    for kind, text in (texts | {"triton": triton}).items():
-        (tmp_path / f"own_{kind}.py").write_text(text)
-    found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
+    found = by_hand(PLUS_ONE, "return ((x + 1).double() * 1.00000113).float()", tmp_path)
     error, allowed = re.findall(r"relative error (\d\S+), allowed is (\d\S+)", found.stdout)[0]
     assert error != allowed
+
+
+@pytest.mark.parametrize(("kernel", "code"), [("torch.sqrt(x)", 0), ("torch.sqrt(x.abs())", 1)])
+def test_what_is_no_number_must_be_where_pytorch_has_it(kernel: str, code: int, tmp_path: Path) -> None:
+    assert by_hand("def own(x): return torch.sqrt(x)\n", f"return {kernel}", tmp_path).returncode == code
 
 
 def test_a_kernel_file_may_have_helpers_of_any_plain_name(judge: Judge) -> None:
@@ -200,17 +205,6 @@ def test_a_named_value_that_pytorch_refuses_is_one_line(judge: Judge) -> None:
 
 @pytest.mark.parametrize(("refusal", "code"), [("raise ValueError('k')", 0), ("pass", 1)])
 def test_the_accuracy_file_wants_other_values_right_or_refused(refusal: str, code: int, tmp_path: Path) -> None:
-    text = "DTYPES = ['float32']\nACCURACY = [{'M': 7, 'N': 5}]\ndef own(x, k: int = 2): return x * k\n"
-    definition = parse_definition(text, "own")
-    head = "import torch\ndef own(x: torch.Tensor, k: int = 2) -> torch.Tensor:\n"
-    triton = f"{head}    if k != 2:\n        {refusal}\n    return x * 2\n"
-    texts = {
-        "baseline": baseline_text(definition),
-        "accuracy": accuracy_text(definition.operator),
-        "triton": triton,
-    }
-    for kind, written in texts.items():
-        (tmp_path / f"own_{kind}.py").write_text(written)
-    found = subprocess.run([sys.executable, str(tmp_path / "own_accuracy.py")], capture_output=True, text=True)
+    found = by_hand("def own(x, k: int = 2): return x * k\n", f"if k != 2:\n    {refusal}\nreturn x * 2", tmp_path)
     assert found.returncode == code, found.stdout
     assert "1 skipped" in found.stdout or "test_another_k" in found.stdout

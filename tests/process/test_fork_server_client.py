@@ -20,7 +20,7 @@ import pytest
 from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.sessions import CandidateSession
-from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient
+from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient, start_fork_servers
 from tilesmith.process.protocol.candidate import LoadKernel
 from tilesmith.process.protocol.codec import Done, RequestFailed
 from tilesmith.process.protocol.machine import DescribeMachine, ListTargets
@@ -351,7 +351,7 @@ def test_a_memory_hog(fork_server: ForkServerClient, name: str, take: str) -> No
                 time.sleep(0.01)
             time.sleep(600)
             """,
-            timeout_s=4,
+            timeout_s=60,
         )
     assert gone.how == "memory"
     assert_gone(name)
@@ -510,11 +510,17 @@ def test_many_threads_may_spawn_at_once(fork_server: ForkServerClient) -> None:
 # The server itself
 
 
-def test_a_server_outlives_the_thread_that_started_it(tmp_path: Path) -> None:
+def test_a_server_outlives_the_thread_that_started_it_and_imports_nothing_of_the_users_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "profile.py").write_text(
+        "raise SystemExit('a module of the same name as one of the standard library')"
+    )
+    monkeypatch.chdir(tmp_path)
     made: list[ForkServerClient] = []
 
     def start() -> None:
-        made.append(ForkServerClient("native", tmp_path))
+        made.append(start_fork_servers(["native"], tmp_path)["native"])
         assert_answers(made[0])
 
     starter = threading.Thread(target=start)
@@ -530,7 +536,7 @@ def test_a_server_that_cannot_start_says_why_in_one_line(tmp_path: Path, monkeyp
     broken = tmp_path / "numpy.py"
     broken.write_text("raise ImportError('numpy is broken here')")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    fork_server = ForkServerClient("native", tmp_path)
+    fork_server = start_fork_servers(["native"], tmp_path)["native"]
     with pytest.raises(MachineError, match="numpy is broken here; run `tilesmith doctor`") as caught:
         fork_server.spawn("probe", LIMITS)
     assert "\n" not in str(caught.value)

@@ -12,16 +12,34 @@ from typing import TYPE_CHECKING
 import pytest
 from recorded_run import recorded_run, swept_run
 from sample_run import EVENTS, evaluation
-from timed_run import KERNEL, finished_run, measured, timed_events
+from timed_run import KERNEL, ROOFLINE, finished_run, measured, timed_events
 
-from tilesmith.records import AttemptEvent, DecisionEvent, Event, Finding, FinishedEvent, Severity, Verdict
+from tilesmith.playbook.task_plan import OperatorWork, TaskPlan
+from tilesmith.records import (
+    AttemptEvent,
+    DecisionEvent,
+    Event,
+    Finding,
+    FinishedEvent,
+    OutputErrors,
+    Severity,
+    Verdict,
+)
 from tilesmith.report import write_run_report, write_verdict_report
-from tilesmith.report.run_view import read_report_run
+from tilesmith.report.page import write_page
+from tilesmith.report.run_view import read_report_run, report_view
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 Opener = Callable[..., "Page"]
+OVERLAPPING = """() => [...document.querySelectorAll("figure svg")].flatMap((svg) => {
+  const texts = [...svg.querySelectorAll("text")].map((one) => [one.textContent, one.getBoundingClientRect()]);
+  return texts.flatMap(([told, a], place) => texts.slice(0, place)
+    .filter(([, b]) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+      && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4)
+    .map(([other]) => `${told} on ${other}`));
+})"""
 HOSTILE = (
     "</code></pre><script>document.title = 'run by a kernel'</script><img src=x onerror=\"document.title='run'\">"
 )
@@ -64,12 +82,12 @@ def test_what_an_h200_measured_is_on_the_page(tmp_path: Path, opened: Opener) ->
     answers = page.locator(".answers > div").all_text_contents()
     assert [" ".join(one.split()) for one in answers[:3]] == [
         "10.99×as fast as eager PyTorch 95 %: 10.96 – 11.55 1.21 → 0.1077 ms",
-        "11.45×as fast as a CUDA graph 95 %: 10.96 – 11.50 1.234 → 0.1077 ms",
+        "11.45×as fast as eager in a CUDA graph 95 %: 10.96 – 11.50 1.234 → 0.1077 ms",
         "3.14×as fast as torch.compile 95 %: 3.13 – 3.16 0.3384 → 0.1077 ms",
     ]
     assert "0.17× that of eager PyTorch" in answers[3]
     on_roofline = page.locator("svg[aria-labelledby^=plot-roofline] text").all_text_contents()
-    assert {"kernel 1", "kernel 2", "this kernel", "eager PyTorch", "a CUDA graph", "torch.compile"} <= {
+    assert {"kernel 1", "kernel 2", "this kernel", "eager PyTorch", "eager in a CUDA graph", "torch.compile"} <= {
         *on_roofline
     }
     assert "The best kernel reaches 79% of that." in (page.locator("figcaption").nth(1).text_content() or "")
@@ -105,6 +123,28 @@ def test_plots_take_the_colors_of_the_scheme(tmp_path: Path, opened: Opener, sch
     fills = page.eval_on_selector("#plot-roofline-title", dashes)
     assert ink in fills
     assert (ink == "rgb(29, 31, 33)") == (scheme == "light")
+
+
+def failing(event: Event, ratio: float) -> Event:
+    """The attempt with an error that is so many times PyTorch's own."""
+    if not isinstance(event, AttemptEvent):
+        return event
+    judged = replace(evaluation(Verdict.WRONG_VALUES), errors=OutputErrors(1.0, 1.0, 0.1, 0.1 / ratio, ratio))
+    judged = replace(judged, environment={"k": 2.0})
+    return AttemptEvent(replace(event.attempt, evaluation=judged, score=None, kept=False))
+
+
+@pytest.mark.parametrize("ratio", [0.002, 0.7, 1.98, 1600.0, 7e7])
+def test_no_text_of_a_plot_lies_on_another(tmp_path: Path, opened: Opener, ratio: float) -> None:
+    folder = finished_run(tmp_path, tuple(failing(event, ratio) for event in timed_events(5)))
+    view = report_view(read_report_run(folder))
+    works = tuple(OperatorWork(f"operator_{n}", 1, 10, 10, n > 1, 0.002 / ratio * n) for n in (1, 2, 3))
+    plan = TaskPlan("task", True, "told", works, None, None, None, ())
+    write_page(replace(view, plan=plan), folder / "report.html")
+    page = opened(folder / "report.html")
+    assert {"PyTorch", "allowed"} <= {*page.locator("svg[aria-labelledby^=plot-errors] text").all_text_contents()}
+    assert page.locator("svg[aria-labelledby^=plot-work]").count() == 1
+    assert page.evaluate(OVERLAPPING) == []
 
 
 @pytest.mark.parametrize("width", [390, 1280])
@@ -216,9 +256,11 @@ def test_a_verdict_has_a_page_of_its_own(tmp_path: Path, opened: Opener) -> None
     page = opened(path)
     assert page.locator("h1").text_content() == "kernel.py for task.py"
     assert page.locator("figure svg").count() == 1
-    write_verdict_report(path, "task.py", kernel, evaluation(Verdict.WRONG_VALUES))
+    wrong = replace(evaluation(Verdict.WRONG_VALUES), roofline=ROOFLINE)
+    write_verdict_report(path, "task.py", kernel, wrong)
     page = opened(path)
     assert "Wrong values: 'h_prev[k_ids]'" in (page.locator(".told").text_content() or "")
     assert page.locator("#attempts code").is_visible()
     assert "class ModelNew" in (page.locator("#attempts code").text_content() or "")
+    assert page.locator("section").first.get_attribute("id") == "attempts", "what failed, before any plot"
     assert dead_links(page) == []

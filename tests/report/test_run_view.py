@@ -21,7 +21,10 @@ def view_of(folder: Path) -> ReportView:
 
 def test_the_headline_has_every_baseline_with_its_interval(tmp_path: Path) -> None:
     head = view_of(finished_run(tmp_path, timed_events())).headline
-    assert [(one.baseline, one.value) for one in head.gains] == [("eager PyTorch", 4.0), ("a CUDA graph", 2.0)]
+    assert [(one.baseline, one.value) for one in head.gains] == [
+        ("eager PyTorch", 4.0),
+        ("eager in a CUDA graph", 2.0),
+    ]
     assert (head.gains[0].low, head.gains[0].high) == (3.6, pytest.approx(4.4))
     assert (head.gains[0].baseline_ms, head.gains[0].tone) == (4.0, "good")
     assert head.errors is not None
@@ -57,11 +60,20 @@ def test_every_attempt_has_its_diff_and_outcome(tmp_path: Path) -> None:
     first, second, third = view.attempts
     assert (first.parent, first.text.language) == (None, "python")
     assert (second.parent, second.text.language) == (1, "diff")
-    assert second.text.text.splitlines()[:2] == ["--- kernel 1", "+++ kernel 2"]
+    assert second.text.text.startswith("@@ ")
     assert "-    step = 1\n+    step = 2" in second.text.text
     assert (third.best, third.outcome, third.score_text) == (True, "kept: faster than the best so far", "2.00×")
     assert third.file == "kernels/0003.py"
     assert third.resources[0].registers == 128
+
+
+def test_a_long_reason_is_whole_with_its_attempt_alone(tmp_path: Path) -> None:
+    first, event, *rest = timed_events()
+    assert isinstance(event, AttemptEvent)
+    attempt = replace(event.attempt, why="wrong: relative error 2\n  at (0, 1): expected 1.0, got 3.0")
+    view = view_of(finished_run(tmp_path, (first, AttemptEvent(attempt), *rest)))
+    assert view.story[0].text == "kept: wrong: relative error 2"
+    assert view.attempts[0].outcome.endswith("\n  at (0, 1): expected 1.0, got 3.0")
 
 
 def test_the_story_is_a_tree(tmp_path: Path) -> None:
@@ -90,7 +102,7 @@ def test_everything_measured_is_on_the_roofline(tmp_path: Path) -> None:
     assert limit.bytes_per_s == 4e12
     assert limit.peak_flops_per_s == 4e14
     rates = {point.name: point.flops_per_s for point in limit.points}
-    assert rates.keys() == {"kernel 1", "kernel 2", "this kernel", "eager PyTorch", "a CUDA graph"}
+    assert rates.keys() == {"kernel 1", "kernel 2", "this kernel", "eager PyTorch", "eager in a CUDA graph"}
     assert rates["this kernel"] == pytest.approx(4e13)
     assert rates["eager PyTorch"] == 1e13
 

@@ -17,6 +17,9 @@ from tilesmith.report.source_text import highlighted, shown_diff, shown_source, 
         ("if \u202eadmin", "if ⟨U+202E⟩admin"),
         ("\ud800", "⟨U+D800⟩"),
         ("\ufeffimport", "⟨U+FEFF⟩import"),
+        ("\u3164 = 1", "⟨U+3164⟩ = 1"),
+        ("x\U000e0041", "x⟨U+E0041⟩"),
+        ("⚠\ufe0f", "⚠\ufe0f"),
         ("tab\tand\r\nline\n", "tab\tand\nline\n"),
     ],
 )
@@ -41,10 +44,10 @@ def test_a_cut_source_ends_with_a_whole_line() -> None:
 
 
 def test_equal_sources_have_no_diff() -> None:
-    assert shown_diff("a\n", "a\n", ("kernel 1", "kernel 2")).text == ""
+    assert shown_diff("a\n", "a\n").text == ""
 
 
 def test_a_diff_is_highlighted() -> None:
-    html = highlighted(shown_diff("a\nb\n", "a\nc\n", ("kernel 1", "kernel 2")))
+    html = highlighted(shown_diff("a\nb\n", "a\nc\n"))
     assert '<span class="gd">-b</span>' in html
     assert '<span class="gi">+c</span>' in html

@@ -25,6 +25,7 @@ from tilesmith.records import (
 )
 from tilesmith.runs import Status
 
+ROOFLINE = Roofline(0.5, 0.1, 0.5, "memory", "H200", 2_000_000_000, 40_000_000_000)
 KERNEL = "import triton\n\n\nclass ModelNew:\n    block = 64\n"
 
 
@@ -59,7 +60,7 @@ def timed_events(attempts: int = 3, source: str = KERNEL) -> tuple[Event, ...]:
     survey = replace(
         SURVEY,
         profile=TaskProfile(bytes_moved=2_000_000_000, flops=40_000_000_000),
-        roofline=Roofline(0.5, 0.1, 0.5, "memory", "H200", 2_000_000_000, 40_000_000_000),
+        roofline=ROOFLINE,
     )
     events: list[Event] = [SurveyEvent(survey)]
     for number in range(1, attempts + 1):

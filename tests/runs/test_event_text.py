@@ -83,6 +83,7 @@ def test_no_text_can_break_the_line_or_steer_a_terminal(event: Event) -> None:
 def test_short_forms() -> None:
     assert [score_text(one) for one in (None, 1.3696, 0.0528)] == ["", "1.37x", "0.053x"]
     assert [clock_text(one) for one in (-3, 65.9, 7265)] == ["0:00", "1:05", "2:01:05"]
+    assert [clock_text(float(one)) for one in ("inf", "nan")] == ["unknown", "unknown"]
     assert one_line("ab cd", limit=4) == "ab…"
 
 

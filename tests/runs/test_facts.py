@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -39,6 +40,14 @@ def test_only_settings_that_differ_are_told(tmp_path: Path) -> None:
         ("rounds", 3, 0),
         ("confirm", None, False),
     ]
+
+
+def test_two_tasks_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    first, same, other = made(tmp_path), made(tmp_path), made(tmp_path)
+    head = json.loads((other / "run.json").read_text())
+    (other / "run.json").write_text(json.dumps(head | {"task_sha256": "another"}))
+    assert compare_runs(first, same).notes == ()
+    assert compare_runs(first, other).notes == ("two texts of a task named 39_GRU: what it computes may differ",)
 
 
 @pytest.mark.parametrize(

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tilesmith.errors import RunError
 from tilesmith.records import CallEvent, DecisionEvent, Phase, Reply, Usage
 from tilesmith.runs import Manifest, RunFolder, create_run
+from tilesmith.runs.atomic_files import replacing, write_atomically
 from tilesmith.runs.folder import is_locked
-from tilesmith.runs.journal import Journal, read_events
+from tilesmith.runs.journal import Journal, read_events, salvage_events
 from tilesmith.runs.manifest import read_manifest
 
 MANIFEST = Manifest("relu", "/relu.py", "0" * 64, "playbook", "2026-01-02T03:04:05+00:00", {})
+
+
+def test_half_a_character_is_kept(tmp_path: Path) -> None:
+    """As a file's name or an escape in a reply may have it: it must not end the run."""
+    journal = Journal(tmp_path / "events.jsonl")
+    journal.append(DecisionEvent("stop", "\ud800 bad\udcff.py"))
+    assert read_events(tmp_path / "events.jsonl") == list(journal)
 
 
 def test_an_event_is_written_once(tmp_path: Path) -> None:
@@ -28,6 +38,7 @@ def test_an_event_is_written_once(tmp_path: Path) -> None:
     assert read_events(tmp_path / "events.jsonl") == [DecisionEvent("stop", "enough")]
 
 
+@settings(deadline=None)
 @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"])), cut=st.integers(1, 200))
 def test_a_torn_last_line_is_dropped(tmp_path_factory: pytest.TempPathFactory, text: str, cut: int) -> None:
     path = tmp_path_factory.mktemp("torn") / "events.jsonl"
@@ -51,10 +62,48 @@ def test_a_damaged_line_is_named(tmp_path: Path) -> None:
         Journal(path)
 
 
+_CALL = {"event": "call", "number": 1, "phase": "seed", "prompt_sha256": "0"}
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"event": "decision", "about": {}, "why": "b"}, "about: expected str"),
+        (
+            {**_CALL, "reply": {"text": "", "author": "m", "usage": {"input_tokens": "1"}}},
+            "reply: usage: input_tokens",
+        ),
+        (
+            {**_CALL, "reply": {"text": "", "author": "m", "seconds": float("nan")}},
+            "reply: seconds: expected a number",
+        ),
+        ({"event": "survey", "survey": 5}, "survey: expected the fields of Survey"),
+    ],
+)
+def test_a_field_of_another_type_is_damage(tmp_path: Path, line: object, told: str) -> None:
+    """Such a line must not reach whoever adds up tokens or cuts texts."""
+    path = tmp_path / "events.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    events, (problem,) = salvage_events(path)
+    assert events == []
+    assert told in problem
+
+
 def test_a_newer_field_is_no_problem(tmp_path: Path) -> None:
     path = tmp_path / "events.jsonl"
     path.write_text('{"event": "decision", "about": "a", "why": "b", "mood": "good"}\n')
     assert list(Journal(path)) == [DecisionEvent("a", "b")]
+
+
+def test_two_who_write_one_file_are_not_in_each_others_way(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    with replacing(path) as mine, ThreadPoolExecutor() as pool:
+        mine.write_text("half of it")
+        pool.submit(write_atomically, path, "another's").result()
+        assert path.read_text() == "another's"
+        mine.write_text("all of it")
+    assert path.read_text() == "all of it"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_two_runs_of_one_day_get_two_folders(tmp_path: Path) -> None:

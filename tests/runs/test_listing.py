@@ -142,12 +142,25 @@ def _replace_by_folder(path: Path) -> None:
         _replace_by_folder,
         _rewrite(format_version=99),
         _rewrite(format_version="one"),
+        _rewrite(format_version=float("inf")),
         _rewrite(created=5),
         _rewrite(configuration=5),
         _rewrite(status="lost"),
         lambda path: (path / "run.json").write_text("[]"),
     ],
-    ids=["cut", "no head", "bytes", "folder", "newer", "version", "date", "configuration", "status", "list"],
+    ids=[
+        "cut",
+        "no head",
+        "bytes",
+        "folder",
+        "newer",
+        "version",
+        "endless",
+        "date",
+        "configuration",
+        "status",
+        "list",
+    ],
 )
 def test_a_damaged_run_hides_no_other(tmp_path: Path, damage: object) -> None:
     broken = made(tmp_path)

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from sample_run import make_run
+from sample_run import EVENTS, make_run
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
+from tilesmith.serve.following import folder_state
+from tilesmith.serve.guard import Guard
 from tilesmith.serve.server import RunsServer
 
 
@@ -112,3 +119,35 @@ def test_files_of_a_run_are_plain_text_and_no_others_are_there(server: RunsServe
     ):
         answer, text = ask(server, path, cookie=cookie)
         assert (answer.status, "nobody may" in text, "root:" in text) == (404, False, False), path
+
+
+def test_a_file_that_grows_is_sent_whole(server: RunsServer, runs: Path, cookie: str) -> None:
+    with contextlib.closing(make_run(runs)) as run, ThreadPoolExecutor() as pool:
+        log = run.path / "log.txt"
+        log.write_text("x" * 300_000)
+        is_read = threading.Event()
+
+        def write() -> None:
+            with log.open("a") as file:
+                while not is_read.wait(0.0005):
+                    print("y" * 200, file=file, flush=True)
+
+        pool.submit(write)
+        try:
+            for _ in range(3):
+                assert len(ask(server, f"/runs/{run.path.name}/log.txt", cookie=cookie)[1]) >= 300_000
+        finally:
+            is_read.set()
+
+
+def test_the_list_tells_of_a_run_that_is_killed(runs: Path) -> None:
+    run = make_run(runs, EVENTS[:9])
+    before = folder_state(runs)
+    run.close()  # as a kill does: no file changes, and nobody holds the run
+    assert folder_state(runs) != before
+
+
+@pytest.mark.parametrize(("host", "status"), [("127.0.0.1", 404), ("localhost:80", 404), ("evil.example", 403)])
+def test_browsers_leave_port_80_out(host: str, status: int) -> None:
+    client = TestClient(Guard(Starlette(), 80, "token", ""), headers={"Host": host, "Cookie": "tilesmith-80=token"})
+    assert client.get("/no").status_code == status

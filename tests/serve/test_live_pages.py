@@ -82,12 +82,13 @@ def test_every_page_fits_and_two_runs_can_be_compared(opened: Opener, width: int
     assert overflow(page) == 0
     assert "different tasks: 39_GRU and softmax" in (page.locator(".problem").first.text_content() or "")
     over_eager = page.locator("tr", has_text="over eager").locator("td").all_text_contents()
-    assert over_eager == ["4.00x (3.60 to 4.40)", "1.36x (1.35 to 1.37)"]
+    assert over_eager == ["4.00× (3.60 to 4.40)", "1.36× (1.35 to 1.37)"]
     assert (
         "Over eager: the first has the larger speedup; the intervals do not overlap."
         in page.locator(".told").all_text_contents()
     )
-    assert "+++ second run, kernel" in (page.locator("pre").text_content() or "")
+    assert page.locator("h2").text_content() == "From kernel 2 of the first run to kernel 4 of the second"
+    assert (page.locator("pre").text_content() or "").startswith("@@ ")
     page.click("thead a >> nth=1")
     page.wait_for_load_state()
     assert page.locator("h1").text_content() == "39_GRU"

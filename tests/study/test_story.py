@@ -29,12 +29,13 @@ def test_the_story_of_a_bad_seed_rescued() -> None:
     story = tell_story(EVENTS)
     for told in (
         "# 39_GRU: a bad seed rescued, 0.12x to 1.36x\n",
+        ". Kernel 4 is right, and 1.36x as fast as its best baseline.\n",
         "- Kernel 2: passed, 0.12x; recurrent, complexity low, 6 launches, 10 ms; found time-loop-on-host",
         "- Call 3 brought no kernel: cut off by the token limit",
         "Of kernel 2: nothing of use (not a JSON object).",
         "- Bottleneck: 6150 launches, one per time step",
         "- If that is too hard: precompute the input gates",
-        "**Kernel 2 to kernel 3** (optimize): 1 lines in, 1 out.",
+        "**Kernel 2 to kernel 3** (optimize): 1 line in, 1 out.",
         "```diff\n@@ -1 +1 @@\n-# kernel 3\n+# kernel 4\n```",
         "The analysis expected 2.5x more; it became 11.84x.",
         "| 5 | stage block | 0.090x | passed | slower than the best so far |",

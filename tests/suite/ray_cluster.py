@@ -17,8 +17,8 @@ os.environ |= {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # so loopback stays loopback
 }
 _TESTS = Path(__file__).parents[1]
-_MODULES = os.pathsep.join(str(_TESTS / one) for one in ("suite", "forge", "llm", "runs"))
-"""Of tests; nodes import them, too."""
+_MODULES = os.pathsep.join(str(_TESTS / one) for one in ("../src", "suite", "forge", "llm", "runs"))
+"""What nodes import: the tilesmith of this checkout, whichever is installed, and modules of tests."""
 _HEALTH = {"initial_delay_ms": 500, "period_ms": 500, "failure_threshold": 4}
 """A node counts as lost after two seconds, not after some twenty as Ray has it."""
 

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 from sample_suite import SPECIFICATION, many_rows, row, samples_of, suite_of
 
-from tilesmith.cli.display.suite_comparison_display import show_suite_comparison
+from tilesmith.cli.display.comparison_display import show_suite_comparison
 from tilesmith.forge.settings import ForgeSettings
 from tilesmith.records import Speedup
 from tilesmith.suite.comparison import SuiteComparison, compare_suites

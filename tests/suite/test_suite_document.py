@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from sample_suite import many_rows, row, suite_of
+from sample_suite import SPECIFICATION, many_rows, row, suite_of
 
 from tilesmith.errors import RunError
 from tilesmith.suite.document import read_suite, suite_document, suite_text
-from tilesmith.suite.records import JobOutcome
+from tilesmith.suite.folder import SuiteFolder
+from tilesmith.suite.records import Job, JobOutcome
+from tilesmith.suite.running import describe_row
 from tilesmith.suite.table import COLUMNS, suite_csv
+from tilesmith.tasks.user_code.task_name import TaskName
 
 
 def test_a_suite_comes_back_as_it_was(tmp_path: Path) -> None:
@@ -54,6 +60,19 @@ def test_a_damaged_row_is_refused(tmp_path: Path, field: str, value: object) -> 
     (tmp_path / "suite.json").write_text(json.dumps(data))
     with pytest.raises(RunError, match="is damaged"):
         read_suite(tmp_path)
+
+
+def test_a_name_that_is_no_text_ends_no_suite(tmp_path: Path) -> None:
+    name = os.fsdecode(b"bad\xff\n")
+    with contextlib.closing(SuiteFolder(tmp_path, SPECIFICATION, [Job(name, TaskName("bad.py"), name)])) as folder:
+        done = replace(row(name), key=name, why=name)
+        folder.add(done, 1.0)
+        folder.log(describe_row(done))
+        folder.publish("")
+    assert read_suite(tmp_path).rows == (done,)
+    with contextlib.closing(SuiteFolder(tmp_path, SPECIFICATION, folder.jobs)) as again:
+        assert again.unfinished() == []
+    assert "bad" in (tmp_path / "log.txt").read_text().splitlines()[0]
 
 
 def test_a_folder_without_a_suite_is_refused(tmp_path: Path) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeout
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from marked_kernels import TASK, kernel
+from sample_requests import requests
 from script import Fault, Script
 from scripted_run import environment
 from scripted_server import ScriptedServer
 
 from tilesmith.forge.recorded_effects import Activity
+from tilesmith.llm.prompts import write_prompt
+from tilesmith.records import Usage
 from tilesmith.suite.allowance import Allowance, SuiteStopped
 from tilesmith.suite.document import read_suite
 from tilesmith.suite.jobs import _StoppableObserver
@@ -50,6 +56,24 @@ def test_tokens_of_all_tasks_together(tmp_path: Path) -> None:
     assert whole.why_unfinished == ""
     assert paid < len(server.log)
     assert {row.run for row in suite.rows} <= {row.run for row in whole.rows}
+
+
+def test_a_call_waits_for_those_under_way() -> None:
+    """They may use nearly all that is left, and use little: the next call is neither refused nor cut short."""
+    request = replace(requests()["seed"], max_output_tokens=16_000)
+    prompt = write_prompt(request)
+    allowance = Allowance(SuiteLimits(max_tokens=30_000))
+    first = allowance.promise(request, prompt, lambda usage: None)
+    with ThreadPoolExecutor(1) as threads:
+        second = threads.submit(allowance.promise, request, prompt, lambda usage: None)
+        with pytest.raises(FutureTimeout):
+            second.result(0.3)
+        allowance.settle(first, Usage(2_000, 1_000))
+        promised = second.result(10)
+    assert promised.request == request
+    allowance.settle(promised, Usage(2_000, 24_000))
+    with pytest.raises(SuiteStopped, match="29,000 of 30,000 used"):
+        allowance.promise(request, prompt, lambda usage: None)
 
 
 def test_an_author_who_does_not_answer_stops_the_suite(tmp_path: Path) -> None:

@@ -38,7 +38,7 @@ def keys(jobs: object) -> list[str]:
 
 
 def test_a_checkout_works_as_it_is(checkout: Path) -> None:
-    listed = list_tasks([str(checkout)])
+    listed = list_tasks([str(checkout / "KernelBench")])
     assert listed.name == "KernelBench"
     assert keys(listed.jobs) == [
         "level1/1_Square",
@@ -50,6 +50,14 @@ def test_a_checkout_works_as_it_is(checkout: Path) -> None:
     ]
     assert [job.level for job in listed.jobs] == ["level1"] * 3 + ["level2"] * 3
     assert listed.left_out == 1
+
+
+def test_names_stay_when_tasks_are_added_elsewhere(tmp_path: Path) -> None:
+    """Else a suite that is resumed would do everything anew."""
+    for folder in ("level1", "level2"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "1_ReLU.py").write_text(TASK)
+        assert keys(list_tasks([str(tmp_path)]).jobs)[0] == "level1/1_ReLU"
 
 
 def test_files_patterns_and_folders_together(checkout: Path) -> None:
@@ -82,11 +90,11 @@ def test_every_job_has_a_name_of_its_own(tmp_path: Path) -> None:
     ],
 )
 def test_selections(checkout: Path, selection: TaskSelection, chosen: list[str]) -> None:
-    assert keys(select(list_tasks([str(checkout)]).jobs, selection)) == chosen
+    assert keys(select(list_tasks([str(checkout / "KernelBench")]).jobs, selection)) == chosen
 
 
 def test_a_shuffle_is_the_same_for_the_same_seed(checkout: Path) -> None:
-    jobs = list_tasks([str(checkout)]).jobs
+    jobs = list_tasks([str(checkout / "KernelBench")]).jobs
     once, again = (keys(select(jobs, TaskSelection(shuffle=7))) for _ in range(2))
     assert once == again
     assert once != keys(jobs)
@@ -133,7 +141,7 @@ def test_a_changed_task_has_another_digest(tmp_path: Path) -> None:
 
 
 def test_samples_named_as_kernelbench_names_them(checkout: Path) -> None:
-    tasks, results = list_tasks([str(checkout)]), checkout / "runs" / "a-model"
+    tasks, results = list_tasks([str(checkout / "KernelBench")]), checkout / "runs" / "a-model"
     results.mkdir(parents=True)
     for level, problem, sample in ((1, 9, 0), (1, 9, 10), (1, 9, 2), (2, 1, 0), (3, 1, 0)):
         (results / f"level_{level}_problem_{problem}_sample_{sample}_kernel.py").write_text(KERNEL)
@@ -147,13 +155,24 @@ def test_samples_named_as_kernelbench_names_them(checkout: Path) -> None:
     ]
     assert keys(listed.jobs) == expected
     assert [job.sample for job in listed.jobs] == [0, 2, 10, 0]
-    assert listed.left_out == 1
+    assert (listed.left_out, listed.without_kernel) == (1, 4)
     assert listed.name == "a-model"
     twin = checkout / "runs" / "b-model"
     twin.mkdir()
     (twin / "level_1_problem_9_sample_0_kernel.py").write_text(KERNEL)
     with pytest.raises(UsageError, match="are the same sample; name the folder of one run"):
         list_samples(checkout / "runs", tasks)
+
+
+def test_a_sample_of_either_of_two_tasks_is_refused(tmp_path: Path) -> None:
+    for folder in ("old", "new"):
+        (tmp_path / folder / "level1").mkdir(parents=True)
+        (tmp_path / folder / "level1" / "1_ReLU.py").write_text(TASK)
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "level_1_problem_1_sample_0_kernel.py").write_text(KERNEL)
+    with pytest.raises(UsageError, match="is for new/level1/1_ReLU or old/level1/1_ReLU"):
+        list_samples(results, list_tasks([str(tmp_path / "old"), str(tmp_path / "new")]))
 
 
 def test_kernels_named_as_their_tasks(checkout: Path, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ def test_the_answer_is_on_top_and_every_link_leads_somewhere(tmp_path: Path, ope
     assert page.eval_on_selector_all("a[href^='#']", inside) == []
     links = page.eval_on_selector_all("main a:not([href^='#'])", "all => all.map(one => one.getAttribute('href'))")
     assert links == ["runs/run%20a/report.html"]
+    assert page.locator("footer a").count() == 0, "suite.json does not lie beside it"
     ids = page.eval_on_selector_all("[id]", "all => all.map(one => one.id)")
     assert len(ids) == len(set(ids))
 
@@ -137,9 +138,12 @@ def test_kernels_of_others_are_one_line_for_each_task(tmp_path: Path, opened: Op
     rows = samples_of(
         row("a", eager=4.0), row("a", JobOutcome.FAILED), row("a", eager=8.0), *[row("b", JobOutcome.FAILED)] * 3
     )
-    suite = suite_of(*rows, specification=replace(SPECIFICATION, author=None, settings=None))
-    page = opened(written(tmp_path, suite))
-    assert page.locator(".told").text_content() == "2 of 6 kernels are right, 2 are faster than eager PyTorch."
+    others = replace(SPECIFICATION, author=None, settings=None)
+    page = opened(written(tmp_path, suite_of(*rows, specification=others, without_kernel=3)))
+    assert page.locator(".told").all_text_contents() == [
+        "2 of 6 kernels are right, 2 are faster than eager PyTorch.",
+        "3 tasks have no kernel, and no number here counts that.",
+    ]
     cells = page.eval_on_selector_all("#samples tbody td.n", "all => all.map(one => one.textContent)")
     assert [one.replace("\xa0", " ") for one in cells[:2]] == ["33.3 %", "50.0 %"]
     assert (column(page, 0), column(page, 1), column(page, 2)) == (["a", "b"], ["2 of 3", "0 of 3"], ["8.00×", ""])

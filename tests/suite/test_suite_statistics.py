@@ -49,6 +49,14 @@ def test_every_number_by_hand() -> None:
     assert whole.devices == {"H200": 2, "H100": 1}
 
 
+def test_the_same_error_of_two_tasks_is_one() -> None:
+    hangs = (
+        row(name, JobOutcome.ERROR, why=f"the reference of {name[-1]} did not answer") for name in ("l/a", "b")
+    )
+    found = suite_statistics(suite_of(*hangs)).whole.error_reasons
+    assert found == {"the reference did not answer": 2}
+
+
 def test_a_baseline_that_was_not_measured_has_no_mean() -> None:
     graph = suite_statistics(suite_of(*ROWS)).whole.speed["graph"]
     assert (graph.timed, graph.geometric_mean, graph.median) == (0, None, None)

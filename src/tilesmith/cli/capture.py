@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import JsonOption, command_help
 from tilesmith.cli.task_options import InputsOption, ModelModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.errors import TaskError, UsageError
 from tilesmith.process.protocol.named_model import CapturedGroup, CaptureModel, WriteTask
@@ -61,7 +61,7 @@ def capture(
     path: PathOption = None,
     train: ModelModeOption = None,
     where: list[str] = typer.Option(None, help="Pattern of the names of modules (every module); may be repeated."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.tasks.source import read_task
     from tilesmith.tasks.user_code.task_name import TaskName

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import JsonOption, command_help
 from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
 from tilesmith.records import Certificate, Outcome, Trial, to_json
@@ -57,7 +57,7 @@ def certify(
     seed: int = typer.Option(_DEFAULTS.seed, help="Seed of weights and inputs."),
     everything: bool = typer.Option(False, "--all", help="Show every cheat, caught ones too."),
     refresh: bool = typer.Option(False, "--refresh", help="Try the cheats again even if the outcome is known."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.judge import Judge
     from tilesmith.tasks.user_code.task_name import TaskName

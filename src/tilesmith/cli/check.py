@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.status import Status
 
-from tilesmith.cli.output_options import command_help, require_ending
+from tilesmith.cli.output_options import JsonOption, command_help, require_ending
 from tilesmith.cli.suite.cluster_options import GpuKindOption, OnOption, RayAddressOption
 from tilesmith.cli.task_options import (
     TASK_HELP,
@@ -100,7 +100,7 @@ def check(
     on: OnOption = "here",
     ray_address: RayAddressOption = None,
     gpu_kind: GpuKindOption = None,
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     require_ending(report, ".html")
     config = CheckConfig(
@@ -134,7 +134,7 @@ def check(
         raise UsageError("--tasks, --out, --jobs and --on are for a folder of kernels: name it with --suite")
     if task is None or not kernels:
         raise UsageError("name a task and a kernel, or --suite DIR --tasks DIR; see  tilesmith check --help")
-    for missing in (one for one in kernels if not one.exists()):  # before others are judged for minutes
+    for missing in (one for one in kernels if not one.is_file()):  # before others are judged for minutes
         raise UsageError(f"{missing}: cannot read the kernel: no such file")
     if report is not None and len(kernels) > 1:
         raise UsageError("--report: is the page of one verdict, and there are several kernels; leave it out")

@@ -7,12 +7,20 @@ import inspect
 import os
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+import typer
 from rich.console import Console
 
 from tilesmith.errors import RunError, UsageError
 
 VARIABLE = "TILESMITH_RUNS"
+JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, all else on stderr.")]
+FolderOption = Annotated[
+    Path | None, typer.Option("--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs.")
+]
+RUN_HELP = "Folder, name, start of a name, or last."
+RunArgument = Annotated[str, typer.Argument(metavar="RUN", help=RUN_HELP)]
 
 
 @dataclass(frozen=True)

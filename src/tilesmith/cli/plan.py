@@ -7,7 +7,7 @@ import json
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import JsonOption, command_help
 from tilesmith.cli.task_options import InputsOption, ModeOption, PathOption, TaskArgument, mode_of
 from tilesmith.config import CheckConfig
 from tilesmith.records import to_json
@@ -41,7 +41,7 @@ def plan(
     train: ModeOption = None,
     device: str = typer.Option(_DEFAULTS.device, help="auto, cpu or cuda."),
     precision: str = typer.Option(_DEFAULTS.precision, help="TF32 in float32 products: default, ieee or tf32."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.judge import Judge
     from tilesmith.playbook.task_plan import plan_lines, plan_task

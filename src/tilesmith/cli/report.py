@@ -8,7 +8,14 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, existing_folder, require_ending
+from tilesmith.cli.output_options import (
+    FolderOption,
+    JsonOption,
+    RunArgument,
+    command_help,
+    existing_folder,
+    require_ending,
+)
 
 _HELP = """
 Write the page of a run: how much faster, how accurate, the kernel, every attempt with its diff, and plots.
@@ -33,13 +40,11 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    run: str = typer.Argument(metavar="RUN", help="Folder, name, start of a name, or last."),
+    run: RunArgument,
     out: Path | None = typer.Option(None, metavar="FILE", help="The page; report.html in the run's folder."),
     show: bool = typer.Option(False, "--open", help="Open the page in a browser."),
-    folder: Path | None = typer.Option(
-        None, "--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.report import REPORT_NAME, write_run_report
     from tilesmith.runs.listing import find_run

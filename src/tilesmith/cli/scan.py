@@ -8,7 +8,7 @@ from dataclasses import replace
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import JsonOption, command_help
 from tilesmith.cli.task_options import InputsOption, ModelModeOption, PathOption, TaskArgument, mode_of
 
 _HELP = """
@@ -42,7 +42,7 @@ def scan(
     recipes: bool = typer.Option(
         False, "--recipes", help="Also ask the playbook what it would write; runs the call for real."
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.cli.named_model import open_model
     from tilesmith.process.protocol.named_model import ScanModel

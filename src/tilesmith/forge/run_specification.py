@@ -68,7 +68,7 @@ def read_specification(folder: Path) -> RunSpecification:
             settings=from_json(ForgeSettings, manifest.configuration["dials"]),
             study=manifest.study,
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, ValueError) as error:
         raise RunError(f"{folder / 'run.json'}: its configuration is damaged: {error}") from None
     task = read_task(specification.task)
     now = _digests(own_texts(task))

@@ -38,7 +38,7 @@ from tilesmith.judge.reference.survey import survey_of
 from tilesmith.judge.sessions import REFERENCE_S, CandidateSession, ReferenceSession
 from tilesmith.judge.trials import KernelTrials
 from tilesmith.process import folders
-from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn
+from tilesmith.process.fork_server_client import Child, ForkServerClient, Spawn, start_fork_servers
 from tilesmith.process.protocol.candidate import LoadKernel
 from tilesmith.process.protocol.reference import (
     ArgumentTypes,
@@ -91,8 +91,7 @@ class Judge:
 
     def _start_servers(self) -> None:
         flavors = ("native", "interpret") if self.device == "cpu" else ("native",)
-        for flavor in flavors:
-            self._fork_servers[flavor] = ForkServerClient(flavor, self._scratch, self._exchange, self._gpu)
+        self._fork_servers = start_fork_servers(flavors, self._scratch, self._exchange, self._gpu)
         if self.device == "cuda":
             self._fork_servers["native"].build_stubs(reference_limits())
 

@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from tilesmith.errors import MachineError, NotJudgedHere, OutOfGpuMemory, TaskError
+from tilesmith.errors import MachineError, NotJudgedHere, OutOfGpuMemory, ReferenceTooSlow, TaskError
 from tilesmith.judge.decisions.tf32 import USUAL_FACTOR
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.process import folders
@@ -113,7 +113,8 @@ class ReferenceSession:
                 return self._child.ask(request, limit_s)
             except ChildGone as gone:
                 self.broken = True
-                raise MachineError(self._blame(gone, name, limit_s)) from None
+                kind = ReferenceTooSlow if gone.how == "timeout" else MachineError
+                raise kind(self._blame(gone, name, limit_s)) from None
             except RequestFailed as failed:
                 raise self._as_error(failed.failure, name) from None
             except Malformed as error:
@@ -242,7 +243,8 @@ class ReferenceSession:
             "memory": "ran out of memory",
             "signal:9": "was killed (out of memory?)",
         }.get(gone.how, f"ended ({gone.how})")
-        less = "make the task smaller or free memory"
+        is_exit = gone.how.startswith("exit:")
+        less = "its code may not end the process" if is_exit else "make the task smaller or free memory"
         usual = f"make the task smaller, or --timeout longer than {limit_s:g}" if gone.how == "timeout" else less
         cure = _last_words(gone.log) or f": {usual}"
         return f"the reference of {self._task_name} {how} during {request}{cure}"

@@ -56,7 +56,7 @@ def read_card(path: Path) -> KernelCard:
         if data["format_version"] > CARD_VERSION:
             raise UsageError(f"{path}: written by a newer tilesmith; update tilesmith to read it")
         return from_json(KernelCard, data)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise UsageError(f"{path}: is no description of a kernel: {error}") from None
 
 

@@ -96,15 +96,11 @@ class Report:
             told.setdefault(("kept PyTorch: ", why), []).append(name)
         lines = [f"{what}{shown_names(names)}: {why}" for (what, why), names in told.items()]
         if self.end_to_end is not None:
-            lines.append(f"whole model: {_interval(self.end_to_end)}")
+            lines.append(f"whole model: {self.end_to_end.describe()}")
         calls = str(self._handle)
         return "\n".join([*lines, *([calls] if self._handle.installed else [])]) or "nothing to optimize"
 
 
 def _outcome(one: KernelReport) -> str:
     state = "swapped in" if one.swapped else "kept PyTorch"
-    return f"{state}, {_interval(one.speedup)}" if one.speedup else state
-
-
-def _interval(speedup: Speedup) -> str:
-    return f"{speedup.value:.2f}x ({speedup.low:.2f} to {speedup.high:.2f})"
+    return f"{state}, {one.speedup.describe()}" if one.speedup else state

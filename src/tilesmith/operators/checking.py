@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from tilesmith.config import CheckConfig
 from tilesmith.errors import ProjectError, TaskError
 from tilesmith.judge import Judge
-from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
+from tilesmith.operators.interface import describe_change, read_whole_project
 from tilesmith.operators.judged_task import (
     JudgedCall,
     accuracy_calls,
@@ -25,7 +27,7 @@ from tilesmith.operators.judged_task import (
     single_kernel,
     single_task,
 )
-from tilesmith.operators.project import passing, read_files, read_project, write_project
+from tilesmith.operators.project import passing, write_project
 from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import size_text
 from tilesmith.operators.tuning.shape_choice import (
@@ -39,6 +41,8 @@ from tilesmith.records import Evaluation, KernelResources, OutputErrors, Verdict
 
 NOT_MEASURED = "not measured: no GPU here"
 AT_ONCE = max(1, min(8, (os.cpu_count() or 1) // 2))
+_ROOM = threading.BoundedSemaphore(AT_ONCE)
+"""So many calls are prepared at once for measuring, however many operators this process checks."""
 
 
 @dataclass(frozen=True)
@@ -105,31 +109,44 @@ class OperatorCheck:
 Tell = Callable[[str], None]
 
 
+class Judges(NamedTuple):
+    """Of the two halves of a check."""
+
+    values: Judge
+    speed: Judge
+
+
+@contextlib.contextmanager
+def open_judges(config: CheckConfig, host: Judge | None) -> Iterator[Judges]:
+    """`host` lends its fork servers."""
+    with (
+        Judge(replace(config, timing=False), host=host) as values,
+        Judge(replace(config, speed_only=True), host=values) as speed,
+    ):
+        yield Judges(values, speed)
+
+
 def check_project(
     folder: Path, config: CheckConfig, tell: Tell = lambda _: None, host: Judge | None = None
 ) -> OperatorCheck:
-    """Raises ProjectError for a broken project; records the state of one that passes in its operator.toml. `host`
-    lends its fork servers."""
-    project = read_project(folder)
-    texts = read_files(project)
-    require_one_interface(project, texts)
-    require_own_tests(project, texts)
-    change = describe_change(project, texts)
-    with Judge(replace(config, timing=False), host=host) as judge:
-        tell("accuracy")
-        accuracy = judge_accuracy(project.operator, texts, judge, tell)
-        if not accuracy.passed:
-            _forget(project, texts)
-            return OperatorCheck(project.operator.name, change, accuracy, None)
-        with Judge(replace(config, speed_only=True), host=judge) as timing_judge:
-            performance = measure(project.operator, texts, timing_judge, tell)
-    found = OperatorCheck(project.operator.name, change, accuracy, performance)
-    now = passing(project, texts, judge.device)
+    """Raises ProjectError for a broken project; records the state of one that passes in its operator.toml."""
+    project, texts = read_whole_project(folder)
+    with open_judges(config, host) as judges:
+        found = judge_files(project, texts, judges, tell)
+    now = passing(project, texts, judges.values.device)
     if found.passed and now != project:
         write_project(now)
-    elif performance.target_met is False and performance.geometric_mean is None:  # wrong at its real size
-        _forget(project, texts)
+    elif not found.passed and (found.performance is None or found.performance.geometric_mean is None):
+        _forget(project, texts)  # wrong, at its real size perhaps
     return found
+
+
+def judge_files(project: Project, texts: Mapping[str, str], judges: Judges, tell: Tell) -> OperatorCheck:
+    """Both halves, of files that agree; nothing is written."""
+    tell("accuracy")
+    accuracy = judge_accuracy(project.operator, texts, judges.values, tell)
+    performance = measure(project.operator, texts, judges.speed, tell) if accuracy.passed else None
+    return OperatorCheck(project.operator.name, describe_change(project, texts), accuracy, performance)
 
 
 def _forget(project: Project, texts: Mapping[str, str]) -> None:
@@ -139,7 +156,9 @@ def _forget(project: Project, texts: Mapping[str, str]) -> None:
         write_project(replace(project, passed={}))
 
 
-def judge_accuracy(operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell) -> AccuracyResult:
+def judge_accuracy(
+    operator: Operator, texts: Mapping[str, str], judge: Judge, tell: Tell = lambda _: None
+) -> AccuracyResult:
     """Every dtype, shape and layout in one check; in a second one where the file leaves shapes to PyTorch; and in
     one for each other value of a scalar that is no float, which a kernel may refuse by a ValueError."""
     require_own_pytorch(operator, texts)
@@ -196,8 +215,10 @@ def measure(
     def evaluate(call: JudgedCall) -> Evaluation | None:
         if shape_key(operator, call.sizes) in left:
             return None
-        tell(f"performance: {call.label}")
-        return _judged(judge, operator.name, single_task(operator, texts["baseline"], call), kernel, lambda _: None)
+        with _ROOM:
+            tell(f"performance: {call.label}")
+            task = single_task(operator, texts["baseline"], call)
+            return _judged(judge, operator.name, task, kernel, lambda _: None)
 
     calls = [single_call(operator, dtype, sizes) for sizes in operator.performance for dtype in operator.dtypes]
     found: list[MeasuredCall] = []

@@ -4,6 +4,7 @@ A definition file is plain Python: one typed function with a PyTorch body, and c
 
     SHAPES = {"x": ["M", "N"], "bias": ["N"]}                   names are sizes; numbers are fixed; "..." is any
     DTYPES = ["float32", "float16"]                             default: float32, float16, bfloat16
+    OWN_DTYPES = {"mask": "bool"}                               tensors that do not follow DTYPES
     INDICES = {"target": "V"}                                   int64 tensors, of values below a size
     VALUES = {"scale": [0.5, -2.0]}                             what tests pass for a scalar, the usual value first
     ACCURACY = [{"M": 1, "N": 1}], PERFORMANCE = [...]          the sizes of both tests, else sensible ones
@@ -28,9 +29,21 @@ from tilesmith.operators.bound_names import require_free_names
 from tilesmith.operators.project import read_source
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
+from tilesmith.operators.source_edits import is_docstring
 from tilesmith.playbook.graph.operators import POINTWISE, SYNONYMS
 
-SETTINGS = ("SHAPES", "DTYPES", "INDICES", "VALUES", "ACCURACY", "PERFORMANCE", "TARGET")
+_SIZES = '[{"M": 37, "N": 53}]'
+SETTINGS = {
+    "SHAPES": '{"x": ["M", "N"]}',
+    "DTYPES": '["float32", "float16"]',
+    "OWN_DTYPES": '{"mask": "bool"}',
+    "INDICES": '{"target": "V"}',
+    "VALUES": '{"scale": [0.5, -2.0]}',
+    "ACCURACY": _SIZES,
+    "PERFORMANCE": _SIZES,
+    "TARGET": "1.2",
+}
+"""What a definition may say beside its function, with an example of how."""
 _SCALARS = ("float", "int", "bool", "str")
 _PRODUCTS = {"matmul", "mm", "bmm", "addmm", "baddbmm", "linear", "einsum", "scaled_dot_product_attention"}
 _REDUCTIONS = {
@@ -73,8 +86,8 @@ def parse_definition(text: str, name: str) -> Definition:
     require_free_names(tree)
     settings = _settings(tree)
     docstring = ast.get_docstring(function) or ast.get_docstring(tree) or ""
-    kept = [node for node in tree.body if node is not function and not _is_docstring(node) and not _setting(node)]
-    statements = function.body[1:] if _is_docstring(function.body[0]) else function.body
+    kept = [node for node in tree.body if node is not function and not is_docstring(node) and not _setting(node)]
+    statements = function.body[1:] if is_docstring(function.body[0]) else function.body
     if not statements:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
@@ -117,7 +130,8 @@ def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -
         tree = ast.parse(expression.strip(), mode="eval")
     except SyntaxError as error:
         raise UsageError(f"--expr: {error.msg} in  {expression}") from None
-    names = sorted((node for node in ast.walk(tree) if isinstance(node, ast.Name)), key=lambda one: one.col_offset)
+    names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    names.sort(key=lambda one: (one.lineno, one.col_offset))
     bound = {node.id for node in names if isinstance(node.ctx, ast.Store)}
     bound |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
     free = list(dict.fromkeys(node.id for node in names if node.id not in _EXPRESSION_NAMES | bound))
@@ -177,6 +191,18 @@ def with_shapes(definition: Definition, shapes: Mapping[str, Sequence[str | int]
     return replace(definition, operator=_with_sizes(changed, {}))
 
 
+def with_dtypes(definition: Definition, texts: Sequence[str]) -> Definition:
+    """The same operator with other dtypes: `float16`, or `mask=bool` for a tensor that does not follow those."""
+    pairs = [one.replace(" ", "").rpartition("=") for one in texts]
+    own = {name: dtype for name, equals, dtype in pairs if equals}
+    if unknown := [name for name in own if name not in {one.name for one in definition.operator.tensors}]:
+        raise UsageError(f"--dtypes: {definition.operator.name} has no tensor '{unknown[0]}'")
+    dtypes = tuple(dtype for _, equals, dtype in pairs if not equals)
+    parameters = tuple(replace(one, dtype=own.get(one.name, one.dtype)) for one in definition.operator.parameters)
+    operator = replace(definition.operator, dtypes=dtypes or definition.operator.dtypes, parameters=parameters)
+    return replace(definition, operator=operator)
+
+
 def parse_shapes(text: str) -> dict[str, list[str | int]]:
     """`x=M,N; bias=N`"""
     found: dict[str, list[str | int]] = {}
@@ -212,10 +238,11 @@ def _operator(function: ast.FunctionDef, settings: Mapping[str, Any], summary: s
         raise ProjectError(f"line {function.lineno}: {function.name} may have plain parameters only: no *, ** or /")
     defaults: list[ast.expr | None] = [None] * (len(given.args) - len(given.defaults)) + list(given.defaults)
     parameters = [_parameter(one, default, settings) for one, default in zip(given.args, defaults, strict=True)]
-    names = {one.name for one in parameters}
-    for setting in ("SHAPES", "INDICES", "VALUES"):
+    for setting in ("SHAPES", "OWN_DTYPES", "INDICES", "VALUES"):
+        kind = "scalar" if setting == "VALUES" else "tensor"
+        names = {one.name for one in parameters if one.kind == kind}
         if unknown := [one for one in settings.get(setting, {}) if one not in names]:
-            raise ProjectError(f"{setting} names '{unknown[0]}', which is no parameter of {function.name}")
+            raise ProjectError(f"{setting} names '{unknown[0]}', which is no {kind} of {function.name}")
     operator = Operator(
         name=function.name,
         parameters=tuple(parameters),
@@ -229,6 +256,11 @@ def _operator(function: ast.FunctionDef, settings: Mapping[str, Any], summary: s
 
 def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, Any]) -> OperatorParameter:
     known: Number | None = None
+    if isinstance(default, ast.Constant) and default.value is None:
+        raise ProjectError(
+            f"line {one.lineno}: {one.arg} may be None, which the parameter of an operator cannot be: make an "
+            "operator with it and one without"
+        )
     if default is not None:
         try:
             known = ast.literal_eval(default)
@@ -249,21 +281,20 @@ def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, An
         raise ProjectError(f"line {one.lineno}: {one.arg}: {annotation} is neither torch.Tensor nor {allowed}")
     below = settings.get("INDICES", {}).get(one.arg)
     shape = tuple(settings.get("SHAPES", {}).get(one.arg, ("M", "N")))
-    return OperatorParameter(one.arg, shape=shape, dtype="int64" if below is not None else None, below=below)
+    dtype = settings.get("OWN_DTYPES", {}).get(one.arg, "int64" if below is not None else None)
+    return OperatorParameter(one.arg, shape=shape, dtype=dtype, below=below)
 
 
 def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
     accuracy = _sizes(settings["ACCURACY"]) if "ACCURACY" in settings else accuracy_sizes(operator)
-    performance = (
-        _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator.size_names)
-    )
+    performance = _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator)
     sized = replace(operator, accuracy=accuracy, performance=performance)
     sized.require_sizes()
     return sized
 
 
 def _sizes(given: Any) -> tuple[Sizes, ...]:
-    return tuple({name: tuple(n) if name == LEADING else int(n) for name, n in one.items()} for one in given or ())
+    return tuple({name: tuple(n) if isinstance(n, list) else n for name, n in one.items()} for one in given)
 
 
 def _annotation(node: ast.expr) -> str:
@@ -285,7 +316,23 @@ def _settings(tree: ast.Module) -> dict[str, Any]:
                 found[name] = ast.literal_eval(node.value)  # type: ignore[attr-defined]
             except ValueError:
                 raise ProjectError(f"line {node.lineno}: {name} must be written out, without computing") from None
+            if not _has_form(name, found[name]):
+                raise ProjectError(f"line {node.lineno}: {name} must be like  {name} = {SETTINGS[name]}")
     return found
+
+
+def _has_form(setting: str, said: Any) -> bool:
+    """Whether a setting is put together as the example of it is."""
+    match setting:
+        case "TARGET":
+            return type(said) in (int, float)
+        case "DTYPES":
+            return isinstance(said, list | tuple) and all(isinstance(one, str) for one in said)
+        case "ACCURACY" | "PERFORMANCE":
+            return isinstance(said, list | tuple) and all(isinstance(one, dict) for one in said)
+        case "SHAPES":
+            return isinstance(said, dict) and all(isinstance(one, list | tuple) for one in said.values())
+    return isinstance(said, dict)
 
 
 def _setting(node: ast.stmt) -> str | None:
@@ -316,7 +363,3 @@ def _segment(text: str, node: ast.stmt) -> str:
     if not decorators:
         return ast.get_source_segment(text, node) or ""
     return "\n".join(text.splitlines()[decorators[0].lineno - 1 : node.end_lineno])
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)

@@ -6,12 +6,14 @@ import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.bound_names import bound_names, require_free_names
-from tilesmith.operators.project import TOML, code_digest, update_command
+from tilesmith.operators.project import TOML, code_digest, read_files, read_project, update_command
 from tilesmith.operators.records import KINDS, Operator, Project
-from tilesmith.operators.source_edits import entry_of, with_head
+from tilesmith.operators.source_edits import constants_of, entry_of, with_head
 from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
 
 _FUNCTIONS = ("triton", "baseline")
@@ -36,6 +38,23 @@ class InterfaceSeen:
 
     def describe(self, name: str) -> str:
         return f"{name}({', '.join(self.names)})"
+
+
+class WholeProject(NamedTuple):
+    """A project whose files agree."""
+
+    project: Project
+    texts: Mapping[str, str]
+    """Of the four files, by kind."""
+
+
+def read_whole_project(folder: Path) -> WholeProject:
+    """Raises ProjectError where a file is missing, lags behind or is not what operator.toml makes."""
+    project = read_project(folder)
+    texts = read_files(project)
+    require_one_interface(project, texts)
+    require_own_tests(project, texts)
+    return WholeProject(project, texts)
 
 
 def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
@@ -138,7 +157,7 @@ def _of_file(operator: Operator, kind: str, text: str, name: str) -> InterfaceSe
         tree = ast.parse(text)
     except SyntaxError as error:
         raise ProjectError(f"{name}, line {error.lineno}: {error.msg}; Python cannot read it") from None
-    constants = _constants(tree)
+    constants = constants_of(tree)
     dtypes = constants.get("DTYPES")
     names = ", ".join(ast.unparse(one).removeprefix("torch.") for one in getattr(dtypes, "elts", []))
     if kind in _FUNCTIONS:
@@ -229,14 +248,6 @@ def _difference(name: str, one: InterfaceSeen, wanted: InterfaceSeen, agreeing: 
     if one.tensors != wanted.tensors:
         return f'shapes and dtypes are "{one.tensors}"; in {others} they are "{wanted.tensors}"'
     return f"DTYPES are {one.dtypes}; in {others} they are {wanted.tensors.rpartition('; ')[2]}"
-
-
-def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    return {
-        one.targets[0].id: one.value
-        for one in tree.body
-        if isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name)
-    }
 
 
 def _text(node: ast.expr | None) -> str:

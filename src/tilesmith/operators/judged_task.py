@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes
 from tilesmith.operators.sizes import (
     is_empty,
     is_free,
+    ordinary_place,
     other_values,
     shape_of,
     size_text,
@@ -66,28 +67,28 @@ def accuracy_calls(operator: Operator) -> tuple[JudgedCall, ...]:
 
 
 def _calls_in(operator: Operator, dtype: str) -> Iterator[JudgedCall]:
+    yield from (single_call(operator, dtype, sizes) for sizes in operator.accuracy)
+    ordinary = operator.accuracy[ordinary_place(operator)]
+    if is_empty(ordinary):
+        return
+    for layout in LAYOUTS:
+        call = single_call(operator, dtype, ordinary)
+        yield replace(call, label=f"{call.label}, {layout}", layout=layout)
+    for one in operator.scalars:
+        if is_free(operator, one.name):
+            yield from (_other_call(operator, dtype, one.name, n) for n in other_values(operator, one.name))
+
+
+def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
     usual = tuple((one.name, usual_value(operator, one.name)) for one in operator.scalars)
-    full = [sizes for sizes in operator.accuracy if not is_empty(sizes)]
-    for sizes in operator.accuracy:
-        yield JudgedCall(f"{dtype} {size_text(sizes)}".strip(), dtype, sizes, usual)
-    if full:
-        ordinary = full[min(1, len(full) - 1)]
-        label = f"{dtype} {size_text(ordinary)}".strip()
-        for layout in LAYOUTS:
-            yield JudgedCall(f"{label}, {layout}", dtype, ordinary, usual, layout)
-        for one in operator.scalars:
-            if is_free(operator, one.name):
-                yield from (_other_call(operator, dtype, one.name, n) for n in other_values(operator, one.name))
+    return JudgedCall(f"{dtype} {size_text(sizes)}".strip(), dtype, sizes, usual)
 
 
 def _other_call(operator: Operator, dtype: str, name: str, value: Number) -> JudgedCall:
     """On ordinary sizes, with another value of one scalar."""
-    full = [sizes for sizes in operator.accuracy if not is_empty(sizes)] or operator.accuracy
-    ordinary = full[min(1, len(full) - 1)]
-    scalars = tuple(
-        (one.name, value if one.name == name else usual_value(operator, one.name)) for one in operator.scalars
-    )
-    return JudgedCall(f"{dtype} {size_text(ordinary)}, {name}={value!r}", dtype, ordinary, scalars)
+    call = single_call(operator, dtype, operator.accuracy[ordinary_place(operator)])
+    scalars = tuple((one, value if one == name else usual) for one, usual in call.scalars)
+    return replace(call, label=f"{call.label}, {name}={value!r}", scalars=scalars)
 
 
 class OtherValue(NamedTuple):
@@ -120,11 +121,6 @@ def accuracy_task(operator: Operator, baseline: str, calls: Sequence[JudgedCall]
 
 def accuracy_kernel(operator: Operator, triton: str, calls: Sequence[JudgedCall]) -> str:
     return render("accuracy_kernel", op=operator, triton=_as_on_gpu(triton), calls=calls)
-
-
-def single_call(operator: Operator, dtype: str, sizes: Sizes) -> JudgedCall:
-    usual = tuple((one.name, usual_value(operator, one.name)) for one in operator.scalars)
-    return JudgedCall(f"{dtype} {size_text(sizes)}".strip(), dtype, sizes, usual)
 
 
 def forged_call(operator: Operator, dtype: str) -> JudgedCall:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import math
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tilesmith.errors import ProjectError, TaskError, UsageError
+from tilesmith.errors import NotJudgedHere, ProjectError, TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
 from tilesmith.operators.definition import Definition, parse_definition, with_shapes
@@ -30,7 +30,7 @@ from tilesmith.operators.project import (
 )
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.recovering import recover_project, shaped
-from tilesmith.operators.sizes import shape_of, size_text, usual_value
+from tilesmith.operators.sizes import different, is_empty, shape_of, size_text, usual_value
 from tilesmith.operators.writing import accuracy_text, baseline_text, contract, performance_text
 from tilesmith.runs.atomic_files import write_atomically
 
@@ -102,12 +102,18 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
     )
     changed = replace(found.operator, parameters=parameters, accuracy=(), performance=())
     if set(changed.size_names) <= set(known.size_names):
-        operator = replace(changed, accuracy=known.accuracy, performance=known.performance)
+        accuracy, performance = (_of_sizes(one, changed.size_names) for one in (known.accuracy, known.performance))
+        operator = replace(changed, accuracy=accuracy, performance=performance)
     else:
         operator = with_shapes(replace(found, operator=changed), {}).operator
     settings = {one: getattr(known, one) for one in ("dtypes", "target", "history")}
     settings |= {"summary": _summary(known, found, tell), "arithmetic": _arithmetic(known, found)}
     return replace(found, operator=replace(operator, **settings))
+
+
+def _of_sizes(sizes: Sequence[Sizes], names: Sequence[str]) -> tuple[Sizes, ...]:
+    """Without what no tensor has any more."""
+    return different({name: one[name] for name in names} for one in sizes)
 
 
 def _arithmetic(known: Operator, found: Definition) -> str:
@@ -148,39 +154,58 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
     own = read_source(path) if path and path.exists() else None
     with Judge(replace(workshop.check, timing=False), host=workshop.host) as judge:
         definition = replace(definition, operator=_that_run(definition, judge, workshop))
-        runs: list[str] = []
-        keeps = False
+        written: WrittenFile | None = None
         triton, why = None, "the kernel is kept as it was"
         if old is not None and own is not None:
             triton = _in_line(definition, own, old.operator, judge, workshop)
             why = why if triton == own else "the kernel is kept; its entry has the others' interface now"
         if triton is None:
-            # The playbook has one text: `op check` measures it, and `op tune` looks for a faster one.
-            timing = workshop.check.timing and workshop.author.kind != "playbook"
-            forging = replace(workshop, check=replace(workshop.check, timing=timing))
+            forging = _without_needless_checks(workshop)
             with Judge(forging.check, host=judge) as forging_judge:
-                definition, triton, why, runs, keeps = _write_kernel(definition, forging, forging_judge)
+                written = _write_kernel(definition, forging, forging_judge)
+            definition, triton, why = written.definition, written.text, written.why
         texts = {"baseline": baseline_text(definition)}
         operator = replace(definition.operator, baseline=code_digest(texts["baseline"]))
         texts |= {"accuracy": accuracy_text(operator), "performance": performance_text(operator)}
-        accuracy = None
+        accuracy, unjudged = None, None
         if triton is not None:
             texts["triton"] = triton
             workshop.progress("check: every dtype and shape")
-            accuracy = judge_accuracy(operator, texts, judge, lambda _: None)
+            try:
+                accuracy = judge_accuracy(operator, texts, judge)
+            except NotJudgedHere as problem:  # whatever was written is kept
+                unjudged = problem
     project = Project(folder, operator)
-    folder.mkdir(parents=True, exist_ok=True)
-    written = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
-    aside = [set_aside(project.path("triton"))] if "triton" in written and project.path("triton").exists() else []
-    for kind, text in written.items():
-        write_atomically(project.path(kind), text)
     if accuracy and accuracy.passed and judge.device == "cpu":  # on a GPU a check measures the speed, too
         project = passing(project, texts, judge.device)
-    aside += filter(None, [rewrite_project(project)])
-    for path in aside:
+    changed = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
+    for path in _write_files(project, changed):
         workshop.tell(f"kept    {path}: what was there before")
-    files = (*(operator.file_name(kind) for kind in sorted(written)), TOML)
-    return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, tuple(runs))
+    if unjudged is not None:
+        raise NotJudgedHere(f"{folder}: written, but its kernel is not judged: {unjudged}")
+    files = (*(operator.file_name(kind) for kind in sorted(changed)), TOML)
+    keeps, runs = (written.keeps_pytorch, written.runs) if written else (False, ())
+    return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, runs)
+
+
+def _write_files(project: Project, texts: Mapping[str, str]) -> list[Path]:
+    """Where a kernel and an operator.toml are now that were there before and had more to lose than these texts."""
+    project.folder.mkdir(parents=True, exist_ok=True)
+    kernel = project.path("triton")
+    aside = [set_aside(kernel)] if "triton" in texts and kernel.exists() else []
+    for kind, text in texts.items():
+        write_atomically(project.path(kind), text)
+    rewritten = rewrite_project(project)
+    return [*aside, *([] if rewritten is None else [rewritten])]
+
+
+def _without_needless_checks(workshop: Workshop) -> Workshop:
+    """The playbook has one text, and knows no seed: `op check` measures it, `op tune` looks for a faster one, and
+    its values are judged again in every dtype and shape."""
+    if workshop.author.kind != "playbook":
+        return workshop
+    check, settings = replace(workshop.check, timing=False), replace(workshop.settings, confirm=False)
+    return replace(workshop, check=check, settings=settings)
 
 
 def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, workshop: Workshop) -> str | None:
@@ -197,14 +222,24 @@ def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, work
         return own
     workshop.progress("check: the kernel that is there")
     texts = {"baseline": baseline, "triton": own}
-    return own if judge_accuracy(operator, texts, judge, lambda _: None).passed else None
+    return own if judge_accuracy(operator, texts, judge).passed else None
 
 
-def _write_kernel(
-    definition: Definition, workshop: Workshop, judge: Judge
-) -> tuple[Definition, str | None, str, list[str], bool]:
-    """The definition with the dtypes that have a kernel, the file, what is to be said of it, the runs, and whether
-    the author has no kernel at all."""
+@dataclass(frozen=True)
+class WrittenFile:
+    """What the author made of a definition."""
+
+    definition: Definition
+    """With the dtypes that have a kernel."""
+    text: str | None
+    why: str
+    """What is to be said of it."""
+    runs: tuple[str, ...]
+    keeps_pytorch: bool = False
+    """The author has no kernel at all."""
+
+
+def _write_kernel(definition: Definition, workshop: Workshop, judge: Judge) -> WrittenFile:
     operator, baseline, runs = _with_fixed(definition.operator, ()), baseline_text(definition), []
     waiting = [*written_for(operator)]
     variants: list[KernelVariant] = []
@@ -212,7 +247,14 @@ def _write_kernel(
     keeping: list[bool] = []
     while waiting:
         dtypes = waiting.pop(0)
-        forged = _forged(operator, baseline, dtypes[0], workshop, judge)
+        try:
+            forged = _forged(operator, baseline, dtypes[0], workshop, judge)
+        except TaskError as problem:  # a sum that no half holds, say
+            if not waiting and not variants and len(dtypes) == 1:
+                raise
+            reasons[dtypes[0]] = f"in PyTorch, at {size_text(forged_call(operator, dtypes[0]).sizes)}: {problem}"
+            waiting += [(one,) for one in dtypes[1:]]
+            continue
         runs.append(str(forged.run))
         if forged.source is None:
             reasons[", ".join(dtypes)] = forged.why
@@ -225,7 +267,7 @@ def _write_kernel(
             variants.append(KernelVariant(dtypes if general else dtypes[:1], general or forged.source))
             waiting += [] if general else [(one,) for one in dtypes[1:]]
     if not variants:
-        return definition, None, next(iter(reasons.values())), runs, all(keeping)
+        return WrittenFile(definition, None, next(iter(reasons.values())), tuple(runs), all(keeping))
     served = {dtype for one in variants for dtype in one.dtypes}
     for dtypes_without, reason in reasons.items():
         workshop.tell(f"dtypes  {dtypes_without} left out: {reason}")
@@ -234,7 +276,8 @@ def _write_kernel(
     told = f"a kernel for {', '.join(operator.dtypes)}"
     told += "".join(f"; {name} is built in as {usual_value(operator, name)!r}" for name in built_in)
     left = f"; {', '.join(reasons)} left out, because {next(iter(reasons.values()))}" if reasons else ""
-    return replace(definition, operator=operator), triton_text(operator, variants), told + left, runs, False
+    definition = replace(definition, operator=operator)
+    return WrittenFile(definition, triton_text(operator, variants), told + left, tuple(runs))
 
 
 def _forged(operator: Operator, baseline: str, dtype: str, workshop: Workshop, judge: Judge) -> ForgedKernel:
@@ -265,7 +308,7 @@ def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Opera
         raise ProjectError(f"{operator.name} does not run in PyTorch: {problem}")
     problems = {size_text(one): _problem(operator, baseline, (one,), judge) for one in operator.accuracy}
     good = tuple(one for one in operator.accuracy if problems[size_text(one)] is None)
-    if not good:
+    if all(map(is_empty, good)):
         raise ProjectError(f"{operator.name} does not run in PyTorch: {problem}")
     if all(math.prod(shape_of(one, sizes)) <= 1 for sizes in good for one in operator.tensors):
         raise ProjectError(
@@ -274,7 +317,7 @@ def _that_run(definition: Definition, judge: Judge, workshop: Workshop) -> Opera
         )
     for sizes, reason in problems.items():
         if reason is not None:
-            workshop.tell(f"shapes  {sizes} left out, because PyTorch fails there: {reason}")
+            workshop.tell(f"shapes  {sizes} left out, because in PyTorch: {reason}")
     return replace(operator, accuracy=good)
 
 

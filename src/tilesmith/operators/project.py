@@ -12,7 +12,7 @@ import re
 import shutil
 import tokenize
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -183,6 +183,9 @@ def passing(project: Project, texts: Mapping[str, str], device: str | None = Non
 
 
 def _operator_of(data: Mapping[str, Any]) -> Operator:
+    _require_known(
+        [name for name, value in data.items() if not isinstance(value, dict)], ("format", "parameters", *_SETTINGS)
+    )
     known = {name: data[name] for name in _SETTINGS if name in data}
     shapes = data["shapes"]
     operator = Operator(
@@ -196,13 +199,21 @@ def _operator_of(data: Mapping[str, Any]) -> Operator:
 
 
 def _parameter_of(data: Mapping[str, Any]) -> OperatorParameter:
+    _require_known(data, [one.name for one in fields(OperatorParameter)])
     value = data.get("value")
     known = {"name": data["name"], "shape": tuple(data.get("shape", ()))}
     return OperatorParameter(**{**data, **known, "value": tuple(value) if isinstance(value, list) else value})
 
 
 def _sizes_of(data: Mapping[str, Any]) -> Sizes:
-    return {name: tuple(size) if isinstance(size, list) else int(size) for name, size in data.items()}
+    return {name: tuple(size) if isinstance(size, list) else size for name, size in data.items()}
+
+
+def _require_known(names: Iterable[str], known: Sequence[str]) -> None:
+    """Tables of the user's own are welcome; a misspelt word is not."""
+    for name in names:
+        if name not in known:
+            raise ProjectError(f"'{name}' is none of {', '.join(known)}")
 
 
 def toml_text(project: Project) -> str:

@@ -111,6 +111,7 @@ class Operator:
         _require(self.target > 0, "target must be greater than zero")
         is_own = Path(self.history).name == self.history and self.history.endswith(".md")
         _require(is_own, "history is the name of a file in the project's folder, and ends in .md")
+        _require(len(set(self.dtypes)) == len(self.dtypes), "a dtype is named twice")
         for dtype in (*self.dtypes, *(one.dtype for one in self.parameters if one.dtype)):
             _require(dtype in DTYPES, f"dtype '{dtype}' is none of {', '.join(DTYPES)}")
         _require(_is_expression(self.returns), f"returns '{self.returns}' is no annotation")
@@ -119,6 +120,12 @@ class Operator:
         for sizes in (*self.accuracy, *self.performance):
             missing = [name for name in self.size_names if name not in sizes]
             _require(not missing, f"shapes: {dict(sizes)} has no {', '.join(missing)}")
+            unknown = [name for name in sizes if name not in self.size_names]
+            _require(not unknown, f"shapes: no tensor has the size {', '.join(unknown)} of {dict(sizes)}")
+            for name, size in sizes.items():
+                several = size if name == LEADING and isinstance(size, tuple) else (size,)
+                is_whole = all(type(one) is int and one >= 0 for one in several)
+                _require(is_whole, f"shapes: {name} of {dict(sizes)} is no size: write a whole number, 0 or more")
 
     @property
     def tensors(self) -> tuple[OperatorParameter, ...]:
@@ -171,6 +178,9 @@ def _check_parameter(one: OperatorParameter) -> None:
     for value in one.values if one.annotation in ("float", "int", "bool", "str") else ():
         _require(type(value).__name__ == one.annotation, f"{one.name}: {value!r} is no {one.annotation}")
     _require(LEADING not in one.shape[1:], f"{one.name}: '...' stands first in a shape or not at all")
+    for size in (*one.shape, *([] if one.below is None else [one.below])):
+        is_size = isinstance(size, str) or (type(size) is int and size > 0)
+        _require(is_size, f"{one.name}: {size!r} is no size: write a name, or a whole number above 0")
     for size in one.size_names:
         _require(size == LEADING or is_name(size), f"{one.name}: '{size}' is no name for a size")
 

@@ -13,6 +13,7 @@ from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
 from tilesmith.operators.project import code_digest, read_source
 from tilesmith.operators.records import KINDS, LEADING, Operator, OperatorParameter, Project, Sizes
+from tilesmith.operators.source_edits import constants_of
 from tilesmith.operators.writing import accuracy_text
 
 
@@ -24,7 +25,7 @@ def recover_project(folder: Path, name: str) -> Project:
         raise ProjectError(f"{folder}: no operator project (it has no operator.toml); tilesmith op new makes one")
     try:
         definition = parse_definition(texts["baseline"], name)
-        told = {kind: _constants(ast.parse(texts[kind])) for kind in ("accuracy", "performance")}
+        told = {kind: constants_of(ast.parse(texts[kind])) for kind in ("accuracy", "performance")}
     except SyntaxError as error:
         raise ProjectError(f"{folder}: line {error.lineno}: {error.msg}; mend the file first") from None
     values = dict(_values(ast.parse(texts["accuracy"])))
@@ -56,11 +57,6 @@ def shaped(one: OperatorParameter, contract: str) -> OperatorParameter | None:
 
 def _text(path: Path) -> str:
     return read_source(path) if path.exists() else ""
-
-
-def _constants(tree: ast.Module) -> dict[str, ast.expr]:
-    pairs = ((one.targets[0], one.value) for one in tree.body if isinstance(one, ast.Assign))
-    return {target.id: value for target, value in pairs if isinstance(target, ast.Name)}
 
 
 def _with_sizes(definition: Definition, told: dict[str, dict[str, ast.expr]]) -> Operator:

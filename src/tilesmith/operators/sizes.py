@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tilesmith.operators.records import LEADING, Number, Operator, OperatorParameter, Sizes
 
@@ -21,32 +21,42 @@ _PERFORMANCE: dict[int, list[tuple[int, ...]]] = {
     4: [(8, 16, 1024, 128), (4, 32, 4096, 64)],
 }
 _MOST_ELEMENTS = 1 << 15
-"""Of a tensor, for accuracy."""
+"""Of a tensor, for accuracy: small enough for Triton's interpreter."""
+_MOST_TIMED = 1 << 28
+"""The same for performance: a GPU holds several."""
 
 
 def accuracy_sizes(operator: Operator) -> tuple[Sizes, ...]:
-    """Small enough for Triton's interpreter."""
-    found = _classes(operator.size_names, _ACCURACY)
-    return tuple(_within_limit(operator, sizes) for sizes in found)
+    """Where nothing has a size, indices are still below something."""
+    names = sorted(operator.size_names, key=[one.below for one in operator.tensors].count)
+    found = _classes(names, _ACCURACY)
+    return tuple(_within_limit(operator, sizes, _MOST_ELEMENTS, lambda size: size // 2 | 1) for sizes in found)
 
 
-def _within_limit(operator: Operator, sizes: Sizes) -> Sizes:
-    """The largest size halved, to an odd number, as long as a tensor is too large."""
-    while max(math.prod(shape_of(one, sizes)) for one in operator.tensors) > _MOST_ELEMENTS:
+def performance_sizes(operator: Operator) -> tuple[Sizes, ...]:
+    found = _classes(operator.size_names, _PERFORMANCE)
+    return different(_within_limit(operator, sizes, _MOST_TIMED, lambda size: size // 2) for sizes in found)
+
+
+def different(found: Iterable[Sizes]) -> tuple[Sizes, ...]:
+    """Each once."""
+    several = list(found)
+    return tuple(one for place, one in enumerate(several) if one not in several[:place])
+
+
+def _within_limit(operator: Operator, sizes: Sizes, most: int, smaller: Callable[[int], int]) -> Sizes:
+    """The largest size made smaller, as long as a tensor is too large."""
+    while max(math.prod(shape_of(one, sizes)) for one in operator.tensors) > most:
         largest = max((name for name in sizes if name != LEADING), key=lambda name: sizes[name], default=None)
         if largest is None or not isinstance(size := sizes[largest], int) or size < 4:
             break
-        sizes = {**sizes, largest: size // 2 | 1}
+        sizes = {**sizes, largest: smaller(size)}
     return sizes
 
 
 def shape_of(one: OperatorParameter, sizes: Sizes) -> tuple[int, ...]:
     known = [sizes[size] if isinstance(size, str) else size for size in one.shape]
     return tuple(n for size in known for n in (size if isinstance(size, tuple) else (size,)))
-
-
-def performance_sizes(names: Sequence[str]) -> tuple[Sizes, ...]:
-    return _classes(names, _PERFORMANCE)
 
 
 def _classes(names: Sequence[str], known: dict[int, list[tuple[int, ...]]]) -> tuple[Sizes, ...]:
@@ -71,6 +81,13 @@ def _leading(size: int) -> tuple[int, ...]:
 
 def is_empty(sizes: Sizes) -> bool:
     return any(size == 0 or (isinstance(size, tuple) and 0 in size) for size in sizes.values())
+
+
+def ordinary_place(operator: Operator) -> int:
+    """Among the sizes for accuracy, the one that layouts and other values are tried on: neither empty nor, where
+    there is another, the first, which may be one element."""
+    ordinary = [place for place, sizes in enumerate(operator.accuracy) if not is_empty(sizes)]
+    return ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
 
 
 def size_text(sizes: Sizes) -> str:
@@ -112,12 +129,12 @@ def traced_value(operator: Operator, name: str) -> Number:
 
 
 def other_value(value: Number) -> Number:
-    """Another number or truth value. A float gives another result, small ones such as an epsilon included, and a
-    share stays one."""
+    """Another number or truth value. A float gives another result, in a half type and for an epsilon, too: that
+    becomes large. A share stays one."""
     if isinstance(value, bool):
         return not value
     if not isinstance(value, float):
         return value + 1 if isinstance(value, int) else value
     if 0 < abs(value) < 0.01:
-        return value * 1000
+        return math.copysign(0.125, value)
     return (value + 1) / 2 if 0 < value < 1 else value * 1.5 + math.copysign(0.25, value)

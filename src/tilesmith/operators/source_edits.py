@@ -41,6 +41,17 @@ def in_place_of(node: ast.expr | ast.stmt, text: str, new: str) -> TextReplaceme
     return TextReplacement(node.lineno, node.col_offset, ast.get_source_segment(text, node) or "", new)
 
 
+def is_docstring(node: ast.stmt | None = None) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def constants_of(tree: ast.Module) -> dict[str, ast.expr]:
+    """What the module gives to single names."""
+    pairs = ((one.targets[0], one.value) for one in tree.body if isinstance(one, ast.Assign))
+    return {target.id: value for target, value in pairs if isinstance(target, ast.Name)}
+
+
 def entry_of(text: str, name: str, path: str) -> ast.FunctionDef:
     """The function called from outside: the last of that name, for a kernel may have had it before."""
     found = [node for node in _module(text, path).body if isinstance(node, ast.FunctionDef) and node.name == name]
@@ -81,7 +92,7 @@ def with_wrapped_launches(text: str, wrapper: str) -> str:
 def with_imports(text: str, first: str, last: str) -> str:
     """`first` before the imports, but after the docstring and `__future__`; `last` after the imports."""
     body = parse(text).body
-    start = 1 if _has_docstring(body) else 0
+    start = int(is_docstring(*body[:1]))
     while start < len(body) and isinstance(node := body[start], ast.ImportFrom) and node.module == "__future__":
         start += 1
     end = start
@@ -126,7 +137,7 @@ class Parts(NamedTuple):
 
 def parts_of(text: str) -> Parts:
     body = parse(text).body
-    start = end = 1 if _has_docstring(body) else 0
+    start = end = int(is_docstring(*body[:1]))
     while end < len(body) and isinstance(body[end], ast.Import | ast.ImportFrom):
         end += 1
     lines = _lines(text)
@@ -152,13 +163,6 @@ def _is_kernel(node: ast.FunctionDef) -> bool:
     return any(ast.unparse(one).split("(")[0].split(".")[-1] in KERNEL_DECORATORS for one in node.decorator_list)
 
 
-def _has_docstring(body: list[ast.stmt]) -> bool:
-    first = body[0] if body else None
-    return (
-        isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
-    )
-
-
 def _last_line(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
 
@@ -167,7 +171,7 @@ def _body_start(text: str, entry: ast.FunctionDef) -> int:
     """The last line of the docstring, or of the head where there is none: the one with the colon."""
     if entry.body[0].lineno == entry.lineno:
         raise ProjectError(f"{entry.name}: put its body on lines of its own, below `def`")
-    if _has_docstring(entry.body):
+    if is_docstring(entry.body[0]):
         return _last_line(entry.body[0])
     lines = _lines(text)
     number = entry.body[0].lineno - 1

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.records import LEADING, Operator, OperatorParameter, Sizes
-from tilesmith.operators.sizes import is_empty, is_free, other_values, usual_value
+from tilesmith.operators.sizes import is_free, ordinary_place, other_values, usual_value
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,13 +32,13 @@ def baseline_text(definition: Definition) -> str:
 
 def accuracy_text(operator: Operator) -> str:
     """The same operator always gives the same text, so that a changed test shows."""
-    ordinary = [place for place, sizes in enumerate(operator.accuracy) if not is_empty(sizes)]
     known = {one.name: other_values(operator, one.name) for one in operator.scalars}
     others = [(name, list(values), not is_free(operator, name)) for name, values in known.items() if values]
-    place = ordinary[min(1, len(ordinary) - 1)] if ordinary else 0
-    facts = {"shapes": map(_call, operator.accuracy), "ordinary": place, "others": others, "layouts": LAYOUTS}
+    facts = {"shapes": map(_call, operator.accuracy), "ordinary": ordinary_place(operator), "others": others}
     multiplies_bfloat16 = operator.arithmetic == "product" and "bfloat16" in operator.dtypes
-    return render("accuracy", **_shared(operator), **facts, multiplies_bfloat16=multiplies_bfloat16)
+    return render(
+        "accuracy", **_shared(operator), **facts, layouts=LAYOUTS, multiplies_bfloat16=multiplies_bfloat16
+    )
 
 
 def performance_text(operator: Operator) -> str:

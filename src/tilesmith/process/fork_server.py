@@ -2,9 +2,10 @@
 
 Importing both takes seconds, forking milliseconds. The server stays single-threaded and never touches CUDA,
 so its children start clean. It serves one judge: when the judge's socket closes, even because the judge was
-killed, it removes the judge's temporary folders and exits.
+killed, it removes the judge's temporary folders and exits. Where two flavors are asked for, the first forks the
+second between torch and triton, which is imported either to interpret or to compile.
 
-    python -m tilesmith.process.fork_server FD [FOLDER ...]
+    python -m tilesmith.process.fork_server FLAVOR=FD[,FLAVOR=FD] [FOLDER ...]
 """
 
 from __future__ import annotations
@@ -43,12 +44,37 @@ TRACING_ROLES = ("sanitizer",)
 
 
 def main() -> None:
-    listener = socket.socket(fileno=int(sys.argv[1]))
-    _preload()
+    listeners = [(flavor, int(fd)) for flavor, fd in (one.split("=") for one in sys.argv[1].split(","))]
+    gc.disable()  # there is next to no garbage in imports
+    _preload_torch()
+    listener, forked = _become_one_of(listeners)
+    _preload_triton()
+    gc.freeze()  # or every child would search all of torch for garbage, and copy its pages by doing so
+    gc.enable()
     with contextlib.suppress(ConnectionError):  # the judge was gone before we were ready
         _serve(listener)
     for folder in sys.argv[2:]:
         folders.remove(Path(folder))
+    with contextlib.suppress(ChildProcessError):
+        for pid in forked:
+            os.waitpid(pid, 0)
+
+
+def _become_one_of(listeners: list[tuple[str, int]]) -> tuple[socket.socket, list[int]]:
+    """Where this process listens from now on, and the servers that it forked for the other flavors."""
+    (mine, fd), *others = listeners
+    forked: list[int] = []
+    for flavor, other in others:
+        pid = os.fork()
+        if pid == 0:
+            os.close(fd)
+            mine, fd, forked = flavor, other, []
+            break
+        os.close(other)
+        forked.append(pid)
+    if mine == "interpret":
+        os.environ["TRITON_INTERPRET"] = "1"
+    return socket.socket(fileno=fd), forked
 
 
 def _serve(listener: socket.socket) -> None:
@@ -68,20 +94,23 @@ def _serve(listener: socket.socket) -> None:
         os.close(control_fd)
 
 
-def _preload() -> None:
-    gc.disable()  # there is next to no garbage in imports
-    for name in ("numpy", "torch", "triton", "triton.language", *ROLES.values()):
+def _preload_torch() -> None:
+    for name in ("numpy", "torch"):
         importlib.import_module(name)
     importlib.import_module("torch").set_num_threads(1)
+    importlib.import_module("tilesmith.worker.compat.torch_names").import_symbolic_shapes()
     sandbox.system_paths()  # remembered for every child
+
+
+def _preload_triton() -> None:
+    for name in ("triton", "triton.language", *ROLES.values()):
+        importlib.import_module(name)
     importlib.import_module("tilesmith.worker.task.trial").warm_up()  # its imports patch torch, too
     if os.environ.get("TRITON_INTERPRET") == "1":
         importlib.import_module("tilesmith.worker.engines.interpreter.interpreter").install()
     warm_triton = importlib.import_module("tilesmith.worker.compat.triton_names").warm_up
     warm_triton(compiles=os.environ.get("TRITON_INTERPRET") != "1")
     importlib.import_module("tilesmith.worker.watch.name_snapshot").snapshot_of_process()
-    gc.freeze()  # or every child would search all of torch for garbage, and copy its pages by doing so
-    gc.enable()
 
 
 def _serve_one(request: SpawnChild, channel_fd: int, control_fd: int) -> None:
@@ -108,8 +137,6 @@ def _grants(request: SpawnChild) -> sandbox.Grants | None:
 
 def _work(request: SpawnChild, channel_socket: socket.socket) -> Callable[[], None]:
     def work() -> None:
-        if request.role not in TRUSTED_ROLES:
-            del sys.path[0]  # where this server was started: it cannot be read, and is not the kernel's folder
         os.chdir(request.folder)
         os.environ.update(request.environment)
         tempfile.tempdir = None  # remembered since the imports

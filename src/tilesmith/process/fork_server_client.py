@@ -9,20 +9,18 @@ from __future__ import annotations
 import array
 import contextlib
 import json
-import os
 import shutil
 import socket
-import subprocess
-import sys
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import MachineError
 from tilesmith.process import folders
 from tilesmith.process.channel import BadFrame, Channel, ChannelClosed, ChannelTimeout
+from tilesmith.process.fork_server_process import ForkServerProcess
 from tilesmith.process.protocol.codec import (
     Malformed,
     R,
@@ -39,8 +37,6 @@ from tilesmith.process.sandbox import NO_GRANTS, Grants, Limits
 _START_S = 180.0
 _ENDING_S = 10.0
 _HANG_UP_S = 1.0
-_KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "LD_LIBRARY_PATH", "CC", "SYSTEMROOT", "TILESMITH_SHARE_GPU_MEMORY")
-_KEPT_PREFIXES = ("CUDA_", "NVIDIA_", "HIP_", "ROCM_", "ROCR_")
 
 
 class ChildGone(Exception):
@@ -123,30 +119,28 @@ Spawn = Callable[[str, str], Child]
 """(flavor, role) to a fresh child."""
 
 
-class ForkServerClient:
-    """A warm fork server of one flavor: `interpret` runs kernels on the CPU, `native` compiles and uses GPUs."""
+def start_fork_servers(
+    flavors: Sequence[str], scratch: Path, exchange: Path | None = None, gpu: str | None = None
+) -> dict[str, ForkServerClient]:
+    """Warm fork servers: `interpret` runs kernels on the CPU, `native` compiles and uses GPUs.
 
-    def __init__(self, flavor: str, scratch: Path, exchange: Path | None = None, gpu: str | None = None) -> None:
-        """`gpu` is the one that its children see, as CUDA_VISIBLE_DEVICES names it; null leaves them all."""
-        self._scratch, self._exchange = scratch, exchange or scratch
+    `gpu` is the one that their children see, as CUDA_VISIBLE_DEVICES names it; null leaves them all."""
+    exchange = exchange or scratch
+    pairs = {flavor: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for flavor in flavors}
+    process = ForkServerProcess({flavor: theirs for flavor, (_, theirs) in pairs.items()}, scratch, exchange, gpu)
+    return {flavor: ForkServerClient(ours, process, scratch, exchange) for flavor, (ours, _) in pairs.items()}
+
+
+class ForkServerClient:
+    """Where one fork server is asked for children."""
+
+    def __init__(self, ours: socket.socket, process: ForkServerProcess, scratch: Path, exchange: Path) -> None:
+        self._scratch, self._exchange = scratch, exchange
         self._stubs = scratch / "triton-stubs"
         self._lock = threading.Lock()
         self._ready = False
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
-        command = [sys.executable, "-m", "tilesmith.process.fork_server", str(theirs.fileno())]
-        command += [str(folder) for folder in {self._scratch, self._exchange}]
-        self._errors = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115 - lives as long as the server
-        self._server = subprocess.Popen(
-            command,
-            pass_fds=[theirs.fileno()],
-            env=scrubbed_environment(flavor, scratch) | ({"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}),
-            stdin=subprocess.DEVNULL,
-            stdout=self._errors,
-            stderr=self._errors,
-            start_new_session=True,
-        )
-        theirs.close()
+        self._process = process
 
     def spawn(self, role: str, limits: Limits, grants: Grants = NO_GRANTS) -> Child:
         """A fresh child in a folder of its own, with another one for the tensors it sends.
@@ -170,7 +164,7 @@ class ForkServerClient:
                     [json.dumps(encode(request)).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)]
                 )
             except OSError:
-                raise MachineError(self._obituary()) from None
+                raise MachineError(self._process.obituary()) from None
         there.close()
         far_control.close()
         return Child(Channel(here), Channel(control), folder, outbox)
@@ -189,13 +183,8 @@ class ForkServerClient:
             child.close()
 
     def close(self) -> None:
-        if not self._ready:
-            self._server.kill()
         self._socket.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._server.wait(5)
-        self._server.kill()
-        self._errors.close()
+        self._process.leave(self._ready)
 
     def _await_ready(self) -> None:
         if self._ready:
@@ -205,34 +194,4 @@ class ForkServerClient:
             self._ready = self._socket.recv(16) == b"ready"
         self._socket.settimeout(None)
         if not self._ready:
-            raise MachineError(self._obituary())
-
-    def _obituary(self) -> str:
-        self._errors.seek(0)
-        lines = self._errors.read().decode(errors="replace").strip().splitlines()
-        last = lines[-1] if lines else "no message"
-        return f"the worker process could not start: {last}; run `tilesmith doctor` to see what is missing"
-
-
-def _import_path() -> list[str]:
-    """Where this package lies and what the user added, in full: children change their folder."""
-    package_root = str(Path(__file__).resolve().parents[2])
-    added = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
-    return [package_root, *(os.path.abspath(entry) for entry in added)]
-
-
-def scrubbed_environment(flavor: str, scratch: Path) -> dict[str, str]:
-    """Only what torch, triton and the GPU need: no keys, no tokens, no proxies."""
-    kept = {k: v for k, v in os.environ.items() if k in _KEPT_VARIABLES or k.startswith(_KEPT_PREFIXES)}
-    own = {
-        "PYTHONPATH": os.pathsep.join(_import_path()),
-        "HOME": str(scratch),
-        "TMPDIR": str(scratch),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OMP_NUM_THREADS": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-        "PYTORCH_NVML_BASED_CUDA_CHECK": "1",
-    }
-    if flavor == "interpret":
-        own["TRITON_INTERPRET"] = "1"
-    return kept | own
+            raise MachineError(self._process.obituary())

@@ -5,6 +5,7 @@ Nothing here imports torch or triton; every record is plain data that survives J
 
 from tilesmith.records.certificate import CERTIFICATE_VERSION, Certificate, CertificateSummary, Outcome, Trial
 from tilesmith.records.evaluation import (
+    BASELINES,
     FORMAT_VERSION,
     Evaluation,
     Finding,
@@ -51,6 +52,7 @@ from tilesmith.records.json_records import from_json, to_json
 from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
 __all__ = [
+    "BASELINES",
     "CERTIFICATE_VERSION",
     "COMPLEXITIES",
     "EVENTS",

@@ -71,6 +71,10 @@ class Quantiles:
     p80: float
 
 
+BASELINES = ("eager", "graph", "compile")
+"""What a kernel is timed against, where it can be."""
+
+
 @dataclass(frozen=True)
 class Speedup:
     """Baseline time / candidate time with a 95 % bootstrap confidence interval."""
@@ -78,6 +82,14 @@ class Speedup:
     value: float
     low: float
     high: float
+
+    @property
+    def tone(self) -> str:
+        """good, bad or even: whether the interval lies above 1, below it or around it."""
+        return "good" if self.low > 1 else "bad" if self.high < 1 else "even"
+
+    def describe(self) -> str:
+        return f"{self.value:.2f}x ({self.low:.2f} to {self.high:.2f})"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from tilesmith.records.evaluation import Evaluation
 from tilesmith.records.forge_run import Analysis, Attempt, Phase, Reply, Survey, Usage
+from tilesmith.records.numbers import Amount
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class ConfirmationEvent:
     candidate: int
     evaluation: Evaluation
     score: float | None
-    seconds: float
+    seconds: Amount
     event: str = "confirmed"
 
 

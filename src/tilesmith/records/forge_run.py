@@ -13,6 +13,7 @@ from typing import Any
 
 from tilesmith.records.evaluation import Evaluation
 from tilesmith.records.graph import Graph, ModulePart
+from tilesmith.records.numbers import Amount, Count
 from tilesmith.records.task_facts import GpuPeaks, Roofline, TaskProfile
 
 COMPLEXITIES = ("low", "medium", "high", "persistent")
@@ -122,7 +123,7 @@ class Attempt:
     kept: bool
     """Whether it became the best verified candidate."""
     why: str
-    seconds: float
+    seconds: Amount
     expected_speedup: float | None = None
     """What the analysis behind it predicted."""
     same_as: int | None = None
@@ -172,12 +173,12 @@ class Prompt:
 class Usage:
     """Tokens and money of one or more calls."""
 
-    input_tokens: int = 0
-    output_tokens: int = 0
+    input_tokens: Count = 0
+    output_tokens: Count = 0
     """Reasoning included."""
-    reasoning_tokens: int = 0
-    cached_tokens: int = 0
-    dollars: float | None = 0.0
+    reasoning_tokens: Count = 0
+    cached_tokens: Count = 0
+    dollars: Amount | None = 0.0
     """Null when the price of the model is unknown."""
     estimated: bool = False
     """Whether any of it was counted from characters, because the provider said nothing."""
@@ -207,7 +208,7 @@ class Reply:
     """The model that spoke, or playbook."""
     stop: StopReason = StopReason.END
     usage: Usage = Usage()
-    seconds: float = 0.0
+    seconds: Amount = 0.0
     retries: int = 0
     """Times the provider failed before it answered."""
     note: str = ""

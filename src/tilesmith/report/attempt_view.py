@@ -37,6 +37,7 @@ def _attempt(
     attempt: Attempt, others: Mapping[int, Attempt], best: Attempt | None, files: Set[str], limit: int
 ) -> AttemptView:
     candidate, judged = attempt.candidate, attempt.evaluation
+    allowed = judged.environment.get("k")
     return AttemptView(
         number=candidate.number,
         phase=phase_text(candidate),
@@ -48,6 +49,7 @@ def _attempt(
         score=attempt.score,
         score_text=score_text(attempt.score).replace("x", "×"),
         error_ratio=judged.errors.ratio if judged.errors else None,
+        allowed_ratio=allowed if isinstance(allowed, int | float) else None,
         outcome=outcome_text(attempt),
         reason=judged.reason,
         facts=tuple(_facts(attempt)),
@@ -67,8 +69,7 @@ def _text(attempt: Attempt, parent: Attempt | None, limit: int) -> ShownText:
     candidate = attempt.candidate
     if parent is None:
         return shown_source(candidate.source, limit=limit)
-    names = (f"kernel {parent.candidate.number}", f"kernel {candidate.number}")
-    return shown_diff(parent.candidate.source, candidate.source, names, limit)
+    return shown_diff(parent.candidate.source, candidate.source, limit)
 
 
 def _facts(attempt: Attempt) -> Iterator[tuple[str, str]]:
@@ -127,7 +128,8 @@ def _line(step: TreeEvent, depth: int, best: Attempt | None) -> StoryLine:
             tone = "good" if attempt is best else "plain" if passed else "bad"
             verdict = str(attempt.evaluation.verdict).replace("_", " ")
             label = f"{phase_text(attempt.candidate)} {verdict}{', best' if attempt is best else ''}"
-            return StoryLine(depth, tone, label, outcome_text(attempt), attempt.candidate.number)
+            told = outcome_text(attempt).partition("\n")[0]  # the rest is with the attempt
+            return StoryLine(depth, tone, label, told, attempt.candidate.number)
         case AnalysisEvent(analysis=Analysis() as analysis):
             told = f"{analysis.bottleneck.rstrip('. ')}; {plan_text(analysis)}. {analysis.plan}"
             return StoryLine(depth, "plain", "analysis", told)

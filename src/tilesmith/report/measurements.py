@@ -7,7 +7,7 @@ from tilesmith.report.view import BaselineGain, ContestantTimes, PhaseCost, Roof
 from tilesmith.runs.event_text import money_text
 from tilesmith.runs.summary import CallCosts, RunSummary
 
-BASELINES = {"eager": "eager PyTorch", "graph": "a CUDA graph", "compile": "torch.compile"}
+BASELINES = {"eager": "eager PyTorch", "graph": "eager in a CUDA graph", "compile": "torch.compile"}
 MOST_SAMPLES = 2_000
 """Of one contestant, on a page."""
 
@@ -19,7 +19,7 @@ def gains_of(timing: Timing | None) -> tuple[BaselineGain, ...]:
     return tuple(
         BaselineGain(
             BASELINES.get(name, name),
-            *(gain.value, gain.low, gain.high),
+            *(gain.value, gain.low, gain.high, gain.tone),
             times[name].p50 if name in times else None,
         )
         for name, gain in timing.speedup.items()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from tilesmith.errors import RunError
 from tilesmith.records import KernelResources
@@ -21,6 +22,7 @@ from tilesmith.report.plots import plots_of
 from tilesmith.report.source_text import highlighted, shown_source, visible
 from tilesmith.report.view import ReportView
 from tilesmith.runs.atomic_files import write_atomically
+from tilesmith.runs.event_text import count_text
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -101,7 +103,9 @@ def page_environment() -> Environment:
     )
     made.filters.update(
         alike=alike,
+        breakable=breakable,
         code=highlighted,
+        count=count_text,
         download=download,
         python=lambda text: highlighted(shown_source(text)),
         power=power,
@@ -120,6 +124,11 @@ def _finalize(value: Any) -> Any:
 def alike(found: Iterable[KernelResources]) -> list[tuple[KernelResources, int]]:
     """Specializations of a kernel that need the same, each once and how many there are."""
     return list(Counter(replace(one, arguments=None) for one in found).items())
+
+
+def breakable(name: str) -> Markup:
+    """A name that may go on in the next line after a slash or an underscore, before it goes on anywhere."""
+    return Markup(re.sub(r"(?<=[/_])(?=\w)", "<wbr>", str(escape(visible(name)))))
 
 
 def download(text: str) -> str:

@@ -43,7 +43,6 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.axisbelow": True,
-    "axes.formatter.min_exponent": 4,
     "grid.color": COLORS["line"],
     "grid.linewidth": 0.5,
     "xtick.color": COLORS["line"],
@@ -143,12 +142,14 @@ def _errors(view: ReportView) -> Drawing | None:
     ratios = [one.error_ratio for one in shown if one.error_ratio]
     if not ratios or any(one.score is not None for one in view.attempts):
         return None
-    allowed = view.evaluation.environment.get("k") if view.evaluation else None
-    wide = min(ratios) < 0.05
+    allowed = next((one.allowed_ratio for one in reversed(shown) if one.allowed_ratio), None)
+    lowest, highest = min(*ratios, 1), max(*ratios, allowed or 1)
+    wide = min(ratios) < 0.05 or max(ratios) > 20
 
     def draw(axes: Any) -> None:
         if wide:
             axes.set_xscale("log")
+            axes.set_xlim(lowest / 2, highest * 2)
         for row, one in enumerate(shown):
             if one.error_ratio:
                 color, marker = ("good", "D") if one.best else _PHASES.get(one.phase.split()[0], ("c1", "o"))
@@ -161,15 +162,16 @@ def _errors(view: ReportView) -> Drawing | None:
         axes.axvline(1, color=COLORS["muted"], linewidth=0.8, linestyle=(0, (4, 3)))
         axes.annotate("PyTorch", (1, 1), (-3, 3), xycoords=("data", "axes fraction"), ha="right",
                       textcoords="offset points", color=COLORS["muted"])  # fmt: skip
-        if isinstance(allowed, int | float):
+        if allowed is not None:
             axes.axvline(allowed, color=COLORS["bad"], linewidth=0.8)
-            axes.annotate("allowed", (allowed, 1), (0, 3), xycoords=("data", "axes fraction"), ha="center",
+            axes.annotate("allowed", (allowed, 1), (3, 3), xycoords=("data", "axes fraction"), ha="left",
                           textcoords="offset points", color=COLORS["bad"])  # fmt: skip
         if not wide:
-            axes.set_xlim(left=0)
+            axes.set_xlim(0, 1.15 * highest)
+            _few_ticks(axes.xaxis)
         axes.set_ylim(len(shown) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-        plain_numbers(axes.xaxis, "{:g}×")
+        axes.xaxis.set_major_formatter(lambda value, _: f"{_tick_text(value)}×")
         axes.minorticks_off()
         axes.set_xlabel("error ÷ PyTorch's own error")
 
@@ -254,7 +256,8 @@ def _work(view: ReportView) -> Drawing | None:
         axes.barh(range(len(known)), [time for _, time, _ in known], color=colors, height=0.55)
         axes.set_yticks(range(len(known)), names)
         axes.invert_yaxis()
-        plain_numbers(axes.xaxis, "{:g}")
+        axes.xaxis.set_major_formatter(lambda value, _: _tick_text(value))
+        _few_ticks(axes.xaxis)
         axes.set_xlabel("ms in PyTorch, at least")
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
@@ -290,7 +293,8 @@ def _samples(view: ReportView) -> Drawing | None:
             _few_numbers(axes.xaxis)
         else:
             axes.set_xlim(left=0)
-        plain_numbers(axes.xaxis, "{:g}")
+            _few_ticks(axes.xaxis)
+        axes.xaxis.set_major_formatter(lambda value, _: _tick_text(value))
         axes.set_xlabel("ms of device time, logarithmic" if wide else "ms of device time")
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x")
@@ -336,6 +340,18 @@ def _few_numbers(axis: Any) -> None:
 
     axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axis.set_minor_locator(NullLocator())
+
+
+def _few_ticks(axis: Any) -> None:
+    """So few that their numbers have room, whatever they are."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator(4))
+
+
+def _tick_text(value: float) -> str:
+    """0.25, 2.5 × 10⁻⁴, 10⁷."""
+    return power(value).removeprefix("1.0\u00a0×\u00a0").replace(".0\u00a0", "\u00a0")
 
 
 def _whole_numbers(axis: Any) -> None:

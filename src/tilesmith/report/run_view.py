@@ -10,10 +10,10 @@ from typing import Any
 from tilesmith.errors import RunError
 from tilesmith.playbook import LLM_ADVICE
 from tilesmith.playbook.task_plan import TaskPlan, plan_task
-from tilesmith.records import Attempt, Candidate, Evaluation, Phase, Survey
+from tilesmith.records import Attempt, Candidate, Evaluation, Interface, Phase, Survey
 from tilesmith.report.attempt_view import attempt_views, kernel_file, story_lines
 from tilesmith.report.measurements import contestant_times, gains_of, phase_costs, roofline_view
-from tilesmith.report.number_text import named_fact
+from tilesmith.report.number_text import precision_text, told_facts
 from tilesmith.report.source_text import LONGEST_SOURCE, shown_source
 from tilesmith.report.view import Headline, KernelView, ReportView
 from tilesmith.runs.compared.facts import best_evaluation
@@ -107,7 +107,7 @@ def report_view(source: ReportSource) -> ReportView:
         costs=phase_costs(summary),
         evaluation=judged,
         environment=tuple(_environment(source, judged)),
-        settings=tuple(_told_facts(source.manifest.configuration.get("dials", {}) if source.manifest else {})),
+        settings=tuple(told_facts(source.manifest.settings if source.manifest else {})),
         files=tuple(name for name in RUN_FILES if name in source.files),
     )
 
@@ -167,7 +167,7 @@ def _facts(source: ReportSource, judged: Evaluation | None) -> Iterator[tuple[st
         yield "run", f"{source.name} ({source.status})"
     precision = where.get("precision") or (survey.environment.get("precision") if survey else None)
     if precision:
-        yield "precision", str(precision)
+        yield "precision", precision_text(str(precision))
     if survey and mode_text(survey):
         yield "mode", mode_text(survey)
 
@@ -178,13 +178,14 @@ def _kernel(source: ReportSource, best: Attempt) -> KernelView:
     first = best.evaluation  # a confirmation does not look again for what the kernel takes
     terms = tuple(_terms(first))
     is_run = source.status != "checked"
-    use = _use(source.kernel) if not is_run or source.kernel in source.files else ""
+    use = _use(source.kernel, first) if not is_run or source.kernel in source.files else ""
     name, shown = f"kernel {number}" if is_run else source.kernel, shown_source(best.candidate.source)
     return KernelView(name, number, shown, file, source.best_file, use, terms, first.resources)
 
 
-def _use(file: str) -> str:
+def _use(file: str, judged: Evaluation) -> str:
     """Lines of Python for whoever wants to call the kernel."""
+    inputs = _inputs(judged.interface) if judged.interface else ""
     module = Path(file).stem
     told = file if module.isidentifier() else f"{file}, renamed"
     module = module if module.isidentifier() else "kernel"
@@ -194,8 +195,16 @@ def _use(file: str) -> str:
         "model = ModelNew(*arguments)  # those of Model, in whose place it stands",
         "model.load_state_dict(reference.state_dict())  # the weights of a Model",
         "model.cuda()",
+        *([f"y = model({inputs})"] if inputs else []),
     )
     return "\n".join(lines)
+
+
+def _inputs(call: Interface) -> str:
+    """The arguments of the call that was judged; empty where they have no names."""
+    names = dict.fromkeys(str(one.path[0]) for one in call.arguments if one.path[0] not in call.left_out)
+    told = (f"{name}={name}" if name in call.keyword_only else name for name in names)
+    return ", ".join(told) if all(map(str.isidentifier, names)) else ""
 
 
 def _terms(judged: Evaluation) -> Iterator[tuple[str, str]]:
@@ -241,10 +250,4 @@ def _environment(source: ReportSource, judged: Evaluation | None) -> Iterator[tu
     facts: dict[str, Any] = dict(source.manifest.environment) if source.manifest else {}
     facts |= source.summary.survey.environment if source.summary.survey else {}
     facts |= judged.environment if judged else {}
-    yield from _told_facts(facts)
-
-
-def _told_facts(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for name, value in facts.items():
-        if value not in (None, "", [], {}):
-            yield named_fact(name, value)
+    yield from told_facts(facts)

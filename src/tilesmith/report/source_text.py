@@ -18,8 +18,11 @@ LONGEST_DIFF = 12_000
 LONGEST_COMPARED = 1_500
 """Lines of each of two sources that are compared."""
 _HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff]"
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    "\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufff8\U000e0000-\U000e0fff]"
 )
+"""Controls, and what Unicode says to ignore where it cannot be shown (one of these is a letter to
+Python and a blank to the eye), but for the marks that choose a form of the sign before them."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,10 @@ def shown_source(text: str, language: str = "python", limit: int = LONGEST_SOURC
     return ShownText(shown, language, lines, cut, exact=not cut and shown == text.replace("\r\n", "\n"))
 
 
-def shown_diff(old: str, new: str, names: tuple[str, str], limit: int = LONGEST_DIFF) -> ShownText:
-    """A unified diff; of huge sources, of their beginnings."""
+def shown_diff(old: str, new: str, limit: int = LONGEST_DIFF) -> ShownText:
+    """A unified diff without the names of the two; of huge sources, of their beginnings."""
     before, after = (one[:LONGEST_SOURCE].splitlines()[:LONGEST_COMPARED] for one in (old, new))
-    lines = difflib.unified_diff(before, after, *names, lineterm="", n=3)
+    lines = list(difflib.unified_diff(before, after, lineterm="", n=3))[2:]
     return shown_source("\n".join(lines), "diff", limit)
 
 

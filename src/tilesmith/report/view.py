@@ -18,11 +18,9 @@ class BaselineGain:
     low: float
     high: float
     """Of the 95 % confidence interval."""
+    tone: str
+    """good, bad or even."""
     baseline_ms: float | None
-
-    @property
-    def tone(self) -> str:
-        return "good" if self.low > 1 else "bad" if self.high < 1 else "even"
 
 
 @dataclass(frozen=True)
@@ -76,6 +74,8 @@ class AttemptView:
     score_text: str
     error_ratio: float | None
     """Its error against float64 as a multiple of PyTorch's own."""
+    allowed_ratio: float | None
+    """How large that may be."""
     outcome: str
     """Kept or dropped and why."""
     reason: str

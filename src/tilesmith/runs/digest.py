@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 
 from tilesmith.records import Prompt
+from tilesmith.runs.atomic_files import UNWRITABLE
 
 
 def text_digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(text.encode("utf-8", UNWRITABLE)).hexdigest()
 
 
 def prompt_digest(prompt: Prompt) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tilesmith.records import (
     Analysis,
     AnalysisEvent,
@@ -156,8 +158,15 @@ def money_text(dollars: float | None, known: float = 0.0) -> str:
     return f"${dollars:.2f}" if dollars >= 10 or not dollars else f"${dollars:.4f}"
 
 
+def count_text(count: int, noun: str) -> str:
+    """1 line, 2,000 lines."""
+    return f"{count:,} {noun}{'s' if count != 1 else ''}"
+
+
 def clock_text(seconds: float) -> str:
     """1:05, or 2:01:05."""
+    if not math.isfinite(seconds):  # of a journal that somebody changed
+        return "unknown"
     minutes, rest = divmod(max(0, int(seconds)), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

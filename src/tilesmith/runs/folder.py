@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 from tilesmith.errors import RunError
 from tilesmith.records import Attempt, CallEvent, Candidate, Event, Prompt
-from tilesmith.runs.atomic_files import remove_leftovers, write_atomically, write_if_changed
+from tilesmith.runs.atomic_files import UNWRITABLE, remove_leftovers, write_atomically, write_if_changed
 from tilesmith.runs.best_file import BestKernel, render_best
 from tilesmith.runs.digest import text_digest
 from tilesmith.runs.event_text import describe_event
@@ -45,7 +45,7 @@ class RunFolder:
             (path / name).mkdir(exist_ok=True)
         remove_leftovers(path)
         self._restore_replies()
-        self._log = (path / "log.txt").open("a", encoding="utf-8")
+        self._log = (path / "log.txt").open("a", encoding="utf-8", errors=UNWRITABLE)
 
     def record(self, event: Event) -> bool:
         """When this returns, the event is on disk. One that is there already is not written again: then false."""

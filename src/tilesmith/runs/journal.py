@@ -28,6 +28,7 @@ from tilesmith.records import (
     from_json,
     to_json,
 )
+from tilesmith.runs.atomic_files import UNWRITABLE
 
 
 def event_key(event: Event) -> str:
@@ -70,7 +71,7 @@ class Journal:
             if key in self._events:
                 return False
             line = json.dumps({"at": _now(), **to_json(event)}, ensure_ascii=False)
-            self._file.write(line.encode() + b"\n")
+            self._file.write(line.encode("utf-8", UNWRITABLE) + b"\n")
             self._file.flush()
             os.fsync(self._file.fileno())
             self._events[key] = event

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import RunError
-from tilesmith.records import EVENTS
+from tilesmith.records import EVENTS, FinishedEvent, from_json
 from tilesmith.runs.journal import decode_event, whole_lines
 from tilesmith.runs.manifest import Manifest, Status
 
@@ -55,14 +55,13 @@ def _facts(events: dict[str, list[dict[str, Any]]]) -> JournalFacts:
     attempts = [one["attempt"] for one in events["attempt"]]
     verdicts = sum(one.get("same_as") is None for one in attempts)
     facts = JournalFacts(verdicts, None, None, None, frozenset(one["evaluation"]["verdict"] for one in attempts))
-    for end in events["finished"]:
-        return replace(facts, best=end["best"], score=_number(end["score"]), faster=end["faster"])
+    if events["finished"]:
+        end = from_json(FinishedEvent, events["finished"][-1])
+        return replace(facts, best=end.best, score=end.score, faster=end.faster)
     failed = {one["candidate"] for one in events["confirmed"] if one["evaluation"]["verdict"] != "passed"}
     for attempt in reversed(attempts):
         if attempt["kept"] and attempt["candidate"]["number"] not in failed:
-            return replace(facts, best=attempt["candidate"]["number"], score=_number(attempt["score"]))
+            score = attempt["score"]
+            number = int(attempt["candidate"]["number"])
+            return replace(facts, best=number, score=None if score is None else float(score))
     return facts
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)

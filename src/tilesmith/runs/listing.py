@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,8 +69,16 @@ def read_run(folder: Path) -> ListedRun:
     return replace(run, status=INTERRUPTED) if run.status == Status.RUNNING else run
 
 
+_known: dict[Path, tuple[list[str], ListedRun]] = {}
+"""Runs as they were when their files had these stamps: a page that follows many asks again and again."""
+
+
 def _read_stamped(folder: Path) -> ListedRun:
-    return _read_files(folder, tuple(file_stamp(folder / name) for name in ("run.json", "events.jsonl")))
+    stamps = [file_stamp(folder / name) for name in ("run.json", "events.jsonl")]
+    known = _known.get(folder)
+    if known is None or known[0] != stamps:
+        known = _known[folder] = stamps, _read_files(folder)
+    return known[1]
 
 
 def file_stamp(path: Path) -> str:
@@ -83,12 +90,10 @@ def file_stamp(path: Path) -> str:
     return f"{found.st_size}.{found.st_mtime_ns}"
 
 
-@lru_cache(maxsize=2048)
-def _read_files(folder: Path, stamps: tuple[str, ...]) -> ListedRun:
-    """Once for each state of its files, because a page that follows many runs asks again and again."""
+def _read_files(folder: Path) -> ListedRun:
     manifest = None
     try:
-        manifest = _require_texts(folder, read_manifest(folder))
+        manifest = read_manifest(folder)
         facts = read_journal_facts(folder, manifest)
     except RunError as error:
         return ListedRun(folder, DAMAGED, manifest, problem=str(error))
@@ -123,14 +128,6 @@ def listed_document(run: ListedRun) -> dict[str, Any]:
         "score": run.score,
         "faster": run.faster,
     }
-
-
-def _require_texts(folder: Path, manifest: Manifest) -> Manifest:
-    """What runs are sorted, searched and shown by must be there."""
-    texts = (manifest.task, manifest.task_path, manifest.author, manifest.created, manifest.why)
-    if not all(isinstance(text, str) for text in texts):
-        raise RunError(f"{folder / 'run.json'}: is damaged: its task, author, date or end is not a text")
-    return manifest
 
 
 def find_run(parent: Path, name: str) -> Path:

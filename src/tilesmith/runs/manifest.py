@@ -53,9 +53,22 @@ class Manifest:
     @property
     def model(self) -> str | None:
         """The LLM that writes, or wrote what is replayed; null for the playbook."""
-        author = self.configuration.get("author")
-        endpoint = author.get("endpoint") if isinstance(author, dict) else None
+        endpoint = self._part("author").get("endpoint")
         return str(endpoint["model"]) if isinstance(endpoint, dict) and "model" in endpoint else None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How much is tried, by the names of the options."""
+        return self._part("dials")
+
+    @property
+    def check(self) -> dict[str, Any]:
+        """How kernels are judged, by the names of the options."""
+        return self._part("check")
+
+    def _part(self, name: str) -> dict[str, Any]:
+        part = self.configuration.get(name)
+        return part if isinstance(part, dict) else {}
 
     def with_status(self, status: Status, why: str = "") -> Manifest:
         return replace(self, status=status, why=why, format_version=FORMAT_VERSION)
@@ -72,11 +85,11 @@ def read_manifest(folder: Path) -> Manifest:
         version = int(data["format_version"])
     except FileNotFoundError:
         raise RunError(f"{folder}: not a run (it has no run.json); `tilesmith runs` lists them") from None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise RunError(f"{path}: cannot be read: {error}") from None
     if version > FORMAT_VERSION:
         raise RunError(f"{path}: written by a newer tilesmith (format {version}); update tilesmith to read it")
     try:
         return from_json(Manifest, data)
-    except (TypeError, ValueError, AttributeError) as error:
+    except ValueError as error:
         raise RunError(f"{path}: is damaged: {error}") from None

@@ -9,7 +9,7 @@ from pathlib import Path
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -83,7 +83,7 @@ class _RunsSite:
         is_linked = str(name) in RUN_FILES or (str(name.parent) == "kernels" and name.suffix == ".py")
         if not is_linked or not path.is_relative_to(folder) or not path.is_file():
             raise HTTPException(404, f"The run has no file {name}.")
-        return FileResponse(path, media_type="text/plain; charset=utf-8")
+        return Response(path.read_bytes(), media_type="text/plain")  # at once: a run's files grow as they are sent
 
     async def tell_news(self, request: Request) -> Response:
         return self._stream(request, lambda: folder_state(self._runs))

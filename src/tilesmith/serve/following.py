@@ -21,9 +21,9 @@ def run_state(folder: Path) -> str:
 
 
 def folder_state(parent: Path) -> str:
-    """A word that changes with every event of any run."""
-    files = (folder / name for folder in sorted(run_folders(parent)) for name in ("events.jsonl", "run.json"))
-    return f"{hash(tuple((str(path), file_stamp(path)) for path in files)):x}-{Status.RUNNING}"
+    """A word that changes with every event of any run, and when one ends or is killed."""
+    runs = tuple((str(folder), run_state(folder)) for folder in sorted(run_folders(parent)))
+    return f"{hash(runs):x}-{Status.RUNNING}"
 
 
 def goes_on(state: str) -> bool:

@@ -23,7 +23,8 @@ class Guard:
         self._app = app
         self._token = token
         self._cookie = f"tilesmith-{port}"
-        self._hosts = (f"127.0.0.1:{port}", f"localhost:{port}")
+        ends = (f":{port}", "") if port == 80 else (f":{port}",)  # browsers leave 80 out
+        self._hosts = [f"{name}{end}" for name in ("127.0.0.1", "localhost") for end in ends]
         self._headers = {
             "Content-Security-Policy": policy,
             "X-Content-Type-Options": "nosniff",

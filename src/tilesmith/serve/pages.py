@@ -56,10 +56,10 @@ def render_comparison(found: RunComparison, kernels: tuple[Attempt | None, Attem
     rows, first, second = list(comparison_rows(found)), *kernels
     changes = None
     if first is not None and second is not None:
-        names = (f"first run, kernel {first.candidate.number}", f"second run, kernel {second.candidate.number}")
-        changes = shown_diff(first.candidate.source, second.candidate.source, names, LONGEST_SOURCE)
+        changes = shown_diff(first.candidate.source, second.candidate.source, LONGEST_SOURCE)
     told = conclusions(found)
-    return _render("compare.html.j2", found=found, rows=rows[1:], conclusions=told, changes=changes)
+    shown = [row for row in rows[1:] if row[1] or row[2]]
+    return _render("compare.html.j2", found=found, rows=shown, conclusions=told, changes=changes)
 
 
 def render_message(title: str, text: str) -> str:

@@ -101,7 +101,7 @@ def replayed(recorded: ListedRun) -> AuthorChoice:
     assert recorded.manifest is not None
     try:
         choice = from_json(AuthorChoice, recorded.manifest.configuration["author"])
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, ValueError) as error:
         raise RunError(f"{recorded.folder / 'run.json'}: its configuration is damaged: {error}") from None
     return as_replay(choice, recorded.folder)
 

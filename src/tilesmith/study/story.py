@@ -18,10 +18,9 @@ from tilesmith.records import (
     Event,
     Phase,
     Severity,
-    Speedup,
 )
 from tilesmith.runs.compared.facts import best_evaluation
-from tilesmith.runs.event_text import clock_text, machine_text, money_text, phase_text, score_text
+from tilesmith.runs.event_text import clock_text, count_text, machine_text, money_text, phase_text, score_text
 from tilesmith.runs.summary import RunSummary, summarize
 from tilesmith.study.markdown import bullets, fenced, plain, table
 
@@ -87,7 +86,8 @@ def _opening(summary: RunSummary) -> str:
     writers = dict.fromkeys(one.candidate.author for one in summary.attempts if one.candidate.author)
     lines = [f"Machine: {plain(machine_text(survey))}."] if survey else []
     lines += [f"Kernels by {plain(', '.join(writers))}."] if writers else []
-    lines += [f"{plain(summary.finished.why)}." if summary.finished else "The run has not ended."]
+    why = summary.finished.why if summary.finished else "the run has not ended"
+    lines += [f"{plain(why[:1].upper() + why[1:])}."]
     return " ".join(lines)
 
 
@@ -154,7 +154,8 @@ def _change(before: Attempt, after: Attempt) -> str:
     old, new = before.candidate, after.candidate
     diff = list(difflib.unified_diff(old.source.splitlines(), new.source.splitlines(), lineterm="", n=1))[2:]
     added, removed = (sum(line.startswith(sign) for line in diff) for sign in "+-")
-    told = [f"**Kernel {old.number} to kernel {new.number}** ({phase_text(new)}): {added} lines in, {removed} out."]
+    change = f"{count_text(added, 'line')} in, {removed} out"
+    told = [f"**Kernel {old.number} to kernel {new.number}** ({phase_text(new)}): {change}."]
     told += [f"Before: {_told(before)} After: {_told(after)}"]
     hidden = len(diff) - MOST_DIFF_LINES
     shown = "\n".join(diff[:MOST_DIFF_LINES] + ([f"... {hidden} more lines"] if hidden > 0 else []))
@@ -178,7 +179,7 @@ def _gains(summary: RunSummary) -> str:
     parts = [table(("kernel", "phase", "score", "verdict", "why kept or dropped"), rows)] if rows else []
     evaluation = best_evaluation(summary)
     if evaluation is not None and evaluation.timing is not None:
-        gains = (f"over {name} {_interval(one)}" for name, one in evaluation.timing.speedup.items())
+        gains = (f"over {name} {one.describe()}" for name, one in evaluation.timing.speedup.items())
         parts.append(f"The answer: {', '.join(gains)}.")
     elif evaluation is not None:
         parts.append("The answer is right; nothing was timed, so its gain is not known.")
@@ -187,10 +188,6 @@ def _gains(summary: RunSummary) -> str:
 
 def _verdict(attempt: Attempt) -> str:
     return f"{attempt.evaluation.verdict}{', kept' if attempt.kept else ''}"
-
-
-def _interval(gain: Speedup) -> str:
-    return f"{gain.value:.2f}x ({gain.low:.2f} to {gain.high:.2f})"
 
 
 def _stages(summary: RunSummary) -> str:

@@ -14,6 +14,8 @@ from tilesmith.llm.retry import CallGivenUp
 from tilesmith.records import AuthorRequest, Prompt, Reply, Usage
 from tilesmith.suite.records import SuiteLimits
 
+_POLL_S = 0.5
+
 
 class SuiteStopped(TilesmithError):
     """No more work is to be begun: a limit is reached, or somebody asked for an end. What was done is kept."""
@@ -38,8 +40,10 @@ class Allowance:
     """Of earlier sessions."""
     why_stopped: str = ""
     _promised: Usage = field(default_factory=Usage)
+    _under_way: int = 0
+    """Calls that a part of the promised is for."""
     _began: float = field(default_factory=time.monotonic)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _settled: threading.Condition = field(default_factory=threading.Condition)
 
     @property
     def seconds(self) -> float:
@@ -58,31 +62,45 @@ class Allowance:
             raise SuiteStopped(self.why_stopped)
 
     def promise(self, request: AuthorRequest, prompt: Prompt, dollars: PriceFunction) -> Promise:
-        """What one call may use, beside the calls under way. `settle` must follow."""
-        self.require_more()
+        """What one call may use, beside the calls under way: it waits for those where less is left than it wants,
+        because they seldom use all that they may. `settle` must follow."""
         if request.by_playbook:
+            self.require_more()
             return Promise(request)
-        limits = ForgeSettings(max_tokens=self.limits.max_tokens, max_cost=self.limits.max_cost)
-        with self._lock:
-            try:
-                spending = Spending(usage=self.spent + self._promised)
-                (allowed,) = limit_to_budget(limits, spending, [request], dollars)
-            except EarlyStop as enough:
-                self.stop(f"the suite's limit is reached: {enough}")
-                raise SuiteStopped(self.why_stopped) from None
+        with self._settled:
+            while (allowed := self._afford(request, dollars)) is None:
+                self._settled.wait(_POLL_S)
             given = (len(prompt.system) + len(prompt.user)) // CHARACTERS_PER_TOKEN
             most = Usage(given, allowed.max_output_tokens)
             promise = Promise(allowed, replace(most, dollars=dollars(most) or 0.0))
             self._promised += promise.most
+            self._under_way += 1
         return promise
 
     def settle(self, promise: Promise, used: Usage) -> None:
         """The call has ended."""
         most = promise.most
         kept = Usage(-most.input_tokens, -most.output_tokens, dollars=-(most.dollars or 0.0))
-        with self._lock:
+        with self._settled:
             self._promised += kept
+            self._under_way -= not promise.request.by_playbook
             self.spent += used
+            self._settled.notify_all()
+
+    def _afford(self, request: AuthorRequest, dollars: PriceFunction) -> AuthorRequest | None:
+        """The request, limited to what is left; null where calls under way may leave more. Raises SuiteStopped
+        where nothing is left for it."""
+        self.require_more()
+        limits = ForgeSettings(max_tokens=self.limits.max_tokens, max_cost=self.limits.max_cost)
+        try:
+            (allowed,) = limit_to_budget(limits, Spending(usage=self.spent + self._promised), [request], dollars)
+        except EarlyStop as enough:
+            if self._under_way:
+                return None
+            self.stop(f"the suite's limit is reached: {enough}")
+            raise SuiteStopped(self.why_stopped) from None
+        is_cut = allowed.max_output_tokens < request.max_output_tokens
+        return None if is_cut and self._under_way else allowed
 
 
 class AllowedAuthor:

@@ -54,7 +54,7 @@ class SuiteComparison:
     """Two suites. Ratios are the second over the first: above 1 the second is faster."""
 
     first: str
-    """Its name."""
+    """Its name; its folder where the command line compares."""
     second: str
     tasks: tuple[TaskComparison, ...]
     """That have an outcome in both."""

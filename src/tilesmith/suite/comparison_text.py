@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from tilesmith.runs.event_text import one_line, score_text
 from tilesmith.suite.comparison import Standing, SuiteComparison, TaskComparison
@@ -51,11 +50,6 @@ def task_rows(found: SuiteComparison) -> Iterator[tuple[str, str, str, str, str]
             yield standing, f"and {_tasks(len(some) - MOST_TASKS)} more, see --json", "", "", ""
 
 
-def setting_rows(found: SuiteComparison) -> Iterator[tuple[str, str, str]]:
-    for one in found.settings:
-        yield one.setting.replace("_", " "), _value(one.first), _value(one.second)
-
-
 def _tasks(count: int) -> str:
     return f"{count} task{'' if count == 1 else 's'}"
 
@@ -67,7 +61,3 @@ def _second(one: TaskComparison) -> str:
 
 def _side(outcome: JobOutcome, score: float | None) -> str:
     return f"{outcome} {score_text(score)}".rstrip()
-
-
-def _value(value: Any) -> str:
-    return "none" if value is None else one_line(str(value), _LONGEST)

@@ -31,17 +31,16 @@ def read_suite(path: Path) -> Suite:
         data = json.loads(file.read_text(encoding="utf-8"))
         version = int(data["format_version"])
     except FileNotFoundError:
-        raise RunError(f"{path}: not a suite (there is no {file.name}); name the folder of one") from None
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        lacks = f"there is no {file.name}" if path.is_dir() else "there is no such folder"
+        raise RunError(f"{path}: not a suite ({lacks}); name the folder of one") from None
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         raise RunError(f"{file}: cannot be read as a suite: {_cause(error)}; {CURE}") from None
     if version > FORMAT_VERSION:
         raise RunError(f"{file}: written by a newer tilesmith (format {version}); update tilesmith to read it")
     try:
-        suite = from_json(Suite, data)
-        suite_document(suite)  # a row whose numbers are none is damage, too
-    except (TilesmithError, TypeError, ValueError, AttributeError, KeyError) as error:
+        return from_json(Suite, data)
+    except (TilesmithError, ValueError) as error:
         raise RunError(f"{file}: is damaged: {_cause(error)}; {CURE}") from None
-    return suite
 
 
 def _cause(error: Exception) -> str:

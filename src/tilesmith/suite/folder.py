@@ -11,12 +11,13 @@ log.txt            what a person saw
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +26,7 @@ from typing import Any
 from tilesmith import __version__
 from tilesmith.errors import RunError, UsageError
 from tilesmith.records import from_json, to_json
-from tilesmith.runs.atomic_files import remove_leftovers, write_atomically
+from tilesmith.runs.atomic_files import UNWRITABLE, remove_leftovers, write_atomically
 from tilesmith.suite.document import DOCUMENT_NAME, read_suite, suite_text
 from tilesmith.suite.page import write_suite_page
 from tilesmith.suite.records import Job, Row, Suite, SuiteSpecification
@@ -34,7 +35,7 @@ from tilesmith.suite.table import suite_csv
 _SHOWN_EVERY_S = 30.0
 """The page is made anew at most so often while jobs go on."""
 _WRITTEN_EVERY_S = 2.0
-_OWN_NAMES = {"rows.jsonl", "suite.csv", "index.html", "runs", "evaluations", "log.txt"}
+_OWN_NAMES = {DOCUMENT_NAME, "rows.jsonl", "suite.csv", "index.html", "runs", "evaluations", "log.txt"}
 _MAY_CHANGE = (
     "name",
     "author.why",
@@ -46,29 +47,41 @@ _MAY_CHANGE = (
 """From one session of a suite to the next."""
 
 
+_OPTIONS = {
+    "places": "place of tasks",
+    "kernels": "--suite",
+    "kind": "--author",
+    "endpoint": "--model",
+    "timeout_s": "--timeout",
+    "mode": "--train",
+}
+"""Of fields that are not named as their options are."""
+
+
 class SuiteFolder:
     """An open suite: this process alone writes to it."""
 
-    def __init__(self, path: Path, specification: SuiteSpecification, jobs: Sequence[Job]) -> None:
+    def __init__(
+        self, path: Path, specification: SuiteSpecification, jobs: Sequence[Job], without_kernel: int = 0
+    ) -> None:
         """Begins the suite, or goes on with it; raises UsageError where another one lies there."""
         self.path, self.runs = path, path / "runs"
         self.jobs = tuple(jobs)
         self._digests = {job.key: job.digest for job in jobs}
         recorded = read_suite(path) if (path / DOCUMENT_NAME).exists() else None
         _require_fit(path, specification, recorded)
-        try:
+        with _saying_why(path):
             self.runs.mkdir(parents=True, exist_ok=True)
             self._file = (path / "rows.jsonl").open("a+b")
-        except OSError as error:
-            raise UsageError(f"{path}: cannot be written: {error.strerror}; see --out") from None
         self._lock()
         remove_leftovers(path)
         _remove_unbegun(self.runs)
         self._rows = {row.key: row for row in self._whole_rows() if row.digest == self._digests.get(row.key)}
-        self._log = (path / "log.txt").open("a", encoding="utf-8")
+        with _saying_why(path):
+            self._log = (path / "log.txt").open("a", encoding="utf-8", errors=UNWRITABLE)
         created = recorded.created if recorded else datetime.now(UTC).isoformat(timespec="seconds")
         seconds = recorded.seconds if recorded else 0.0
-        self._suite = Suite(created, specification, (), (), seconds=seconds, tilesmith=__version__)
+        self._suite = Suite(created, specification, (), (), "", seconds, __version__, without_kernel=without_kernel)
         self._shown_at = self._written_at = -_SHOWN_EVERY_S
         self._page_s = 0.0
         self.publish("")
@@ -90,9 +103,10 @@ class SuiteFolder:
 
     def add(self, row: Row, seconds: float) -> None:
         """When this returns, the row is on disk."""
-        self._file.write(json.dumps(to_json(row), ensure_ascii=False).encode() + b"\n")
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        with _saying_why(self.path):
+            self._file.write(json.dumps(to_json(row), ensure_ascii=False).encode("utf-8", UNWRITABLE) + b"\n")
+            self._file.flush()
+            os.fsync(self._file.fileno())
         self._rows[row.key] = row
         now = time.monotonic()
         if now - self._written_at >= _WRITTEN_EVERY_S:
@@ -103,8 +117,9 @@ class SuiteFolder:
         suite = replace(self.suite, why_unfinished=why_unfinished)
         if seconds is not None:
             suite = replace(suite, seconds=round(seconds, 1))
-        write_atomically(self.path / DOCUMENT_NAME, suite_text(suite))
-        write_atomically(self.path / "suite.csv", suite_csv(suite))
+        with _saying_why(self.path):
+            write_atomically(self.path / DOCUMENT_NAME, suite_text(suite))
+            write_atomically(self.path / "suite.csv", suite_csv(suite))
         self._written_at = time.monotonic()
         if with_page:
             write_suite_page(suite, self.path / "index.html")
@@ -135,9 +150,18 @@ class SuiteFolder:
         for number, line in enumerate(whole.split(b"\n") if whole else [], 1):
             try:
                 yield from_json(Row, json.loads(line))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, RecursionError) as error:
                 where = f"{self.path / 'rows.jsonl'}:{number}"
                 raise RunError(f"{where}: not a row of this version: {error}; remove that line") from None
+
+
+@contextlib.contextmanager
+def _saying_why(path: Path) -> Iterator[None]:
+    """A full disk or a folder of somebody else's is told in one line."""
+    try:
+        yield
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {error.strerror}; make room, or see --out") from None
 
 
 def _remove_unbegun(runs: Path) -> None:
@@ -153,11 +177,13 @@ def _require_fit(path: Path, wanted: SuiteSpecification, recorded: Suite | None)
         if path.is_dir() and not _is_without_rows(path):
             raise UsageError(f"{path}: is not empty and not a suite; name another folder with --out")
         return
+    if not recorded.rows and _is_without_rows(path) and not any((path / "runs").glob("*")):
+        return  # a first try that came to nothing, such as on a cluster that was not there
     old, new = _asked(recorded.specification), _asked(wanted)
     differing = [name for name in new if old.get(name) != new[name]]
     if differing:
         raise UsageError(
-            f"{path}: holds a suite with another {', '.join(differing)}; name another folder with --out, or go on "
+            f"{path}: holds a suite with another {_options(differing)}; name another folder with --out, or go on "
             f"with that one:  tilesmith suite --resume {path}"
         )
 
@@ -168,6 +194,12 @@ def _is_without_rows(folder: Path) -> bool:
     rows = folder / "rows.jsonl"
     is_own = names <= _OWN_NAMES and not names.isdisjoint({"rows.jsonl", "log.txt"})
     return not names or (is_own and not (rows.exists() and rows.stat().st_size))
+
+
+def _options(fields: Sequence[str]) -> str:
+    """By what a user changes them with."""
+    names = (field.rpartition(".")[2] for field in fields)
+    return ", ".join(dict.fromkeys(_OPTIONS.get(name, f"--{name.replace('_', '-')}") for name in names))
 
 
 def _asked(specification: SuiteSpecification) -> dict[str, Any]:

@@ -13,7 +13,15 @@ from typing import Protocol
 from tilesmith.authors.author_choice import make_author
 from tilesmith.authors.protocol import Tuner
 from tilesmith.config import CheckConfig
-from tilesmith.errors import AuthorError, MachineError, NotJudgedHere, OutOfGpuMemory, RunError, TilesmithError
+from tilesmith.errors import (
+    AuthorError,
+    MachineError,
+    NotJudgedHere,
+    OutOfGpuMemory,
+    ReferenceTooSlow,
+    RunError,
+    TilesmithError,
+)
 from tilesmith.forge.judge_evaluator import JudgeEvaluator
 from tilesmith.forge.ranking import score_of
 from tilesmith.forge.recorded_effects import Activity, KernelEvaluator
@@ -25,6 +33,7 @@ from tilesmith.records import Evaluation, Event, to_json
 from tilesmith.runs import RunFolder, Status
 from tilesmith.runs.atomic_files import write_atomically
 from tilesmith.runs.compared.facts import best_evaluation, read_facts
+from tilesmith.runs.event_text import one_line
 from tilesmith.runs.journal import read_events, salvage_events
 from tilesmith.runs.listing import run_folders
 from tilesmith.runs.manifest import read_manifest
@@ -79,13 +88,13 @@ def carry_out(job: Job, specification: SuiteSpecification, workplace: Workplace)
             break
         except (SuiteStopped, AuthorError):
             raise
-        except (NotJudgedHere, OutOfGpuMemory) as error:
+        except (NotJudgedHere, OutOfGpuMemory, ReferenceTooSlow) as error:
             row = _error_row(job, str(error))
             break
         except MachineError as error:  # the next try has processes of its own
             row = _error_row(job, str(error))
             if may_fail_again and not workplace.allowance.why_stopped:
-                workplace.notify(f"{job.key}: once more, because the machine failed: {error}")
+                workplace.notify(f"{one_line(job.key)}: once more, because the machine failed: {error}")
         except TilesmithError as error:
             row = _error_row(job, str(error))
             break
@@ -94,7 +103,7 @@ def carry_out(job: Job, specification: SuiteSpecification, workplace: Workplace)
             break
     if row.outcome is JobOutcome.ERROR and job.kernel is None:
         row = _with_run(row, _begun_run(job, _run_specification(job, specification), workplace))
-    return replace(row, seconds=round(row.seconds + time.monotonic() - began, 1))
+    return replace(row, seconds=round(time.monotonic() - began, 1))
 
 
 def forge_job(job: Job, specification: SuiteSpecification, workplace: Workplace) -> Row:

@@ -31,17 +31,25 @@ def list_samples(kernels: Path, tasks: ListedTasks) -> ListedTasks:
             f"task is, such as {tasks.jobs[0].key}.py"
         )
     in_order = sorted(jobs, key=lambda job: natural_order(job.key))
-    return ListedTasks(kernels.resolve().name, tuple(in_order), len(files) - len(jobs))
+    without = len(tasks.jobs) - len({job.task_key for job in jobs})
+    return ListedTasks(kernels.resolve().name, tuple(in_order), len(files) - len(jobs), without)
 
 
 def _numbered(kernels: Path, files: Sequence[Path], tasks: Sequence[Job]) -> Iterator[Job]:
     seen: dict[str, Path] = {}
-    by_number = {_number_of(task): task for task in tasks}
+    by_number: dict[tuple[int, int] | None, list[Job]] = {}
+    for task in tasks:
+        by_number.setdefault(_number_of(task), []).append(task)
     for file in files:
         named = _SAMPLE.fullmatch(file.name)
-        task = by_number.get((int(named[1]), int(named[2]))) if named else None
-        if named is None or task is None:
+        fitting = by_number.get((int(named[1]), int(named[2])), []) if named else []
+        if named is None or not fitting:
             continue
+        task, *others = fitting
+        if others:
+            raise UsageError(
+                f"{file}: is for {task.key} or {others[0].key}; name the folder of one of them with --tasks"
+            )
         job = _sample(task, file, int(named[3]), f"{task.key} sample {int(named[3])}")
         if (other := seen.setdefault(job.key, file)) != file:
             raise UsageError(f"{kernels}: {other} and {file} are the same sample; name the folder of one run")

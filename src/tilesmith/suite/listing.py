@@ -28,25 +28,30 @@ class ListedTasks:
     """What was found at the places that a user named."""
 
     name: str
-    """Of the folder that they have in common."""
+    """Of the folder that all names begin below."""
     jobs: tuple[Job, ...]
     """One for each task, in natural order."""
     left_out: int = 0
     """Files in folders that define nothing of a task."""
+    without_kernel: int = 0
+    """Tasks that nobody wrote a kernel for, where kernels of others are judged."""
 
 
 def list_tasks(places: Sequence[str], path: tuple[str, ...] = ()) -> ListedTasks:
     """Every task at `places`: folders with all below them, files, patterns, MODULE:CLASS. A file that was found in
-    a folder and defines neither a model nor inputs is left out; one that is broken is kept, and will say so."""
+    a folder and defines neither a model nor inputs is left out; one that is broken is kept, and will say so. Names
+    begin below the folder that was named, or that those named have in common, and so stay when files are added."""
     for folder in path:
         if not os.path.isdir(folder):
             raise UsageError(f"--path {folder}: no such folder")
     modules = [one for one in dict.fromkeys(places) if is_module_name(one)]
-    named = [file for one in places if one not in modules for file in _files_at(one)]
-    files = [Path(one) for one in dict.fromkeys(os.path.abspath(file) for file, is_sure in named if is_sure)]
+    found = [os.path.abspath(one) for place in places if place not in modules for one in _found_at(place)]
+    named = [file for one in found for file in _files_of(one)]
+    files = [Path(one) for one in dict.fromkeys(file for file, is_sure in named if is_sure)]
     if not files and not modules:
         raise UsageError(f"{', '.join(places)}: no tasks there; a task defines class Model and get_inputs()")
-    root = Path(os.path.commonpath([file.parent for file in files])) if files else Path.cwd()
+    folders = [one if os.path.isdir(one) else os.path.dirname(one) for one in found]
+    root = Path(os.path.commonpath(folders)) if folders else Path.cwd()
     jobs = [_job(str(PurePosixPath(file.relative_to(root))).removesuffix(".py"), str(file), path) for file in files]
     jobs = sorted(jobs, key=lambda job: natural_order(job.key))
     jobs += [_job(one, one, path) for one in modules]
@@ -69,18 +74,22 @@ def in_order_of_work(jobs: Iterable[Job], selection: TaskSelection) -> list[Job]
     return list(jobs) if selection.shuffle is not None else sorted(jobs, key=lambda job: _work_in(job.task.target))
 
 
-def _files_at(place: str) -> Iterator[tuple[str, bool]]:
+def _found_at(place: str) -> list[str]:
+    """The folder or file of that name, or all that fit the pattern."""
+    if os.path.exists(place):
+        return [place]
+    found = sorted(glob.glob(os.path.expanduser(place), recursive=True))
+    if not found:
+        raise UsageError(f"{place}: no such folder, file or pattern that fits a file")
+    return found
+
+
+def _files_of(place: str) -> Iterator[tuple[str, bool]]:
     """Files, and whether each is to be taken for a task."""
     if os.path.isdir(place):
         yield from ((file, _may_be_a_task(Path(file))) for file in _python_files(place))
-    elif os.path.exists(place):
-        yield place, True
     else:
-        found = sorted(glob.glob(os.path.expanduser(place), recursive=True))
-        if not found:
-            raise UsageError(f"{place}: no such folder, file or pattern that fits a file")
-        for one in found:
-            yield from _files_at(one)
+        yield place, True
 
 
 def _python_files(folder: str) -> Iterator[str]:

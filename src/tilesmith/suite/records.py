@@ -14,7 +14,6 @@ from tilesmith.records import Speedup
 from tilesmith.tasks.user_code.task_name import TaskName
 
 FORMAT_VERSION = 1
-BASELINES = ("eager", "graph", "compile")
 
 
 class JobOutcome(StrEnum):
@@ -162,6 +161,8 @@ class Suite:
     seconds: float = 0.0
     """Spent on it, in all its sessions together."""
     tilesmith: str = ""
+    without_kernel: int = 0
+    """Tasks that nobody wrote a kernel for, where kernels of others are judged; they count nowhere."""
     format_version: int = FORMAT_VERSION
 
     @property

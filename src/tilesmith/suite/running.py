@@ -94,7 +94,7 @@ def run_suite(
                 continue
             except AuthorError as error:
                 failure, silences = error, silences + 1
-                notify(f"{futures[future].key}: {error}")
+                notify(f"{one_line(futures[future].key)}: {error}")
                 if silences == _SILENCES:
                     allowance.stop(f"the author does not answer: {error}")
                 continue
@@ -119,7 +119,7 @@ def run_suite(
 def describe_row(row: Row) -> str:
     score = "" if row.score is None else f" {row.score:.2f}x"
     why = "" if row.passed else f"  {one_line(row.why)}"
-    return f"{row.key}  {row.outcome}{score}  {row.seconds:.0f} s{why}"
+    return f"{one_line(row.key)}  {row.outcome}{score}  {row.seconds:.0f} s{why}"
 
 
 def _as_completed(futures: dict[Future[Row], Job]) -> Iterator[Future[Row]]:

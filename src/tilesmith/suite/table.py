@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilesmith.runs.compared.table import Cell, write_csv
-from tilesmith.suite.records import BASELINES, Row, Suite
+from tilesmith.runs.compared.table import SPEEDUP_COLUMNS, Cell, speedup_cells, write_csv
+from tilesmith.suite.records import Row, Suite
 
 COLUMNS = {
     "key": "name of the job in the suite",
@@ -13,11 +13,7 @@ COLUMNS = {
     "outcome": "passed, kept, failed, error",
     "verdict": "of the best kernel, or of the last one where none passed; empty where none was judged",
     "score": "speedup over the best baseline, empty where nothing was timed",
-    **{
-        f"{name}{ending}": f"speedup over {name}{meaning}"
-        for name in BASELINES
-        for ending, meaning in (("_speedup", ""), ("_low", ", lower end"), ("_high", ", upper end"))
-    },
+    **SPEEDUP_COLUMNS,
     "error_ratio": "the kernel's error over PyTorch's own",
     "device": "the machine",
     "attempts": "kernels that were judged",
@@ -36,8 +32,4 @@ def suite_csv(suite: Suite) -> str:
 
 def _cells(row: Row) -> dict[str, Cell]:
     cells: dict[str, Cell] = {name: getattr(row, name) for name in COLUMNS if hasattr(row, name)}
-    for name in BASELINES:
-        gain = row.speedup.get(name)
-        cells[f"{name}_speedup"] = gain.value if gain else None
-        cells[f"{name}_low"], cells[f"{name}_high"] = (gain.low, gain.high) if gain else (None, None)
-    return cells
+    return cells | speedup_cells(row.speedup)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from warm_commands import run_warm
 
 sys.path.insert(0, str(Path(__file__).parent))
 from exchange_projects import write_sample
@@ -40,7 +41,6 @@ def python() -> Callable[..., Done]:
 @pytest.fixture(scope="session")
 def op() -> Callable[..., Done]:
     def run(*arguments: str | Path, cwd: Path | None = None) -> Done:
-        command = [sys.executable, "-m", "tilesmith", "op", *map(str, arguments)]
-        return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=300)
+        return run_warm("op", *arguments, cwd=cwd)
 
     return run

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import compile_exact, find_problems, interpreting
+from playbook_judging import ONE_TARGET
 from playbook_surveys import match_task
 from playbook_tasks import owner, task
 from sized_tasks import SIZED
@@ -27,7 +28,7 @@ def test_a_kernel_is_right_at_every_shape(name: str) -> None:
         assert interpreting(find_problems, sized.at(sizes), source, ragged=False) == []
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("target", ONE_TARGET)
 def test_nothing_spills(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     for name, sized in SIZED.items():

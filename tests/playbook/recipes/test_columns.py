@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import Twins, compile_exact, difference, find_problems, interpreting
-from playbook_judging import assert_clean, judge_written
+from playbook_judging import ONE_TARGET, assert_clean, judge_written
 from playbook_surveys import match_task
 from playbook_tasks import IMAGE, WEIGHT, task
 
@@ -171,7 +171,7 @@ def test_the_judge_passes_it(name: str, judge: Judge, tmp_path: Path) -> None:
     assert_clean(judge_written(judge, tmp_path, COLUMNS[name], match, tuning), launches(tuning))
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("target", ONE_TARGET)
 @pytest.mark.parametrize(
     ("name", "small", "large"),
     [

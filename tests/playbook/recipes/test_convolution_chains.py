@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import Twins, compile_exact, find_problems, interpreting
+from playbook_judging import on_targets
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
@@ -225,8 +226,7 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(("name", "target"), on_targets(LARGE, {"few_places": "sm_80"}))
 def test_large_chains_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     gpu, survey = REPRESENTATIVES[target], survey_task(name, LARGE[name])

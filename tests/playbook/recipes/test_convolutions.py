@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import Twins, compile_exact, find_problems, interpreting
+from playbook_judging import on_targets
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
@@ -18,10 +19,7 @@ from tilesmith.playbook.recipes.convolutions import ConvolutionsRecipe
 from tilesmith.playbook.tuning import find_tuning
 from tilesmith.tasks.gpus import REPRESENTATIVES
 
-ALL_CONVOLUTIONS = (
-    *(one for one in REGION_RECIPES if one.name != "convolutions"),
-    ConvolutionsRecipe(keeps_pytorch=False),
-)
+OTHER_RECIPES = tuple(one for one in REGION_RECIPES if one.name != "convolutions")
 IMAGE = "x = torch.randn(2, 5, 13, 11)"
 
 
@@ -141,13 +139,86 @@ CONVOLUTIONS = {
         conv("Conv2d(5, size, 3, dtype=torch.bfloat16)"),
         "24",
     ),
+    "few_groups": task(
+        "return torch.relu(self.norm(self.conv(x)))",
+        "x = torch.randn(2, 14, 13, 11)",
+        conv("Conv2d(14, size, (3, 2), padding=1, groups=2, bias=False)", "BatchNorm2d(size)"),
+        "70",
+    ),
+    "transposed_groups": task(
+        "return self.conv(x).sigmoid()",
+        "x = torch.randn(2, 6, 13, 11)",
+        conv("ConvTranspose2d(6, size, (5, 4), stride=(3, 2), padding=(4, 0), groups=3)"),
+        "24",
+    ),
 }
+BATCH_STATISTICS = """
+y = self.conv(x)
+centered = y - y.mean((0, 2, 3), keepdim=True)
+spread = centered.square().mean((0, 2, 3), keepdim=True)
+return torch.relu(centered * torch.rsqrt(spread + 1e-5)), spread
+"""
+CONVOLUTIONS["statistics"] = task(BATCH_STATISTICS, IMAGE, conv("Conv2d(5, size, 3, padding=1)"), "24")
+WHERE_THEY_LIE = {
+    "statistics_of_groups": task(BATCH_STATISTICS, IMAGE, conv("Conv2d(5, size, 3, groups=5)"), "20"),
+    "largest": task("return (self.conv(x) * 2).amax((0, 2, 3))", IMAGE, conv("Conv2d(5, size, 3)"), "24"),
+    "several_for_each_channel": task(
+        "return F.silu(self.conv(x) * 2)", IMAGE, conv("Conv2d(5, 5 * size, 3, padding=1, groups=5)"), "3"
+    ),
+    "many_groups": task(
+        "return torch.relu(self.norm(self.conv(x)))",
+        "x = torch.randn(2, 24, 13, 11)",
+        conv("Conv2d(24, size, 3, padding=1, groups=6, bias=False)", "BatchNorm2d(size)"),
+        "30",
+    ),
+    "small_groups": task(
+        "return torch.relu(self.conv(x)) * 2",
+        "x = torch.randn(3, 64, 9, 7)",
+        conv("Conv2d(64, size, 3, padding=1, groups=16)"),
+        "32",
+    ),
+    "wide_groups": task(
+        "return torch.relu(self.conv(x) + y)",
+        "x = torch.randn(2, 33, 50)\ny = torch.randn(2, 120, 46)",
+        conv("Conv1d(33, size, 3, dilation=2, groups=3)"),
+        "120",
+    ),
+    "pointwise_groups": task(
+        "return F.silu(self.conv(x))", "x = torch.randn(2, 20, 9, 7)", conv("Conv2d(20, size, 1, groups=4)"), "24"
+    ),
+    "half_groups": task(
+        "return torch.relu(self.conv(x)) * 2",
+        "x = torch.randn(2, 12, 9, 7).half()",
+        conv("Conv2d(12, size, 3, padding='same', groups=3).half()"),
+        "24",
+    ),
+    "stem": task(
+        "return F.hardswish(self.norm(self.conv(x)))",
+        "x = torch.rand(2, 3, 21, 19)",
+        conv("Conv2d(3, size, 3, stride=2, padding=1, bias=False)", "BatchNorm2d(size)"),
+        "16",
+    ),
+    "large_stem": task(
+        "return torch.relu(self.conv(x))",
+        "x = torch.rand(2, 3, 21, 19)",
+        conv("Conv2d(3, size, 7, stride=2, padding=3)"),
+        "40",
+    ),
+    "small_deep": task(
+        "return F.gelu(self.conv(x))",
+        "x = torch.randn(2, 6, 5, 7, 6)",
+        conv("Conv3d(6, size, (3, 2, 3), stride=(1, 2, 1), padding=1)"),
+        "20",
+    ),
+}
+CONVOLUTIONS |= WHERE_THEY_LIE
 
 
 def plan_of(name: str, text: str, precision: str = "default") -> Plan:
     survey = survey_task(name, text, precision)
     assert survey.graph is not None
-    found = make_plan(survey, survey.graph, ALL_CONVOLUTIONS)
+    recipe = ConvolutionsRecipe(keeps_pytorch=False, copies=name not in WHERE_THEY_LIE)
+    found = make_plan(survey, survey.graph, (*OTHER_RECIPES, recipe))
     assert isinstance(found, Plan), found
     assert [region.recipe for region in found.regions] == ["convolutions"]
     assert len(found.forward.steps) == 1, found.forward.steps
@@ -163,7 +234,7 @@ def test_values_are_right(name: str) -> None:
     assert interpreting(find_problems, CONVOLUTIONS[name], source) == []
 
 
-@pytest.mark.parametrize("name", ["norm", "colors"])
+@pytest.mark.parametrize("name", ["norm", "colors", "many_groups"])
 def test_every_tuning_is_right(name: str) -> None:
     plan = plan_of(name, CONVOLUTIONS[name])
     near = [one for stage in ("grid", "block", "memory") for one in plan.variations(plan.tunings[0], stage)]
@@ -171,7 +242,9 @@ def test_every_tuning_is_right(name: str) -> None:
         assert interpreting(find_problems, CONVOLUTIONS[name], plan.write(tuning), ragged=False) == [], tuning
 
 
-@pytest.mark.parametrize("name", ["norm", "dilated", "wide", "transposed"])
+@pytest.mark.parametrize(
+    "name", ["norm", "dilated", "wide", "transposed", "few_groups", "many_groups", "stem", "statistics"]
+)
 def test_without_tf32_three_products_are_exact(name: str) -> None:
     plan = plan_of(name, CONVOLUTIONS[name], "ieee")
     source = plan.write(plan.tunings[0])
@@ -207,10 +280,12 @@ def unusual(task_text: str, kernel: str) -> list[str]:
     return problems + ([f"an old weight: {again}"] if again > 0.1 else [])
 
 
-@pytest.mark.parametrize("precision", ["default", "ieee"])
-def test_inf_and_nan_stay_where_they_are(precision: str) -> None:
-    plan = plan_of("bias", CONVOLUTIONS["bias"], precision)
-    assert interpreting(unusual, CONVOLUTIONS["bias"], plan.write(plan.tunings[0])) == []
+@pytest.mark.parametrize(
+    ("name", "precision"), [("bias", "default"), ("bias", "ieee"), ("small_groups", "default")]
+)
+def test_inf_and_nan_stay_where_they_are(name: str, precision: str) -> None:
+    plan = plan_of(name, CONVOLUTIONS[name], precision)
+    assert interpreting(unusual, CONVOLUTIONS[name], plan.write(plan.tunings[0])) == []
 
 
 LARGE = {
@@ -250,6 +325,36 @@ LARGE = {
         conv("Conv2d(64, size, 1, bias=False)", "BatchNorm2d(size)"),
         "256",
     ),
+    "small_groups": task(
+        "return torch.relu(self.norm(self.conv(x)))",
+        "x = torch.randn(32, 128, 56, 56)",
+        conv("Conv2d(128, size, 3, padding=1, groups=32, bias=False)", "BatchNorm2d(size)"),
+        "128",
+    ),
+    "large_groups": task(
+        "return torch.relu(self.conv(x))",
+        "x = torch.randn(32, 96, 27, 27)",
+        conv("Conv2d(96, size, 5, padding=2, groups=2)"),
+        "256",
+    ),
+    "pointwise_groups": task(
+        "return torch.relu(self.norm(self.conv(x)) + y)",
+        "x = torch.randn(64, 60, 28, 28)\ny = torch.randn(64, 240, 28, 28)",
+        conv("Conv2d(60, size, 1, groups=3, bias=False)", "BatchNorm2d(size)"),
+        "240",
+    ),
+    "stem": task(
+        "return F.hardswish(self.norm(self.conv(x)))",
+        "x = torch.rand(128, 3, 224, 224)",
+        conv("Conv2d(3, size, 3, stride=2, padding=1, bias=False)", "BatchNorm2d(size)"),
+        "16",
+    ),
+    "training_norm": task(
+        "return torch.relu(self.norm(self.conv(x)))",
+        "x = torch.randn(32, 64, 112, 112)",
+        owner("self.conv = nn.Conv2d(64, size, 3, padding=1, bias=False)", "self.norm = nn.BatchNorm2d(size)"),
+        "64",
+    ),
     "half": task(
         "return F.gelu(self.conv(x))",
         "x = torch.randn(10, 256, 56, 56).half()",
@@ -259,8 +364,20 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", [*LARGE, "ieee"])
+@pytest.mark.parametrize(
+    ("name", "target"),
+    on_targets(
+        [*LARGE, "ieee"],
+        {
+            "half": "sm_90",
+            "depthwise": "sm_80",
+            "transposed": "sm_80",
+            "ieee": "sm_90",
+            "small_groups": "sm_90",
+            "training_norm": "sm_80",
+        },
+    ),
+)
 def test_large_convolutions_fit_a_gpu(
     name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,7 +398,9 @@ def test_large_convolutions_fit_a_gpu(
 @pytest.mark.parametrize(
     "text",
     [
-        task("return torch.relu(self.conv(x))", IMAGE, conv("Conv2d(5, size, 3)"), "24"),
+        task(
+            "return torch.relu(self.conv(x))", "x = torch.randn(1, 512, 7, 7)", conv("Conv2d(512, size, 3)"), "512"
+        ),
         task("return self.conv(x)", "x = torch.randn(16, 64, 112, 112)", conv("Conv2d(64, size, 1)"), "64"),
         task(
             "return self.conv(x)",
@@ -290,7 +409,7 @@ def test_large_convolutions_fit_a_gpu(
             "64",
         ),
     ],
-    ids=["small", "bare_pointwise", "bare_half"],
+    ids=["small_and_deep", "bare_pointwise", "bare_half"],
 )
 def test_what_the_library_does_as_well_stays(text: str) -> None:
     survey = survey_task("kept", text)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import Twins, compile_exact, find_problems, interpreting
-from playbook_judging import judge_written, some_of
+from playbook_judging import ONE_TARGET, judge_written, some_of
 from playbook_surveys import match_task
 from playbook_tasks import MOVED, task
 
@@ -47,7 +47,7 @@ def test_a_tensor_is_as_large_as_a_number_that_it_is_joined_with() -> None:
     assert "assert y.shape[1] == 16" in written("reshaped_anew")
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("target", ONE_TARGET)
 def test_nothing_spills(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     for name in MOVED:

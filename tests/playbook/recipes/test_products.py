@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from playbook_children import Twins, compile_exact, find_problems, interpreting
+from playbook_judging import on_targets
 from playbook_surveys import survey_task
 from playbook_tasks import owner, task
 
@@ -409,8 +410,10 @@ def test_short_sums_have_small_tiles_of_one_stage() -> None:
     assert long["NUM_STAGES"] > 1
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.parametrize(
+    ("name", "target"),
+    on_targets(LARGE, {"square": "sm_80", "half": "sm_90", "int8": "sm_80", "few_rows": "sm_90"}),
+)
 def test_large_products_fit_a_gpu(name: str, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "triton"))
     gpu, plan = REPRESENTATIVES[target], plan_for(target, name)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from golden_texts import golden
 from playbook_children import Twins, compile_exact, difference, find_problems, interpreting
-from playbook_judging import assert_clean, judge_written, some_of
+from playbook_judging import ONE_TARGET, assert_clean, judge_written, some_of
 from playbook_surveys import match_task, survey_task
 from playbook_tasks import LAYERNORM, ROWS, task
 
@@ -68,7 +68,7 @@ def test_the_judge_passes_it(name: str, judge: Judge, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "long"), [("softmax_long", 393216), ("layernorm_long", 4194304)])
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+@pytest.mark.parametrize("target", ONE_TARGET)
 def test_shared_rows_stay_in_registers(name: str, long: int, target: str, tmp_path: Path) -> None:
     text = ROWS[name].replace("40000", str(long))
     survey = replace(survey_task(f"{name}_{long}", text), gpu=REPRESENTATIVES[target])

@@ -36,6 +36,7 @@ def test_the_worst_places_come_first_with_what_was_expected():
     stats = measured([[1.0, 2.5], [3.0, 9.0]], [[1.0, 2.0], [3.0, 4.0]])
     assert [place.index for place in stats.worst] == [(1, 1), (0, 1)]
     assert stats.worst[0] == WorstElement((1, 1), "4.0", "9.0")
+    assert measured([0.1], [1 / 3]).worst[0] == WorstElement((0,), "0.333333333", "0.100000001")
 
 
 def test_a_perfect_output_lists_no_worst_places():

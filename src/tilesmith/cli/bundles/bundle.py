@@ -8,7 +8,14 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, existing_folder, require_ending
+from tilesmith.cli.output_options import (
+    FolderOption,
+    JsonOption,
+    RunArgument,
+    command_help,
+    existing_folder,
+    require_ending,
+)
 from tilesmith.errors import RunError
 from tilesmith.records import to_json
 
@@ -34,12 +41,10 @@ def register(app: typer.Typer) -> None:
 
 
 def bundle(
-    run: str = typer.Argument(metavar="RUN", help="Folder, name, start of a name, or last."),
+    run: RunArgument,
     out: Path | None = typer.Option(None, metavar="FILE", help="Where to write it; RUN.tilesmith.zip here."),
-    folder: Path | None = typer.Option(
-        None, "--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    folder: FolderOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.report import REPORT_NAME, write_run_report
     from tilesmith.runs.bundling.bundles import ENDING, make_bundle

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.output_options import JsonOption, command_help
 from tilesmith.config import CheckConfig
 from tilesmith.records import Evaluation, to_json
 
@@ -49,7 +49,7 @@ def replay(
     seed: int | None = typer.Option(
         None, min=0, max=2**63 - 1, help="Seed of weights, inputs and schedules, in place of the claim's."
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.runs.bundling.bundles import config_to_repeat, read_bundle
     from tilesmith.runs.bundling.claims import ClaimOutcome, compare_claim
@@ -92,11 +92,12 @@ def _judge_again(bundle: Bundle, config: CheckConfig) -> Evaluation:
 
 
 def _summary(evaluation: Evaluation) -> str:
+    from tilesmith.report.number_text import ratio_text
     from tilesmith.runs.bundling.claims import claim_of, speeds_text
 
     claim = claim_of(evaluation)
     ratio = claim.errors.ratio if claim.errors else None
-    error = f", error {ratio:.2f} times PyTorch's" if ratio is not None else ""
+    error = f", error {ratio_text(ratio)} times PyTorch's" if ratio is not None else ""
     return f"{claim.verdict} on {claim.device}{error}; {speeds_text(claim.speedup) or 'not timed'}"
 
 

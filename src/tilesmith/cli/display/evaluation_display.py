@@ -94,7 +94,7 @@ def _times(evaluation: Evaluation) -> Table:
     for name, times in (("eager", timing.eager_ms), ("graph", timing.graph_ms), ("compile", timing.compile_ms)):
         if times is not None:
             gain = timing.speedup[name]
-            style = "green" if gain.low > 1 else "red" if gain.high < 1 else "yellow"
+            style = {"good": "green", "bad": "red", "even": "yellow"}[gain.tone]
             interval = f"{gain.low:.2f} – {gain.high:.2f}"
             lone = f"{timing.call_ms[name].p50:.4g}", f"{timing.call_speedup[name].value:.2f}x"
             table.add_row(name, *_quantiles(times), f"[{style}]{gain.value:.2f}x[/]", interval, *lone)

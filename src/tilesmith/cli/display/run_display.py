@@ -123,8 +123,8 @@ def _machine(environment: dict[str, Any], gpu: str) -> str:
 
 
 def _settings_text(manifest: Manifest) -> str:
-    settings = manifest.configuration.get("dials") or {}
-    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings.items() if value is not None)
+    settings = manifest.settings.items()
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in settings if value is not None)
 
 
 def _tree(found: SalvagedRun) -> Tree:

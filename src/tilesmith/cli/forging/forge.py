@@ -3,48 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from tilesmith.authors.author_choice import AUTHORS
-from tilesmith.cli.forging.forge_options import (
-    CHECK,
-    SETTINGS,
-    AuthorOption,
-    BaseUrlOption,
-    CallTimeoutOption,
-    ConfirmOption,
-    DeviceOption,
-    EffortOption,
-    FactorOption,
-    IdleTimeoutOption,
-    MaxOutputTokensOption,
-    MinGainOption,
-    ModelOption,
-    PatienceOption,
-    PlaybookOption,
-    PrecisionOption,
-    PriceOption,
-    ProviderOption,
-    RepairsOption,
-    RequireSandboxOption,
-    RetriesOption,
-    RoundsOption,
-    SanitizeOption,
-    SeedOption,
-    SeedsOption,
-    SpareRepairsOption,
-    StagesOption,
-    TargetOption,
-    TargetSpeedupOption,
-    TimeoutOption,
-    TimingOption,
-    TuningOption,
-)
-from tilesmith.cli.output_options import OutputOptions, command_help, runs_folder
+from tilesmith.cli.forging.forge_options import SETTINGS, forge_options
+from tilesmith.cli.output_options import JsonOption, OutputOptions, command_help, runs_folder
 from tilesmith.cli.task_options import TASK_HELP, InputsOption, ModeOption, PathOption
 from tilesmith.errors import UsageError
-from tilesmith.forge.settings import DEFAULT_EFFORT
 from tilesmith.llm.providers import KEY_VARIABLES, OPENAI_BASE_URL, OWN_KEY
 from tilesmith.tasks.user_code.task_name import TaskName
 
@@ -77,6 +43,7 @@ def register(app: typer.Typer) -> None:
     app.command(help=command_help(_HELP))(forge)
 
 
+@forge_options()
 def forge(
     context: typer.Context,
     task: str | None = typer.Argument(None, help=TASK_HELP),
@@ -88,42 +55,13 @@ def forge(
     ),
     replay: str | None = typer.Option(None, help="Tell a run again in a new folder, with its replies: no network."),
     runs: Path | None = typer.Option(None, help="Folder the run is made in; TILESMITH_RUNS, else ./runs."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
-    author: AuthorOption = AUTHORS[0],
-    model: ModelOption = None,
-    provider: ProviderOption = None,
-    base_url: BaseUrlOption = None,
-    price: PriceOption = None,
-    retries: RetriesOption = None,
-    call_timeout: CallTimeoutOption = None,
-    idle_timeout: IdleTimeoutOption = None,
-    playbook: PlaybookOption = None,
-    effort: EffortOption = DEFAULT_EFFORT,
-    seeds: SeedsOption = None,
-    rounds: RoundsOption = None,
-    repairs: RepairsOption = None,
-    spare_repairs: SpareRepairsOption = None,
-    tuning_s: TuningOption = None,
-    stages: StagesOption = None,
-    patience: PatienceOption = None,
-    min_gain: MinGainOption = None,
-    target_speedup: TargetSpeedupOption = None,
+    as_json: JsonOption = False,
     max_tokens: int | None = typer.Option(None, help="Stop before more are used.", rich_help_panel=SETTINGS),
     max_cost: float | None = typer.Option(
         None, help="Stop before more dollars are spent.", rich_help_panel=SETTINGS
     ),
     max_minutes: float | None = typer.Option(None, help="Stop after this time.", rich_help_panel=SETTINGS),
-    max_output_tokens: MaxOutputTokensOption = None,
-    sanitize: SanitizeOption = None,
-    confirm: ConfirmOption = None,
-    device: DeviceOption = CHECK.device,
-    target: TargetOption = CHECK.target,
-    precision: PrecisionOption = CHECK.precision,
-    k: FactorOption = CHECK.k,
-    seed: SeedOption = CHECK.seed,
-    timeout: TimeoutOption = CHECK.timeout_s,
-    timing_s: TimingOption = CHECK.timing_s,
-    require_sandbox: RequireSandboxOption = CHECK.require_sandbox,
+    **shared: Any,
 ) -> None:
     from tilesmith.cli.forging.forge_runs import replay_run, resume_run, start_run
 
@@ -134,7 +72,7 @@ def forge(
         _refuse_other_options(context, "resume", *_CHANGEABLE_ON_RESUME)
         raise typer.Exit(resume_run(resume, options, output))
     if replay is not None:
-        _refuse_other_options(context, "replay", *(["author"] if author == "replay" else []), "task")
+        _refuse_other_options(context, "replay", *(["author"] if shared["author"] == "replay" else []), "task")
         raise typer.Exit(replay_run(replay, named, output))
     if named is None:
         raise UsageError("name a task to forge, or --resume RUN; see  tilesmith forge --help")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help, print_line, require_ending
+from tilesmith.cli.output_options import JsonOption, command_help, print_line, require_ending
 from tilesmith.config import CheckConfig
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def check(
     report: Path | None = typer.Option(
         None, metavar="FILE", help="Also write what was found as a page to look at."
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.operators.checking import check_project
 

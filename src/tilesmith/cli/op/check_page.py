@@ -8,7 +8,7 @@ from typing import Any
 
 from tilesmith.operators.checking import MeasuredCall, OperatorCheck
 from tilesmith.operators.records import Project
-from tilesmith.report.number_text import named_fact
+from tilesmith.report.number_text import told_facts
 from tilesmith.report.page import write_template
 from tilesmith.report.plots import Drawing, bars_height, draw, plain_numbers
 from tilesmith.report.source_text import shown_source
@@ -22,7 +22,6 @@ def write_check_page(found: OperatorCheck, project: Project, path: Path) -> None
     plots = draw([_speedups(timed[:_MOST_DRAWN])] if timed else [])
     date = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     operator, file = project.operator, project.path("triton")
-    judged_by = found.accuracy.environment.items()
     arguments = ", ".join(one.name for one in operator.parameters)
     write_template(
         path,
@@ -34,7 +33,7 @@ def write_check_page(found: OperatorCheck, project: Project, path: Path) -> None
         source=shown_source(_text(file)),
         use=f"from {file.stem} import {operator.name}\n\ny = {operator.name}({arguments})",
         history=shown_source(_text(project.folder / operator.history)),
-        environment=[named_fact(name, value) for name, value in judged_by if name != "shapes"],
+        environment=tuple(told_facts({**found.accuracy.environment, "shapes": None})),
     )
 
 

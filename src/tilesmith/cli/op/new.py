@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tilesmith.cli.output_options import VARIABLE, command_help, print_line, runs_folder
+from tilesmith.cli.output_options import VARIABLE, JsonOption, command_help, print_line, runs_folder
 from tilesmith.config import CheckConfig
 from tilesmith.errors import UsageError
 from tilesmith.forge.settings import EFFORTS
@@ -61,7 +61,7 @@ def new(
         None, help="A name in --expr that is a number, or NAME=VALUE for the value of tests; may be repeated."
     ),
     shapes: str | None = typer.Option(None, help='Shapes of tensors: "x=M,N; bias=N"; "..." is any sizes.'),
-    dtypes: str | None = typer.Option(None, help="Dtypes of tensors: float32,float16,bfloat16."),
+    dtypes: str | None = typer.Option(None, help="Dtypes of tensors: float32,float16; of one alone: mask=bool."),
     target: float | None = typer.Option(None, help="Speedup over PyTorch that is wanted (1)."),
     out: Path | None = typer.Option(None, help="Folder of the project (./NAME)."),
     update: bool = typer.Option(False, "--update", help="Write the files of an existing project anew."),
@@ -71,7 +71,7 @@ def new(
     effort: str = typer.Option("quick", help=f"How much the forge tries: {', '.join(EFFORTS)}."),
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
     runs: Path | None = typer.Option(None, help="Keep the forge's run here; TILESMITH_RUNS. An LLM's: ./runs."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.authors.author_choice import choose_author
     from tilesmith.forge.settings import settings_for
@@ -87,14 +87,17 @@ def new(
         raise UsageError("say what it computes by one of --from, --expr, --words; see  tilesmith op new --help")
     if not given and (shapes or dtypes or target is not None):
         raise UsageError("--update takes shapes, dtypes and the target from operator.toml: change them there")
+    if scalar and expr is None:
+        raise UsageError("--scalar says which names of --expr are numbers; a definition has annotations for that")
     found = _changed(_defined(name, given, scalar or (), author, told), shapes, dtypes, target) if given else None
     is_kept = author.endpoint is not None or runs is not None or bool(os.environ.get(VARIABLE))
     with contextlib.ExitStack() as stack:
         kept = runs_folder(runs) if is_kept else Path(stack.enter_context(TemporaryDirectory(prefix="tilesmith-")))
-        workshop = Workshop(author, settings_for(effort), CheckConfig(device=device), kept, told)
-        made = _made(name, out or Path(name), found, update, workshop, console)
-    made = made if is_kept else replace(made, runs=())
-    _show(made, as_json)
+        status = stack.enter_context(console.status("reading"))
+        progress = lambda line: status.update(Text(f"{name}: {line}"))  # noqa: E731
+        workshop = Workshop(author, settings_for(effort), CheckConfig(device=device), kept, told, progress)
+        made = _made(name, out or Path(name), found, update, workshop)
+    _show(made if is_kept else replace(made, runs=()), as_json)
     if made.keeps_pytorch:
         raise typer.Exit(3)
     raise typer.Exit(0 if made.accuracy and made.accuracy.passed else 1)
@@ -116,30 +119,22 @@ def _defined(
     return define_in_words(name, given["words"], author, tell)
 
 
-def _made(
-    name: str, folder: Path, found: Definition | None, update: bool, workshop: Workshop, console: Console
-) -> MadeProject:
+def _made(name: str, folder: Path, found: Definition | None, update: bool, workshop: Workshop) -> MadeProject:
     from tilesmith.operators.making import make_project, update_project
 
-    with console.status("reading") as status:
-        progress = lambda line: status.update(Text(f"{name}: {line}"))  # noqa: E731
-        workshop = replace(workshop, progress=progress)
-        if found is None or update:
-            return update_project(name, folder, found, workshop)
-        return make_project(found, folder, workshop)
+    if found is None or update:
+        return update_project(name, folder, found, workshop)
+    return make_project(found, folder, workshop)
 
 
 def _changed(found: Definition, shapes: str | None, dtypes: str | None, target: float | None) -> Definition:
-    from tilesmith.operators.definition import parse_shapes, with_shapes
+    from tilesmith.operators.definition import parse_shapes, with_dtypes, with_shapes
 
     if shapes:
         found = with_shapes(found, parse_shapes(shapes))
-    operator = found.operator
     if dtypes:
-        operator = replace(operator, dtypes=tuple(one.strip() for one in dtypes.split(",")))
-    if target is not None:
-        operator = replace(operator, target=target)
-    return replace(found, operator=operator)
+        found = with_dtypes(found, dtypes.split(","))
+    return found if target is None else replace(found, operator=replace(found.operator, target=target))
 
 
 def _show(made: MadeProject, as_json: bool) -> None:

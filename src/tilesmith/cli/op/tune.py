@@ -11,7 +11,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from tilesmith.cli.output_options import command_help, print_line
+from tilesmith.cli.output_options import JsonOption, command_help, print_line
 from tilesmith.config import CheckConfig
 
 _CHECK = CheckConfig()
@@ -47,7 +47,7 @@ def tune(
     device: str = typer.Option(_CHECK.device, help="auto, cpu or cuda."),
     target: str = typer.Option(_CHECK.target, "--gpu", help="GPU to compile for when there is none here."),
     timing_s: float = typer.Option(_CHECK.timing_s, help="Seconds of timing rounds for each shape and dtype."),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.authors.author_choice import choose_author
     from tilesmith.errors import UsageError

@@ -7,8 +7,8 @@ from importlib import import_module
 
 import typer
 
-from tilesmith.cli.output_options import command_help, existing_folder
-from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, RunsOptions, open_console
+from tilesmith.cli.output_options import FolderOption, JsonOption, command_help, existing_folder
+from tilesmith.cli.runs.runs_options import RunsOptions, open_console
 from tilesmith.errors import UsageError
 
 HELP = """List the runs of `tilesmith forge`, newest first.

@@ -6,8 +6,8 @@ import json
 
 import typer
 
-from tilesmith.cli.output_options import command_help
-from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, chosen_options, open_console
+from tilesmith.cli.output_options import RUN_HELP, FolderOption, JsonOption, command_help
+from tilesmith.cli.runs.runs_options import chosen_options, open_console
 
 _HELP = """Compare two runs: what they were asked, what came of them, what they cost.
 
@@ -21,7 +21,6 @@ Speedups have 95 % confidence intervals; where those of two runs overlap, neithe
 
 Exit code 0; 2: there is no such run, or it is damaged.
 """
-_RUN = "Folder, name, start of a name, or last."
 
 
 def register(group: typer.Typer) -> None:
@@ -30,8 +29,8 @@ def register(group: typer.Typer) -> None:
 
 def compare(
     context: typer.Context,
-    first: str = typer.Argument(metavar="A", help=_RUN),
-    second: str = typer.Argument(metavar="B", help=_RUN),
+    first: str = typer.Argument(metavar="A", help=RUN_HELP),
+    second: str = typer.Argument(metavar="B", help=RUN_HELP),
     folder: FolderOption = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, require_ending
-from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, chosen_options
+from tilesmith.cli.output_options import FolderOption, JsonOption, command_help, require_ending
+from tilesmith.cli.runs.runs_options import chosen_options
 from tilesmith.errors import RunError, UsageError
+from tilesmith.runs.atomic_files import write_atomically
 from tilesmith.runs.compared.table import COLUMNS, table_row, write_csv
 
 _HELP = f"""Write the runs as a table, one row each, newest first. What chooses among runs stands before `export`.
@@ -68,6 +69,6 @@ def _write(file: str, text: str) -> None:
         sys.stdout.write(text)
         return
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        write_atomically(Path(file), text)
     except OSError as error:
         raise RunError(f"{file}: cannot be written: {error.strerror}; see --csv") from None

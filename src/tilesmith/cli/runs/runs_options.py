@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
     from tilesmith.runs.run_filter import RunFilter
 
-FolderOption = Annotated[
-    Path | None, typer.Option("--runs", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, all else on stderr.")]
 _WIDTH_OF_A_PIPE = 1000
 """Columns where nobody looks: a program that reads a pipe wants whole lines."""
 

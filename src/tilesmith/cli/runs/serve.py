@@ -9,8 +9,7 @@ import webbrowser
 
 import typer
 
-from tilesmith.cli.output_options import command_help, existing_folder
-from tilesmith.cli.runs.runs_options import FolderOption, JsonOption
+from tilesmith.cli.output_options import FolderOption, JsonOption, command_help, existing_folder
 from tilesmith.errors import MachineError
 
 _HELP = """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from tilesmith.cli.output_options import command_help
-from tilesmith.cli.runs.runs_options import FolderOption, JsonOption, chosen_options, open_console
+from tilesmith.cli.output_options import FolderOption, JsonOption, RunArgument, command_help
+from tilesmith.cli.runs.runs_options import chosen_options, open_console
 from tilesmith.errors import RunError, UsageError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def register(group: typer.Typer) -> None:
 
 def show(
     context: typer.Context,
-    run: str = typer.Argument(metavar="RUN", help="Folder, name, start of a name, or last."),
+    run: RunArgument,
     kernel: int | None = typer.Option(None, metavar="N", help="Print the source of kernel N."),
     prompt: int | None = typer.Option(None, metavar="N", help="Print the prompt of call N."),
     reply: int | None = typer.Option(None, metavar="N", help="Print the reply to call N."),

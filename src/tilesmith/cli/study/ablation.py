@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import typer
 
-from tilesmith.cli.output_options import command_help, runs_folder
-from tilesmith.cli.study.study_options import (
-    CHECK,
-    AuthorOption,
-    BaseUrlOption,
-    DeviceOption,
-    FolderOption,
-    JsonOption,
-    ModelOption,
-    ProviderOption,
-    ReplayOption,
-    TargetOption,
-    TimeoutOption,
-    chosen_author,
-    make_runs,
-)
+from tilesmith.cli.forging.forge_options import author_of
+from tilesmith.cli.output_options import JsonOption, command_help, runs_folder
+from tilesmith.cli.study.study_options import FolderOption, ReplayOption, make_runs, study_options
 from tilesmith.cli.task_options import TASK_HELP, PathOption
 
 _HELP = """
@@ -50,21 +38,16 @@ def register(group: typer.Typer) -> None:
     group.command("ablation", help=command_help(_HELP))(ablation)
 
 
+@study_options
 def ablation(
     tasks: list[str] = typer.Argument(metavar="TASK...", help=TASK_HELP),
     runs: int = typer.Option(4, help="How many runs of each arm there shall be."),
     stages: str = typer.Option("both", help="both, on or off."),
-    author: AuthorOption = "auto",
-    model: ModelOption = None,
-    provider: ProviderOption = None,
-    base_url: BaseUrlOption = None,
     replay: ReplayOption = None,
     path: PathOption = None,
     folder: FolderOption = None,
-    device: DeviceOption = CHECK.device,
-    target: TargetOption = CHECK.target,
-    timeout: TimeoutOption = CHECK.timeout_s,
     as_json: JsonOption = False,
+    **options: Any,
 ) -> None:
     from tilesmith.config import CheckConfig
     from tilesmith.errors import UsageError
@@ -77,8 +60,8 @@ def ablation(
     from tilesmith.tasks.source import read_task
     from tilesmith.tasks.user_code.task_name import TaskName
 
-    check = CheckConfig(device=device, target=target, timeout_s=timeout)
-    choice = chosen_author(author, model, provider, base_url)
+    check = CheckConfig(device=options["device"], target=options["target"], timeout_s=options["timeout"])
+    choice = author_of(options)
     plans, names = [], set[str]()
     for task in dict.fromkeys(tasks):
         named = TaskName(task, path=tuple(map(str, path or ())))

@@ -4,25 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import typer
 
-from tilesmith.cli.output_options import command_help, runs_folder
-from tilesmith.cli.study.study_options import (
-    CHECK,
-    AuthorOption,
-    BaseUrlOption,
-    DeviceOption,
-    FolderOption,
-    JsonOption,
-    ModelOption,
-    ProviderOption,
-    ReplayOption,
-    TargetOption,
-    TimeoutOption,
-    chosen_author,
-    make_runs,
-)
+from tilesmith.cli.forging.forge_options import author_of
+from tilesmith.cli.output_options import JsonOption, command_help, runs_folder
+from tilesmith.cli.study.study_options import FolderOption, ReplayOption, make_runs, study_options
 from tilesmith.cli.task_options import InputsOption, PathOption, TaskArgument
 
 _HELP = """
@@ -48,24 +36,19 @@ def register(group: typer.Typer) -> None:
     group.command("seeds", help=command_help(_HELP))(seeds)
 
 
+@study_options
 def seeds(
     task: TaskArgument,
     runs: int = typer.Option(10, help="How many seeds there shall be."),
     plot: Path | None = typer.Option(
         None, metavar="FILE", help="Picture, .svg or .png; in the folder of runs by default."
     ),
-    author: AuthorOption = "auto",
-    model: ModelOption = None,
-    provider: ProviderOption = None,
-    base_url: BaseUrlOption = None,
     replay: ReplayOption = None,
     inputs: InputsOption = None,
     path: PathOption = None,
     folder: FolderOption = None,
-    device: DeviceOption = CHECK.device,
-    target: TargetOption = CHECK.target,
-    timeout: TimeoutOption = CHECK.timeout_s,
     as_json: JsonOption = False,
+    **options: Any,
 ) -> None:
     from tilesmith.config import CheckConfig
     from tilesmith.forge.run_specification import RunSpecification
@@ -78,8 +61,8 @@ def seeds(
     named = TaskName(task, inputs, tuple(map(str, path or ())))
     if plot is not None:
         check_plot_file(plot)
-    check = CheckConfig(device=device, target=target, timeout_s=timeout)
-    specification = RunSpecification(named, chosen_author(author, model, provider, base_url), check, SETTINGS)
+    check = CheckConfig(device=options["device"], target=options["target"], timeout_s=options["timeout"])
+    specification = RunSpecification(named, author_of(options), check, SETTINGS)
     plans = plan_seeds(specification, runs, recorded_runs(replay, named) if replay else None)
     parent = runs_folder(folder)
     study = study_seeds(plans[0].specification.author.name, list(make_runs(plans, parent)))

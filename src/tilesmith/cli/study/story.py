@@ -7,7 +7,7 @@ from pathlib import Path
 
 import typer
 
-from tilesmith.cli.output_options import command_help, existing_folder
+from tilesmith.cli.output_options import JsonOption, RunArgument, command_help, existing_folder
 
 _HELP = """Tell a run as a case study in Markdown: seeds, analysis, what changed, what it gained, stages, cost.
 
@@ -28,11 +28,11 @@ def register(group: typer.Typer) -> None:
 
 
 def story(
-    run: str = typer.Argument(metavar="RUN", help="Folder, name, start of a name, or last."),
+    run: RunArgument,
     folder: Path | None = typer.Option(
         None, "--runs", "--folder", metavar="DIR", help="Folder of runs; TILESMITH_RUNS, else ./runs."
     ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout, all else on stderr."),
+    as_json: JsonOption = False,
 ) -> None:
     from tilesmith.runs.journal import read_events
     from tilesmith.runs.listing import find_run, read_run, require_whole

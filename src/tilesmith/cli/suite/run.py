@@ -3,50 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tilesmith.authors.author_choice import AUTHORS
-from tilesmith.cli.forging.forge_options import (
-    CHECK,
-    SETTINGS,
-    AuthorOption,
-    BaseUrlOption,
-    CallTimeoutOption,
-    ConfirmOption,
-    DeviceOption,
-    EffortOption,
-    FactorOption,
-    IdleTimeoutOption,
-    MaxOutputTokensOption,
-    MinGainOption,
-    ModelOption,
-    PatienceOption,
-    PlaybookOption,
-    PrecisionOption,
-    PriceOption,
-    ProviderOption,
-    RepairsOption,
-    RequireSandboxOption,
-    RetriesOption,
-    RoundsOption,
-    SanitizeOption,
-    SeedOption,
-    SeedsOption,
-    SpareRepairsOption,
-    StagesOption,
-    TargetOption,
-    TargetSpeedupOption,
-    TimeoutOption,
-    TimingOption,
-    TuningOption,
-)
-from tilesmith.cli.output_options import command_help
+from tilesmith.cli.forging.forge_options import SETTINGS, forge_options
+from tilesmith.cli.output_options import JsonOption, command_help
 from tilesmith.cli.suite.cluster_options import GpuKindOption, OnOption, RayAddressOption
 from tilesmith.cli.task_options import ModeOption, PathOption
 from tilesmith.errors import UsageError
-from tilesmith.forge.settings import DEFAULT_EFFORT
 
 _HELP = """
 Forge every task of folders, files and patterns, and make one page of what came of them.
@@ -87,13 +52,13 @@ ShuffleOption = Annotated[
 OutOption = Annotated[Path | None, typer.Option(help="Folder of the suite; suites/DATE-NAME.", show_default=False)]
 ResumeOption = Annotated[Path | None, typer.Option(metavar="DIR", help="Go on with the suite in this folder.")]
 JobsOption = Annotated[int | None, typer.Option(help="Tasks at once; as many as the machine has cores for.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="One JSON document on stdout, all else on stderr.")]
 
 
 def register(group: typer.Typer) -> None:
     group.command("run", help=command_help(_HELP))(run)
 
 
+@forge_options()
 def run(
     context: typer.Context,
     places: Annotated[
@@ -116,36 +81,7 @@ def run(
     first: FirstOption = None,
     shuffle: ShuffleOption = None,
     as_json: JsonOption = False,
-    author: AuthorOption = AUTHORS[0],
-    model: ModelOption = None,
-    provider: ProviderOption = None,
-    base_url: BaseUrlOption = None,
-    price: PriceOption = None,
-    retries: RetriesOption = None,
-    call_timeout: CallTimeoutOption = None,
-    idle_timeout: IdleTimeoutOption = None,
-    playbook: PlaybookOption = None,
-    effort: EffortOption = DEFAULT_EFFORT,
-    seeds: SeedsOption = None,
-    rounds: RoundsOption = None,
-    repairs: RepairsOption = None,
-    spare_repairs: SpareRepairsOption = None,
-    tuning_s: TuningOption = None,
-    stages: StagesOption = None,
-    patience: PatienceOption = None,
-    min_gain: MinGainOption = None,
-    target_speedup: TargetSpeedupOption = None,
-    max_output_tokens: MaxOutputTokensOption = None,
-    sanitize: SanitizeOption = None,
-    confirm: ConfirmOption = None,
-    device: DeviceOption = CHECK.device,
-    target: TargetOption = CHECK.target,
-    precision: PrecisionOption = CHECK.precision,
-    k: FactorOption = CHECK.k,
-    seed: SeedOption = CHECK.seed,
-    timeout: TimeoutOption = CHECK.timeout_s,
-    timing_s: TimingOption = CHECK.timing_s,
-    require_sandbox: RequireSandboxOption = CHECK.require_sandbox,
+    **_: Any,
 ) -> None:
     from tilesmith.cli.suite.suite_runs import Session, choose_cluster, resume_suite, start_suite
     from tilesmith.suite.records import SuiteLimits, TaskSelection

@@ -101,7 +101,8 @@ def _run(specification: SuiteSpecification, out: Path | None, session: Session) 
     jobs = select(listed.jobs, specification.selection)
     if not jobs:
         raise UsageError(f"none of the {len(listed.jobs)} tasks fits --only, --range and --first")
-    with contextlib.closing(SuiteFolder(out or _new_folder(specification.name), specification, jobs)) as folder:
+    where = out or _new_folder(specification.name)
+    with contextlib.closing(SuiteFolder(where, specification, jobs, listed.without_kernel)) as folder:
 
         def notify(line: str) -> None:
             folder.log(line)
@@ -146,13 +147,19 @@ def _opening_lines(folder: SuiteFolder, specification: SuiteSpecification, liste
     lines = [f"suite   {folder.path}"]
     if author is not None:
         lines.append(f"author  {author.name}: {author.why}")
-    count = f"{len(folder.jobs)} {'kernels' if author is None else 'tasks'}"
+    count = _counted(len(folder.jobs), "kernel" if author is None else "task")
     done = len(folder.jobs) - len(folder.unfinished())
     lines.append(f"jobs    {count}{f', {done} of them done before' if done else ''}")
     if listed.left_out:
-        what = "are no kernel of these tasks" if author is None else "define neither Model nor get_inputs"
-        lines.append(f"        {listed.left_out} other files {what}")
+        what = "no kernel of these tasks" if author is None else "neither Model nor get_inputs there"
+        lines.append(f"        {_counted(listed.left_out, 'other file')} left out: {what}")
+    if listed.without_kernel:
+        lines.append(f"        {_counted(listed.without_kernel, 'task')} left out: no kernel for it here")
     return lines
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _closing_lines(folder: SuiteFolder, end: SuiteEnd) -> list[str]:

@@ -68,7 +68,10 @@ def read_text(value: Any) -> str:
     if isinstance(value, dict):
         parts = list(value.items())[:100]
         return "\n".join(f"{key}: {read_text(item)}" for key, item in parts)[:_LONGEST_PLAIN]
-    return "" if value is None else str(value).strip()[:_LONGEST_PLAIN]
+    whole = (
+        "" if value is None else str(value).encode("utf-8", "replace").decode()
+    )  # an escape may be half a character
+    return whole.strip()[:_LONGEST_PLAIN]
 
 
 def read_complexity(text: str) -> str | None:

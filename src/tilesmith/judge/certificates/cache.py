@@ -21,8 +21,6 @@ from tilesmith.records import CERTIFICATE_VERSION, Certificate, Outcome, from_js
 from tilesmith.tasks.draws import ALL_DRAWS
 from tilesmith.tasks.source import TaskSource
 
-_UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-
 
 def certificate_key(task: TaskSource, reference: ReferenceSession, config: CheckConfig, device: str) -> str:
     """A hash of all that an outcome depends on: the profile stands for what the task imports of others."""
@@ -45,7 +43,7 @@ def certificate_key(task: TaskSource, reference: ReferenceSession, config: Check
 def read_certificate(key: str) -> Certificate | None:
     try:
         certificate = from_json(Certificate, json.loads(_path(key).read_text(encoding="utf-8")))
-    except _UNREADABLE:
+    except (OSError, ValueError, RecursionError):
         return None
     ours = certificate.key == key and certificate.format_version == CERTIFICATE_VERSION
     return certificate if ours and {*certificate.extra_draws} <= {*ALL_DRAWS} else None

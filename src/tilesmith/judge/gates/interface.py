@@ -12,6 +12,8 @@ from tilesmith.judge.reference.references import is_large
 from tilesmith.process.protocol.interface import DescribeInterface, ListProbes
 from tilesmith.records import Verdict
 
+_SLOW_S = 20.0
+"""Where one call takes longer, no others are tried."""
 _DEADLY = (Verdict.CRASHED, Verdict.TIMEOUT, Verdict.OUT_OF_MEMORY)
 
 
@@ -22,6 +24,10 @@ def examine_interface(exam: Examination) -> CheckFindings:
     try:
         described = exam.reference.ask(DescribeInterface(other if is_general else None))
         found = replace(exam.findings, interface=described.interface)
+        if exam.device == "cpu" and exam.values.seconds > _SLOW_S:
+            return found.noting(
+                f"no other calls were tried: one takes {exam.values.seconds:.0f} s in the interpreter"
+            )
         return _with_limits(exam, found)
     except MachineError as error:
         return exam.findings.noting(f"its interface was not examined: {error}")

@@ -30,9 +30,8 @@ from tilesmith.process.protocol.reference import (
     TimeBaseline,
 )
 from tilesmith.process.protocol.tensors import TensorFile
-from tilesmith.records import Speedup, Timing, Verdict
+from tilesmith.records import BASELINES, Speedup, Timing, Verdict
 
-BASELINES = ("eager", "graph", "compile")
 _LEAST_ROUNDS = 5
 _MOST_ROUNDS = 60
 _TIGHT, _CLEAR, _CLEAR_S = 0.03, 0.08, 0.3

@@ -40,6 +40,8 @@ _LEAST_CONFIGS, _CONFIGS_S = 4, 1.5
 """Of an autotuner so many are tried at least, and as many more as that time allows."""
 _SLOW_S = 3.0
 """Where one run takes longer, one other order of programs must do."""
+_LONGEST = 5.0
+"""A call may take so many times the usual limit in the interpreter, as long as its programs come to their ends."""
 
 
 @dataclass(frozen=True)
@@ -86,18 +88,22 @@ class Values:
         self._first_grids: dict[str, frozenset[str]] = {}
         """What the first call on each shape's own inputs launched on a GPU."""
         self._time_limit_s = 0.9 * config.timeout_s
+        self._longest_s = _LONGEST * config.timeout_s if device == "cpu" else None
+        self.seconds = 0.0
+        """What the first run of the last check took."""
         self._explains = explains
         """Whether a wrong result is run again to find its nature; too dear for the largest tasks."""
 
     @contextmanager
     def quickly(self, time_limit_s: float) -> Iterator[None]:
         """For a second opinion: runs are cut short, and a failure is not looked into."""
-        usual = self._time_limit_s, self._explains
+        usual = self._time_limit_s, self._longest_s, self._explains
         self._time_limit_s, self._explains = min(time_limit_s, self._time_limit_s), False
+        self._longest_s = None
         try:
             yield
         finally:
-            self._time_limit_s, self._explains = usual
+            self._time_limit_s, self._longest_s, self._explains = usual
 
     def release(self) -> None:
         """Where memory is short, both give back what they hold without need."""
@@ -143,6 +149,7 @@ class Values:
                 continue
             if launches:
                 refuse_no_launch(run.report.launches, f"on the {draw} inputs, unlike on others, ")
+            self.seconds = self.seconds if used else run.seconds
             kept = kept or _heavy_steps(run.report.torch_steps)
             if run.torch_output:
                 shares.append(self._torch_share(variant, draw, run))
@@ -273,12 +280,13 @@ class Values:
                 schedule=schedule,
                 choice=choice,
                 limit_s=self._time_limit_s,
+                longest_s=self._longest_s,
                 in_place=in_place,
                 torch_output=torch_output,
                 training=training,
                 gradients=gradients,
             )
-            report = self._candidate.ask(request)
+            report = self._candidate.ask(request, self._longest_s and self._longest_s + self._config.timeout_s)
         self._refuse_side_effects(report)
         refuse_unjoined_streams(report.unjoined)
         self.kernels.update(report.launches)

@@ -21,7 +21,7 @@ def candidate_limits(config: CheckConfig, device: str) -> Limits:
     return Limits(
         address_bytes=memory + _ADDRESS_SLACK_BYTES if device == "cpu" else None,
         resident_bytes=memory,
-        cpu_s=int(config.timeout_s * 8) + 60,
+        cpu_s=int(config.timeout_s * (8 if device == "cuda" else 20)) + 60,
         file_bytes=2 * 2**30 if device == "cpu" else 32 * 2**30,
         processes=64,
         # The outputs of a check stay until its end.

@@ -17,7 +17,8 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import MachineError
 from tilesmith.judge.machine.child_limits import candidate_limits, reference_limits
 from tilesmith.judge.machine.devices import gpu_present
-from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient, scrubbed_environment
+from tilesmith.process.fork_server_client import Child, ChildGone, ForkServerClient, start_fork_servers
+from tilesmith.process.fork_server_process import scrubbed_environment
 from tilesmith.process.protocol.codec import Malformed, RequestFailed, decode
 from tilesmith.process.protocol.machine import (
     CheckInternals,
@@ -96,7 +97,7 @@ class _Probed:
 def _probe() -> _Probed:
     """Ask a real child, made the same way as the children of a check."""
     with tempfile.TemporaryDirectory(prefix="tilesmith-") as folder:
-        fork_server = ForkServerClient("native", Path(folder))
+        fork_server = start_fork_servers(["native"], Path(folder))["native"]
         try:
             walls = _walls_of_a_candidate(fork_server)
             child = fork_server.spawn("probe", reference_limits())
@@ -113,8 +114,8 @@ def _probe() -> _Probed:
 
 def _internals_alone(folder: Path) -> tuple[LibraryInternals, ...]:
     """Where no worker can start, perhaps for want of a name: a process that does nothing but look for names."""
-    command = [sys.executable, "-m", "tilesmith.worker.compat.self_check"]
-    environment = scrubbed_environment("native", folder)
+    command = [sys.executable, "-P", "-m", "tilesmith.worker.compat.self_check"]
+    environment = scrubbed_environment(folder)
     try:
         done = subprocess.run(command, env=environment, capture_output=True, timeout=_PROBE_S, check=True)
         return decode(InternalNames, {"libraries": json.loads(done.stdout)}).libraries

@@ -8,8 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from tilesmith.errors import UsageError
 from tilesmith.operators.exchange import flaggems, kernelgen, module, provenance, torch_library
-from tilesmith.operators.interface import require_one_interface, require_own_tests
-from tilesmith.operators.project import read_files, read_project
+from tilesmith.operators.interface import read_whole_project
 from tilesmith.operators.records import Project
 from tilesmith.runs.atomic_files import write_atomically
 
@@ -39,12 +38,9 @@ class Exported:
 def export_project(folder: Path, target: str, out: Path, force: bool = False) -> Exported:
     if target not in TARGETS:
         raise UsageError(f"--to {target}: an operator goes to {', '.join(TARGETS)}")
-    project = read_project(folder)
+    project, texts = read_whole_project(folder)
     if out.resolve() == folder.resolve():
         raise UsageError(f"--out {out} is the project itself: choose another folder")
-    texts = read_files(project)
-    require_one_interface(project, texts)
-    require_own_tests(project, texts)
     files = TARGETS[target](project, texts)
     write_files(out, files, force)
     said, holds = provenance.verified(project, texts), provenance.is_verified(project, texts)

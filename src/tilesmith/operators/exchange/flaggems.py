@@ -76,4 +76,4 @@ def _comparison(operator: Operator) -> str:
         return "utils.gems_assert_equal(res, ref.to(res.dtype))"
     summed = operator.arithmetic in ("reduction", "product")
     reduce_dim = f"{operator.tensors[0].name}.shape[-1]" if summed and operator.tensors[0].shape else "1"
-    return f"utils.gems_assert_close(res, ref, dtype, reduce_dim={reduce_dim})"
+    return f"utils.gems_assert_close(res, ref, dtype, equal_nan=True, reduce_dim={reduce_dim})"

@@ -18,7 +18,7 @@ from tilesmith.lint.structure.kernel_kinds.synchronization import waits_for_othe
 from tilesmith.operators.kernels.entry import fixed_scalars, in_parentheses, refusals, tuple_text
 from tilesmith.operators.records import LEADING, Number, Operator
 from tilesmith.operators.sizes import is_free, traced_value, usual_value
-from tilesmith.operators.source_edits import TextReplacement, in_place_of, replaced
+from tilesmith.operators.source_edits import TextReplacement, in_place_of, is_docstring, replaced
 from tilesmith.operators.writing import docstring, function_head, quoted, render
 
 _WIDTH = 110
@@ -91,7 +91,7 @@ def _split(operator: Operator, source: str) -> WrittenKernel:
     if names != [one.name for one in operator.parameters]:
         raise ProjectError(f"the kernel of {operator.name} takes {', '.join(names)}")
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
-    rest = [one for one in tree.body if one is not model and one not in imports and not _is_text(one)]
+    rest = [one for one in tree.body if one is not model and one not in imports and not is_docstring(one)]
     needless = {*_implied_assertions(operator, tree), *_unread_constants(tree)}
     inside = range(_first_line(rest[0]) - 1, model.lineno - 1) if rest else ()
     code = "\n".join(lines[place] for place in inside if place not in needless).strip("\n")
@@ -294,7 +294,7 @@ def _entry(operator: Operator, variants: Sequence[KernelVariant], written: Seque
     flat = _flattening(operator, written)
     lines += flat[0]
     for place, (variant, one) in enumerate(zip(variants, written, strict=True)):
-        body = _unflattened(one.forward, flat[1])
+        body = _unflattened(one, flat[1])
         if place < len(variants) - 1:
             lines.append(f"if {first.name}.dtype in {tuple_text([f'torch.{dtype}' for dtype in variant.dtypes])}:")
             body = [f"    {line}" for line in body]
@@ -306,7 +306,8 @@ def _flattening(operator: Operator, written: Sequence[WrittenKernel]) -> tuple[l
     """Where there are leading sizes: the lines that make one size of them, and how to find them again."""
     leading = [one for one in operator.tensors if one.shape[:1] == (LEADING,)]
     alone = len(operator.tensors) == 1 and operator.tensors[0].shape == (LEADING,)
-    if not leading or (alone and not any(".dim() ==" in one.code for one in written)):
+    reads_sizes = any(".dim() ==" in one.code or ".shape[" in one.code for one in written)
+    if not leading or (alone and not reads_sizes):
         return [], None
     first = leading[0]
     inner = len(first.shape) - 1
@@ -317,31 +318,25 @@ def _flattening(operator: Operator, written: Sequence[WrittenKernel]) -> tuple[l
     return lines, "leading"
 
 
-def _unflattened(forward: str, leading: str | None) -> list[str]:
-    """A kernel's result with the leading sizes back in their place."""
-    lines = forward.splitlines()
-    if leading is None:
+def _unflattened(written: WrittenKernel, leading: str | None) -> list[str]:
+    """A kernel's result with the leading sizes back in their place; one without dimensions is what it is."""
+    lines, returned = written.forward.splitlines(), ast.parse(written.forward).body[-1]
+    is_single = "torch.empty((), " in written.code
+    if leading is None or not isinstance(returned, ast.Return) or returned.value is None:
         return lines
-    returned = ast.parse(forward).body[-1]
-    if not isinstance(returned, ast.Return) or returned.value is None:
-        return lines
-    value = ast.unparse(returned.value)
-    lines = lines[: returned.lineno - 1]
+    lines, value = lines[: returned.lineno - 1], ast.unparse(returned.value)
+    shaped = f"y.reshape({leading} + y.shape[1:])"
     if isinstance(returned.value, ast.Tuple):
-        return [*lines, f"return tuple(y.reshape({leading} + y.shape[1:]) for y in {value})"]
-    return [*lines, f"y = {value}", f"return y.reshape({leading} + y.shape[1:])"]
+        return [*lines, f"return tuple({shaped}{' if y.dim() else y' * is_single} for y in {value})"]
+    return [*lines, f"return {value}"] if is_single else [*lines, f"y = {value}", f"return {shaped}"]
 
 
 def _is_constant(node: ast.stmt) -> bool:
     return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
 
 
-def _is_text(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
 def _without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    return [one for one in body if not _is_text(one)]
+    return [one for one in body if not is_docstring(one)]
 
 
 def _first_line(node: ast.stmt) -> int:

@@ -13,7 +13,7 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tilesmith.operators.source_edits import TextReplacement, replaced
+from tilesmith.operators.source_edits import TextReplacement, constants_of, replaced
 from tilesmith.playbook.recipe import TunedPart, Tuning
 
 _KEEP = "KEEP_"
@@ -27,12 +27,8 @@ _STAGES = {"grid": ("ROWS", "GROUP"), "block": ("BLOCK",), "memory": ("WARPS", "
 def read_tuning(text: str) -> Tuning:
     """The constants of a file that are known by their names, and its loads that may be kept."""
     tree = ast.parse(text)
-    found = []
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            value = node.value.value if isinstance(node.value, ast.Constant) else None
-            if type(value) is int and _limits(node.targets[0].id):
-                found.append((node.targets[0].id, value))
+    known = {name: node.value for name, node in constants_of(tree).items() if isinstance(node, ast.Constant)}
+    found = [(name, value) for name, value in known.items() if type(value) is int and _limits(name)]
     return Tuning((*found, *((f"{_KEEP}{name}", kept) for name, kept in _loads(tree).items())))
 
 

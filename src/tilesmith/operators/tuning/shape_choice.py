@@ -15,7 +15,7 @@ from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.kernels.entry import find_sizes
 from tilesmith.operators.records import Operator, Sizes
-from tilesmith.operators.source_edits import TextReplacement, in_place_of, replaced
+from tilesmith.operators.source_edits import TextReplacement, constants_of, in_place_of, replaced
 from tilesmith.operators.writing import function_head, render_text
 from tilesmith.playbook.recipe import Tuning
 
@@ -167,15 +167,13 @@ def _body(text: str, name: str) -> list[str]:
 
 
 def shape_key(operator: Operator, sizes: Sizes) -> tuple[int, ...]:
-    return tuple(_size(sizes[name]) for name in operator.size_names)
+    several = ((size,) if isinstance(size := sizes[name], int) else size for name in operator.size_names)
+    return tuple(map(math.prod, several))
 
 
 def _table(text: str) -> ast.Dict | None:
-    for node in ast.parse(text).body:
-        value = node.value if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == CHOICES else None
-        if isinstance(value, ast.Dict):
-            return value
-    return None
+    value = constants_of(ast.parse(text)).get(CHOICES)
+    return value if isinstance(value, ast.Dict) else None
 
 
 def _launch(text: str, tuning: Tuning) -> _Launch:
@@ -273,12 +271,3 @@ def _entry_call(text: str, operator: Operator) -> ast.Call:
         if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
             return node
     raise ProjectError(f"{operator.name}_triton.py: its entry does not call {name}, which --dispatch needs")
-
-
-def _size(size: int | tuple[int, ...]) -> int:
-    if isinstance(size, int):
-        return size
-    product = 1
-    for one in size:
-        product *= one
-    return product

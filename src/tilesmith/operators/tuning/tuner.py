@@ -21,11 +21,11 @@ from tilesmith.config import CheckConfig
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.forge.tuning.search import SearchLimits, TuningSearch
 from tilesmith.judge import Judge
-from tilesmith.operators.checking import OperatorCheck, PerformanceResult, judge_accuracy, measure
+from tilesmith.operators.checking import Judges, OperatorCheck, PerformanceResult, judge_files, open_judges
 from tilesmith.operators.definition import parse_definition
-from tilesmith.operators.interface import describe_change, require_one_interface, require_own_tests
+from tilesmith.operators.interface import read_whole_project
 from tilesmith.operators.judged_task import single_call, single_kernel, single_task
-from tilesmith.operators.project import passing, read_files, read_project, set_aside, write_project
+from tilesmith.operators.project import passing, read_files, set_aside, write_project
 from tilesmith.operators.records import Operator, Project
 from tilesmith.operators.sizes import shape_of, size_text
 from tilesmith.operators.tuning.constants import (
@@ -59,6 +59,8 @@ class TuneOptions:
     dispatch: bool = False
     suggest: Callable[[str], tuple[Tuning, ...]] = lambda _: ()
     """Asked with the file: constants that somebody proposes to try."""
+    before: OperatorCheck | None = None
+    """What a check of the same files has just found, where there was one."""
     min_gain: float = 1.01
     """How many times faster the winner must be to replace what is there."""
 
@@ -89,10 +91,7 @@ def tune_project(
     folder: Path, config: CheckConfig, options: TuneOptions, tell: Tell = lambda _: None, host: Judge | None = None
 ) -> TunedOperator:
     """Raises ProjectError for a broken project; a kernel that is wrong is not tuned."""
-    project = read_project(folder)
-    texts = read_files(project)
-    require_one_interface(project, texts)
-    require_own_tests(project, texts)
+    project, texts = read_whole_project(folder)
     name = project.operator.file_name("triton")
     own = read_tuning(texts["triton"])
     if chooses_by_shape(texts["triton"]):
@@ -103,20 +102,19 @@ def tune_project(
         raise ProjectError(f"{name}: no constants to tune: write them at the top, as BLOCK = 1024 or NUM_WARPS = 4")
     if options.autotune:
         with_autotune(texts["triton"], [without_hints(own)])  # what cannot be written is said before the search
-    quick = replace(config, speed_only=True)
-    with Judge(replace(config, timing=False), host=host) as judge, Judge(quick, host=judge) as timing_judge:
-        if options.dispatch and judge.device == "cpu":
+    with open_judges(config, host) as judges:
+        if options.dispatch and judges.values.device == "cpu":
             raise UsageError("--dispatch needs a GPU: which constants a shape wants can only be measured")
         if options.dispatch:
             _with_dispatch(project.operator, texts, own, [own for _ in project.operator.performance])  # also this
-        before = _check(project, texts, judge, timing_judge, tell)
+        before = options.before or judge_files(project, texts, judges, tell)
         if not before.accuracy.passed:
             why = f"{name} is wrong, so nothing was tried: {before.accuracy.reason.splitlines()[0]}"
             return _ended(project, own, own, before, before, 0, why)
         if _is_done(before, options):
             why = "the target is met already: raise it in operator.toml to go on"
             return _ended(project, own, own, before, before, 0, why)
-        return _tune(project, texts, before, judge, timing_judge, options, tell)
+        return _tune(project, texts, before, judges, options, tell)
 
 
 def _is_done(before: OperatorCheck, options: TuneOptions) -> bool:
@@ -188,19 +186,18 @@ def _tune(
     project: Project,
     texts: Mapping[str, str],
     before: OperatorCheck,
-    judge: Judge,
-    timing_judge: Judge,
+    judges: Judges,
     options: TuneOptions,
     tell: Tell,
 ) -> TunedOperator:
     operator, own = project.operator, read_tuning(texts["triton"])
-    with _trials(operator, texts, timing_judge) as trials:
+    with _trials(operator, texts, judges.speed) as trials:
         found = search_constants(operator, texts, trials, before, options, tell)
     after, kept, aside = before, own, ""
     by_shape = (options.autotune or options.dispatch) and not found.note
     if found.text != texts["triton"]:
         changed = {**texts, "triton": found.text}
-        after = _check(project, changed, judge, timing_judge, tell)
+        after = judge_files(project, changed, judges, tell)
         if _is_better(before, after, options):
             kept = found.tuning
             if read_files(project)["triton"] != texts["triton"]:
@@ -210,10 +207,12 @@ def _tune(
             aside = f" ({set_aside(project.path('triton')).name} is as it was)" if by_shape else ""
             write_atomically(project.path("triton"), found.text)
             if after.passed:
-                write_project(passing(project, changed, judge.device))
+                write_project(passing(project, changed, judges.values.device))
         else:
             after = before if after.accuracy.passed else after
-    where = "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judge.config.target}"
+    where = (
+        "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judges.speed.config.target}"
+    )
     title = f"{datetime.now(UTC):%Y-%m-%d %H:%M} {where}"
     append_rows(project.folder / operator.history, operator.name, title, found.rows)
     why = "; ".join(filter(None, [_why(own, kept, before, after, trials.is_timed), found.note]))
@@ -254,15 +253,6 @@ def _trials(operator: Operator, texts: Mapping[str, str], judge: Judge) -> Itera
             found.append(TrialsOnDemand(partial(judge.trials, path), size, group))
             stack.callback(found[-1].close)
         yield ShapeTrials(found, [size_text(one) for one in shapes], found[0].is_timed)
-
-
-def _check(
-    project: Project, texts: Mapping[str, str], judge: Judge, timing_judge: Judge, tell: Tell
-) -> OperatorCheck:
-    tell("accuracy")
-    accuracy = judge_accuracy(project.operator, texts, judge, tell)
-    performance = measure(project.operator, texts, timing_judge, tell) if accuracy.passed else None
-    return OperatorCheck(project.operator.name, describe_change(project, texts), accuracy, performance)
 
 
 def _is_better(before: OperatorCheck, after: OperatorCheck, options: TuneOptions) -> bool:

@@ -16,6 +16,7 @@ from tilesmith.playbook.graph.steps import INDEX, PRODUCT, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
+from tilesmith.tasks.numbers.varying import same
 
 if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
@@ -30,21 +31,24 @@ def _inside(low: Lowering, places: KernelStep, symbol: Dim, wraps: bool) -> Kern
 
 
 def _taken(
-    low: Lowering, source: KernelStep, dim: int, places: KernelStep, position: int, node: Node, wraps: bool
+    low: Lowering, source: KernelStep, places: dict[int, KernelStep], position: int, node: Node, wraps: bool
 ) -> KernelStep:
-    """`source` with `places` for the index along `dim`; in the result their dimensions stand at `position`."""
-    if places.dtype not in ("int64", "int32"):
-        raise Unmatched(f"takes elements by {places.dtype}")
-    count, rest = places.form.rank, [one for one in range(source.form.rank) if one != dim]
+    """`source` with `places` for the indices along some dimensions; in the result theirs stand at `position`."""
+    for one in places.values():
+        if one.dtype not in ("int64", "int32"):
+            raise Unmatched(f"takes elements by {one.dtype}")
+    joined = low.symbols.broadcast([one.form for one in places.values()])
+    count, rest = joined.rank, [one for one in range(source.form.rank) if one not in places]
     kept = [source.form.shape[one] for one in rest], [source.form.dims[one] for one in rest]
     form = SymbolicShape(
-        (*kept[0][:position], *places.form.shape, *kept[0][position:]),
-        (*kept[1][:position], *places.form.dims, *kept[1][position:]),
+        (*kept[0][:position], *joined.shape, *kept[0][position:]),
+        (*kept[1][:position], *joined.dims, *kept[1][position:]),
     )
-    aligned = shaped(low, places, (*places.form.shape, *(1 for _ in kept[0][position:])))
+    behind = (1,) * len(kept[0][position:])
+    aligned = {dim: shaped(low, one, (*one.form.shape, *behind)) for dim, one in places.items()}
     where = {one: i + (count if i >= position else 0) for i, one in enumerate(rest)}
-    maps = [DimMap(where[one]) if one != dim else None for one in range(source.form.rank)]
-    return _moved(low, source, form, maps, {dim: aligned}, node, wraps)
+    maps = [DimMap(where[one]) if one not in places else None for one in range(source.form.rank)]
+    return _moved(low, source, form, maps, aligned, node, wraps)
 
 
 def _moved(
@@ -56,45 +60,58 @@ def _moved(
     node: Node,
     wraps: bool,
 ) -> KernelStep:
-    ((dim, held),) = places.items()
-    guard = _inside(low, held, source.form.dims[dim], wraps) if source.form.dims[dim] else None
-    taken = DimMap(taken=held, form=_FROM_THE_END if wraps else "")
-    return make_move(low, source, form, [one or taken for one in maps], node.name, guard)
+    guard: KernelStep | None = None
+    for dim, held in places.items():
+        if source.form.dims[dim]:
+            inside = _inside(low, held, source.form.dims[dim], wraps)
+            guard = inside if guard is None else low.pointwise("logical_and", (guard, inside), "is_inside", "bool")
+    taken = {dim: DimMap(taken=held, form=_FROM_THE_END if wraps else "") for dim, held in places.items()}
+    return make_move(low, source, form, [one or taken[dim] for dim, one in enumerate(maps)], node.name, guard)
 
 
 def _embedding(low: Lowering, node: Node) -> KernelStep:
     """(weight, places)"""
     weight, places = low.operand(node.args[0]), low.operand(node.args[1])
-    return _taken(low, weight, 0, places, 0, node, wraps=False)
+    return _taken(low, weight, {0: places}, 0, node, wraps=False)
 
 
 def _index(low: Lowering, node: Node) -> KernelStep:
     """(x, a list with one tensor of places among the dimensions that stay)"""
     source = low.operand(node.args[0])
-    held = [(dim, low.operand(one)) for dim, one in enumerate(node.args[1]) if one is not None]
-    if len(held) != 1:
-        raise Unmatched("takes elements by several tensors of places")
-    ((dim, places),) = held
-    return _taken(low, source, dim, places, dim, node, wraps=True)
+    held = {dim: low.operand(one) for dim, one in enumerate(node.args[1]) if one is not None}
+    if max(held) - min(held) >= len(held):
+        raise Unmatched("takes elements by tensors of places for dimensions that are no neighbors")
+    return _taken(low, source, held, min(held), node, wraps=True)
 
 
 def _index_select(low: Lowering, node: Node) -> KernelStep:
     """(x, dim, places)"""
     source, places = low.operand(node.args[0]), low.operand(node.args[2])
     dim = node.args[1] % source.form.rank
-    return _taken(low, source, dim, places, dim, node, wraps=False)
+    return _taken(low, source, {dim: places}, dim, node, wraps=False)
 
 
 def _gather(low: Lowering, node: Node) -> KernelStep:
     """(x, dim, places), all of one rank."""
     source, places = low.operand(node.args[0]), low.operand(node.args[2])
     dim = node.args[1] % source.form.rank
-    for one in range(source.form.rank):
-        if one != dim and source.form.shape[one] != places.form.shape[one]:
-            raise Unmatched("gathers from a part of a tensor")
+    others = [one for one in range(source.form.rank) if one != dim]
+    if not all(same(source.form.shape[one], places.form.shape[one]) for one in others):
+        return _from_a_part(low, source, dim, places, node)
     if dim == source.form.rank - 1 and places.form.shape[dim] == 1 and _is_multiplied(source):
         return _picked(low, source, dim, places, node)
     return _along(low, source, dim, places, node)
+
+
+def _from_a_part(low: Lowering, source: KernelStep, dim: int, places: KernelStep, node: Node) -> KernelStep:
+    """As many rows as there are places for."""
+    if places.dtype != "int64":
+        raise Unmatched(f"takes elements by {places.dtype}")
+    for one, symbol in enumerate(source.form.dims):
+        if one != dim and symbol:
+            low.symbols.least(symbol, ((1, places.form.dims[one]),))
+    maps = [DimMap(one) if one != dim else None for one in range(source.form.rank)]
+    return _moved(low, source, places.form, maps, {dim: places}, node, wraps=False)
 
 
 def _is_multiplied(step: KernelStep) -> bool:

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 from tilesmith.playbook.graph.algebra import simplify
 from tilesmith.playbook.plan.chained.layouts import chain, find_unchained
-from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.effects import OrderedGraph, has_autocast, order, reads_what_it_writes
 from tilesmith.playbook.plan.forward import PlannedForward, record_names
 from tilesmith.playbook.plan.part_classes import IS_LIKE, can_be_written
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.plan.regions import PlannedRegion, Step, cut
+from tilesmith.playbook.plan.rewriting.complex_numbers import without_complex_numbers
+from tilesmith.playbook.plan.rewriting.decompositions import decompose
 from tilesmith.playbook.recipe import Declined, Region, RegionRecipe
 from tilesmith.playbook.recipes.attention.sources import NAMES as OF_ATTENTION
 from tilesmith.playbook.recipes.convolutions.sources import NAMES as OF_CONVOLUTIONS
@@ -48,7 +49,7 @@ def _simplified(graph: Graph) -> tuple[OrderedGraph, tuple[str, ...]]:
     """The graph with composite operators written out and needless work removed, and what that was."""
     if has_autocast(graph):  # which types those would compute in, nobody says
         return order(graph), ()
-    ordered = order(decompose(graph))
+    ordered = order(decompose(without_complex_numbers(graph)))
     simple = simplify(ordered.graph)
     is_better = simple.notes and not reads_what_it_writes(ordered.graph)
     return (order(simple.graph), simple.notes) if is_better else (ordered, ())

@@ -143,6 +143,9 @@ class RunForward(Request[ForwardReport]):
     choice: int = 0
     """Of the autotuner's configs, in the interpreter."""
     limit_s: float | None = None
+    """In the interpreter: until a program must have come to its end, and after that the next."""
+    longest_s: float | None = None
+    """In the interpreter: the whole call."""
     in_place: bool = False
     """Put the inputs where those of the last run lie, without a trace for who keeps addresses."""
     torch_output: str | None = None

@@ -6,7 +6,6 @@ nothing is written to disk. Not looked at: who made the archive, and whether its
 
 from __future__ import annotations
 
-import os
 import struct
 import zipfile
 import zlib
@@ -14,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tilesmith.errors import RunError
+from tilesmith.runs.atomic_files import replacing
 
 MOST_FILES = 2_000
 MOST_BYTES = 512 * 2**20
@@ -39,16 +39,13 @@ def write_archive(path: Path, files: Mapping[str, bytes]) -> None:
         raise RunError(
             f"{path}: would hold more than {MOST_BYTES >> 20} MiB or {MOST_FILES} files; nobody could read it"
         )
-    beside = path.with_name(f".{path.name}.new")
     try:
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
+        with replacing(path) as beside, zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
             for name in sorted(files):
                 entry = zipfile.ZipInfo(name, _BEGINNING_OF_TIME)
                 entry.compress_type, entry.create_system, entry.external_attr = zipfile.ZIP_DEFLATED, 3, 0o644 << 16
                 archive.writestr(entry, files[name])
-        os.replace(beside, path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
         raise RunError(f"{path}: cannot be written: {error.strerror}; see --out") from None
 
 

@@ -199,7 +199,7 @@ def _file(run: Path, name: str) -> bytes:
 def _config_of(run: Path, manifest: Manifest, claimed: Evaluation) -> CheckConfig:
     try:
         check = from_json(CheckConfig, manifest.configuration["check"])
-    except (KeyError, TypeError, UsageError) as error:
+    except (KeyError, ValueError, UsageError) as error:
         raise RunError(f"{run / 'run.json'}: its configuration is damaged: {error}") from None
     return replace(check, seed=int(claimed.environment.get("seed", check.seed)))
 
@@ -240,7 +240,7 @@ def _read_head(path: Path, data: bytes) -> BundleManifest:
         if outside:
             raise RunError(f"{path}: {MANIFEST}: names {outside[0]!r}, which is no file inside a bundle; {CURE}")
         return head
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError, UsageError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, UsageError) as error:
         raise RunError(f"{path}: {MANIFEST}: is damaged: {error}; {CURE}") from None
 
 
@@ -248,7 +248,7 @@ def _read_evaluation(path: Path, data: bytes, claim: Claim) -> Evaluation:
     try:
         evaluation = from_json(Evaluation, json.loads(data))
         is_claimed = _json_bytes(to_json(claim_of(evaluation))) == _json_bytes(to_json(claim))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise RunError(f"{path}: {EVALUATION}: is damaged: {error}; {CURE}") from None
     if not is_claimed or not evaluation.passed:
         raise RunError(f"{path}: {EVALUATION}: is not what {MANIFEST} claims; {CURE}")

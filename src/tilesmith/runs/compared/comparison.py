@@ -8,7 +8,7 @@ from typing import Any
 
 from tilesmith.records import Speedup
 from tilesmith.runs.compared.facts import RunFacts, read_facts
-from tilesmith.runs.manifest import Manifest, read_manifest
+from tilesmith.runs.manifest import read_manifest
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class RunComparison:
 def compare_runs(first: Path, second: Path) -> RunComparison:
     """Raises RunError where one of them is damaged."""
     facts = read_facts(first), read_facts(second)
-    settings = setting_differences(*(_settings(read_manifest(folder)) for folder in (first, second)))
+    heads = [read_manifest(folder) for folder in (first, second)]
+    settings = setting_differences(*({**head.settings, **head.check} for head in heads))
     return RunComparison(*facts, settings, compare_speedups(*facts), tuple(_notes(*facts)))
 
 
@@ -58,12 +59,6 @@ def _overlap(one: Speedup | None, other: Speedup | None) -> bool | None:
     return None if one is None or other is None else one.low <= other.high and other.low <= one.high
 
 
-def _settings(manifest: Manifest) -> dict[str, Any]:
-    """How much was tried and how it was judged, by the names of the options."""
-    parts = (manifest.configuration.get(part) for part in ("dials", "check"))
-    return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
-
-
 def setting_differences(first: dict[str, Any], second: dict[str, Any]) -> tuple[SettingDifference, ...]:
     names = dict.fromkeys([*first, *second])
     pairs = (SettingDifference(name, first.get(name), second.get(name)) for name in names)
@@ -74,6 +69,8 @@ def _notes(first: RunFacts, second: RunFacts) -> list[str]:
     notes = []
     if first.task != second.task:
         notes.append(f"different tasks: {first.task} and {second.task}")
+    elif first.task_sha256 != second.task_sha256:
+        notes.append(f"two texts of a task named {first.task}: what it computes may differ")
     if first.device != second.device:
         notes.append(f"different machines: {first.device or 'unknown'} and {second.device or 'unknown'}")
     return notes

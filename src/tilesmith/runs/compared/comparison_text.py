@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from tilesmith.records import Speedup
-from tilesmith.runs.compared.comparison import RunComparison, SpeedupComparison
+from tilesmith.runs.compared.comparison import RunComparison, SettingDifference, SpeedupComparison
 from tilesmith.runs.compared.facts import RunFacts
 from tilesmith.runs.event_text import clock_text, money_text, one_line, score_text
 from tilesmith.runs.summary import CallCosts
@@ -20,8 +20,13 @@ def comparison_rows(found: RunComparison) -> Iterator[tuple[str, str, str]]:
     yield from zip(_LABELS, _cells(found.first), _cells(found.second), strict=True)
     for one in found.baselines:
         yield f"over {one.baseline}", _gain(one.first), _gain(one.second)
-    for difference in found.settings:
-        yield difference.setting.replace("_", " "), _value(difference.first), _value(difference.second)
+    yield from setting_rows(found.settings)
+
+
+def setting_rows(settings: Iterable[SettingDifference]) -> Iterator[tuple[str, str, str]]:
+    """What differs in how two runs, or two suites, were asked for."""
+    for one in settings:
+        yield one.setting.replace("_", " "), _value(one.first), _value(one.second)
 
 
 _LABELS = ("run", "task", "author", "status", "machine", "attempts", "best", "kernel time", "cost", "time")
@@ -47,7 +52,7 @@ def _cells(run: RunFacts) -> tuple[str, ...]:
 
 
 def _gain(gain: Speedup | None) -> str:
-    return "not measured" if gain is None else f"{gain.value:.2f}x ({gain.low:.2f} to {gain.high:.2f})"
+    return "not measured" if gain is None else gain.describe()
 
 
 def _value(value: Any) -> str:

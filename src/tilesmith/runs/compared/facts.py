@@ -40,6 +40,8 @@ class RunFacts:
     spent: CallCosts | None = None
     busy_s: float | None = None
     """Time of calls and verdicts."""
+    task_sha256: str | None = None
+    """Of the task's text."""
 
 
 def read_facts(folder: Path) -> RunFacts:
@@ -93,6 +95,7 @@ def run_facts(run: ListedRun, summary: RunSummary) -> RunFacts:
         speedup=timing.speedup if timing else {},
         spent=summary.spent,
         busy_s=round(summary.busy_seconds, 3),
+        task_sha256=manifest.task_sha256,
     )
 
 

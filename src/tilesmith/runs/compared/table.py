@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from tilesmith.records import BASELINES, Speedup
 from tilesmith.runs.compared.facts import RunFacts
 from tilesmith.runs.event_text import LONGEST_ENDING, one_line
 
-BASELINES = ("eager", "graph", "compile")
 Cell = str | int | float | bool | None
+SPEEDUP_COLUMNS = {
+    f"{name}{ending}": f"speedup over {name}{meaning}"
+    for name in BASELINES
+    for ending, meaning in (("_speedup", ""), ("_low", ", lower end"), ("_high", ", upper end"))
+}
 COLUMNS = {
     "run": "name of its folder",
     "task": "name of the task",
@@ -25,11 +30,7 @@ COLUMNS = {
     "score": "its speedup over its best baseline",
     "faster": "whether it beats every baseline",
     "candidate_ms": "its median time",
-    **{
-        f"{name}{ending}": f"its speedup over {name}{meaning}"
-        for name in BASELINES
-        for ending, meaning in (("_speedup", ""), ("_low", ", lower end"), ("_high", ", upper end"))
-    },
+    **{name: f"its {meaning}" for name, meaning in SPEEDUP_COLUMNS.items()},
     "calls": "requests to the author",
     "input_tokens": "of all calls",
     "output_tokens": "of all calls",
@@ -46,15 +47,19 @@ _FORMULA = ("=", "+", "-", "@")
 def table_row(facts: RunFacts) -> dict[str, Cell]:
     """The cells of one run by column."""
     cells: dict[str, Cell] = {name: getattr(facts, name) for name in COLUMNS if hasattr(facts, name)}
-    for name in BASELINES:
-        gain = facts.speedup.get(name)
-        cells[f"{name}_speedup"] = gain.value if gain else None
-        cells[f"{name}_low"], cells[f"{name}_high"] = (gain.low, gain.high) if gain else (None, None)
+    cells |= speedup_cells(facts.speedup)
     if facts.spent is not None:
         usage, calls = facts.spent.usage, facts.spent.calls
         cells |= {"calls": calls, "input_tokens": usage.input_tokens, "output_tokens": usage.output_tokens}
         cells |= {"dollars": None if usage.dollars is None else round(usage.dollars, 6)}
     return {name: cells.get(name) for name in COLUMNS}
+
+
+def speedup_cells(speedups: Mapping[str, Speedup]) -> dict[str, Cell]:
+    """Those of the `SPEEDUP_COLUMNS`, empty where a baseline was not measured."""
+    gains = (speedups.get(name) for name in BASELINES)
+    values = (one for gain in gains for one in ((gain.value, gain.low, gain.high) if gain else (None,) * 3))
+    return dict(zip(SPEEDUP_COLUMNS, values, strict=True))
 
 
 def write_csv(columns: Sequence[str], rows: Iterable[dict[str, Cell]]) -> str:

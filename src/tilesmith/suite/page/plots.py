@@ -84,8 +84,8 @@ def _stack(
 
 def _tone(row: Row, over: str) -> str:
     gains = row.speedup.values() if over == BEST else [row.speedup[over]]
-    gain = min(gains, key=lambda one: one.value, default=None)
-    return "c3" if gain is None or gain.low <= 1 <= gain.high else "good" if gain.low > 1 else "bad"
+    tone = min(gains, key=lambda one: one.value).tone if gains else "even"
+    return "c3" if tone == "even" else tone
 
 
 def _curves(rows: Sequence[Row], over: Sequence[str]) -> Drawing:

@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from tilesmith.records import to_json
+from tilesmith.records import BASELINES, to_json
 from tilesmith.report import REPORT_NAME
+from tilesmith.report.number_text import told_facts
 from tilesmith.runs.event_text import clock_text, money_text
-from tilesmith.suite.records import BASELINES, JobOutcome, Row, Suite
+from tilesmith.suite.records import JobOutcome, Row, Suite
 from tilesmith.suite.statistics import SuiteStatistics, suite_statistics
 from tilesmith.suite.statistics.groups import error_reason, failure_of
 from tilesmith.suite.statistics.samples import rows_by_task
 
 BASELINE_NAMES = {
     "eager": "eager PyTorch",
-    "graph": "a CUDA graph",
+    "graph": "eager in a CUDA graph",
     "compile": "torch.compile",
     "best": "the best of them",
 }
@@ -73,6 +74,8 @@ class SuiteView:
     timed: tuple[str, ...]
     """The baselines that anything was timed against."""
     settings: tuple[tuple[str, str], ...]
+    data: tuple[str, ...]
+    """The names of the files beside the page that hold the same."""
 
 
 def suite_view(suite: Suite, folder: Path) -> SuiteView:
@@ -93,6 +96,7 @@ def suite_view(suite: Suite, folder: Path) -> SuiteView:
         rows=tuple(by_task if has_samples else shown.values()),
         timed=tuple(over for over in BASELINES if statistics.whole.speed[over].timed),
         settings=tuple(_settings(suite)),
+        data=tuple(name for name in ("suite.json", "suite.csv") if (folder / name).is_file()),
     )
 
 
@@ -107,6 +111,9 @@ def _told(suite: Suite, statistics: SuiteStatistics, noun: str) -> Iterator[str]
         share = whole.speed["eager"].fast_1
         fast = "" if share is None else f", {round(share * whole.jobs)} {faster} than eager PyTorch"
         yield f"{whole.passed} of {whole.jobs} {right}{fast}."
+    if suite.without_kernel:
+        left_out = "1 task has" if suite.without_kernel == 1 else f"{suite.without_kernel} tasks have"
+        yield f"{left_out} no kernel, and no number here counts that."
 
 
 def _facts(suite: Suite, statistics: SuiteStatistics) -> Iterator[tuple[str, str]]:
@@ -165,7 +172,7 @@ def _shown(rows: Sequence[Row], folder: Path) -> ShownRow:
         row=best,
         passed=f"{sum(row.passed for row in rows)} of {len(rows)}" if several else "",
         verdict=(failure_of(best) if best.outcome is JobOutcome.FAILED else str(best.outcome)).replace("_", " "),
-        tones={over: _tone(best, over) for over in BASELINES if over in best.speedup},
+        tones={over: best.speedup[over].tone for over in BASELINES if over in best.speedup},
         money=money_text(dollars, sum(known)) if tokens else "",
         attempts=sum(row.attempts for row in rows),
         tokens=tokens,
@@ -174,20 +181,13 @@ def _shown(rows: Sequence[Row], folder: Path) -> ShownRow:
     )
 
 
-def _tone(row: Row, over: str) -> str:
-    gain = row.speedup[over]
-    return "good" if gain.low > 1 else "bad" if gain.high < 1 else "even"
-
-
 def _link(row: Row, folder: Path) -> str | None:
     """The page of its run, or the judge's answer about a kernel of somebody's."""
     link = f"runs/{row.run}/{REPORT_NAME}" if row.run else f"evaluations/{row.key}.json"
-    return quote(link) if "\0" not in link and (folder / link).is_file() else None
+    return quote(link, errors="surrogateescape") if "\0" not in link and (folder / link).is_file() else None
 
 
 def _settings(suite: Suite) -> Iterator[tuple[str, str]]:
     parts = (suite.specification.settings, suite.specification.check)
     for part in parts:
-        for name, value in to_json(part).items() if part else ():
-            if value not in (None, "", [], {}):
-                yield name.replace("_", " "), str(value)
+        yield from told_facts(to_json(part) if part else {})

@@ -118,8 +118,9 @@ def failure_of(row: Row) -> str:
 
 
 def error_reason(row: Row) -> str:
-    """Its reason without the file or task in front, so that the same error of two tasks is one."""
-    return one_line(_PLACE.sub("", row.why)) or "no reason given"
+    """Its reason without the name of the file or task, so that the same error of two tasks is one."""
+    name = row.task.rpartition("/")[2]
+    return one_line(_PLACE.sub("", row.why).replace(f"reference of {name} ", "reference ")) or "no reason given"
 
 
 def _most_first(names: Iterable[str]) -> dict[str, int]:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 
-from tilesmith.suite.records import BASELINES, Row
+from tilesmith.records import BASELINES
+from tilesmith.suite.records import Row
 
 BEST = "best"
 """The fastest of the baselines that were measured for a task; the score is the speedup over it."""

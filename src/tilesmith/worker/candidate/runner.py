@@ -81,9 +81,9 @@ class Runner:
         self.engine.synchronize()
         return outputs
 
-    def forget_launches(self, schedule: int = 0, choice: int = 0, limit_s: float | None = None) -> None:
+    def forget_launches(self, settings: CallSettings | None = None) -> None:
         """Before a call; the interpreter is told its order of programs, autotune config and patience."""
-        self.engine.begin_call(CallSettings(schedule, choice, limit_s))
+        self.engine.begin_call(settings or CallSettings())
 
     def first_call(self, complete: bool) -> FirstCall | None:
         """With launches muted: what a call would have launched, where the engine knows."""

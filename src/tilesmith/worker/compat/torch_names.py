@@ -6,7 +6,9 @@ begins with.
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import importlib
 import threading
 from typing import Any
 
@@ -101,3 +103,9 @@ def schema_of(operator: Any) -> Any:
 def storage_of(tensor: torch.Tensor) -> int:
     """The same number for tensors that share memory, also for fakes, which have no address."""
     return int(tensor.untyped_storage()._cdata)
+
+
+def import_symbolic_shapes() -> None:
+    """What fake tensors import and triton does not need: a part of their first second."""
+    with contextlib.suppress(ImportError):
+        importlib.import_module("torch.fx.experimental.symbolic_shapes")

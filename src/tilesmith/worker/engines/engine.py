@@ -20,6 +20,9 @@ class CallSettings:
     autotune_choice: int = 0
     """Which of an autotuner's configurations runs."""
     limit_s: float | None = None
+    """Until a program must have come to its end, and after that the next."""
+    longest_s: float | None = None
+    """For the whole call; `limit_s` where there is no other."""
 
 
 class DescribedLaunch(Protocol):

@@ -26,7 +26,7 @@ from tilesmith.worker.candidate.loading import construct, execute, forget_module
 from tilesmith.worker.candidate.replay_without_launches import replay
 from tilesmith.worker.candidate.runner import BuiltModel, Runner
 from tilesmith.worker.compat.torch_names import names_of_operators
-from tilesmith.worker.engines.engine import observed
+from tilesmith.worker.engines.engine import CallSettings, observed
 from tilesmith.worker.engines.gpu import GpuEngine, profile_call
 from tilesmith.worker.fake_cuda.streams import unjoined
 from tilesmith.worker.roles.request_loop import answer_requests
@@ -141,7 +141,9 @@ class CandidateRole:
         before = input_placement.fingerprints(values)
         guard, guarded = self._inputs.lay_out(values, request.pads if on_gpu else None, request.in_place)
         del values
-        self._runner.forget_launches(request.schedule, request.choice, request.limit_s)
+        self._runner.forget_launches(
+            CallSettings(request.schedule, request.choice, request.limit_s, request.longest_s)
+        )
         made = _MadeByTorch()
         if request.torch_output is None:
             built = self._models[request.variant]

@@ -233,8 +233,15 @@ def _share(part: float, whole: float) -> float:
 
 def _place(candidate: torch.Tensor, expected: torch.Tensor, flat_index: int) -> WorstElement:
     index = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat_index), expected.shape))
-    values = (str(tensor.reshape(-1)[flat_index].item()) for tensor in (expected, candidate))
-    return WorstElement(index, *values)
+    is_double = candidate.dtype == torch.float64
+    values = (tensor.reshape(-1)[flat_index].item() for tensor in (expected, candidate))
+    return WorstElement(index, *(str(value) if is_double else _short(value) for value in values))
+
+
+def _short(value: complex) -> str:
+    """Nine digits tell any two numbers of single precision apart."""
+    told = str(value)
+    return f"{value:.9g}" if isinstance(value, float) and len(told) > 10 else told
 
 
 def _form(layout: Any) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Hashable, Iterable, Iterator
-from operator import call, is_
+from itertools import chain
+from operator import call, is_, itemgetter
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
 
@@ -188,15 +189,19 @@ class _UnchangedOwners:
 
     def __init__(self, owners: list[_OwnerSnapshot]) -> None:
         self.owners = owners
-        self._lookups = [look for snapshot in owners for look in [vars(snapshot.owner).get] * len(snapshot.names)]
-        self._names = [name for snapshot in owners for name in snapshot.names]
-        self._values = [value for snapshot in owners for value in snapshot.values]
+        named = [(vars(snapshot.owner), snapshot.names) for snapshot in owners if snapshot.names]
+        self._tables = [table for table, _ in named]
+        self._readers = [itemgetter(*names, names[0]) for _, names in named]  # of one name alone it is no tuple
+        self._values = [value for one in owners if one.names for value in (*one.values, one.values[0])]
         self._classes = [vars(snapshot.owner) for snapshot in owners if isinstance(snapshot.owner, type)]
         self._sizes = list(map(len, self._classes))
 
     def are_unchanged(self) -> bool:
-        in_place = all(map(is_, map(call, self._lookups, self._names), self._values))
-        return in_place and list(map(len, self._classes)) == self._sizes
+        held = chain.from_iterable(map(call, self._readers, self._tables))
+        try:
+            return all(map(is_, held, self._values)) and list(map(len, self._classes)) == self._sizes
+        except KeyError:  # a name is gone
+            return False
 
 
 def _our_tables(modules: list[ModuleType]) -> Iterator[tuple[ModuleType, str, Any]]:

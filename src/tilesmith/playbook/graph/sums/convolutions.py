@@ -32,6 +32,11 @@ class Window:
     padding: int = 0
     """Of a transposed convolution: places of its result that are left out at either end."""
 
+    @property
+    def has_border(self) -> bool:
+        """Whether a window may reach beyond an image."""
+        return self.before + self.after > 0
+
 
 @dataclass(frozen=True)
 class Convolution:
@@ -48,6 +53,18 @@ class Convolution:
     is_transposed: bool = False
     """Whether places of the result that leave the same rest when divided by the stride have windows of stride one,
     side by side, and a part of the filters that is for this rest."""
+    groups: int = 1
+    """Of channels, each of which is convolved with filters of its own."""
+
+    @property
+    def channels(self) -> int:
+        """That a window sums over."""
+        return self.images.form.shape[1] // self.groups
+
+    @property
+    def rows(self) -> int:
+        """Output channels that share a window."""
+        return self.step.form.shape[0] // self.groups
 
 
 def lower_convolution(low: Lowering, node: Node) -> KernelStep:
@@ -60,25 +77,30 @@ def lower_convolution(low: Lowering, node: Node) -> KernelStep:
     groups, channels = find_argument(node, 6, "groups", 1), images.form.shape[1]
     is_transposed = "transpose" in node.op
     is_depthwise = groups == channels == filters.form.shape[0] and channels > 1 and not is_transposed
-    if groups != 1 and not is_depthwise:
-        raise Unmatched("convolves groups of channels")
-    summed, made = (0, 1) if is_transposed else (0, 0) if is_depthwise else (1, 0)
-    pair = (images.form, 1), (filters.form, summed)
-    low.symbols.broadcast([SymbolicShape((form.shape[i],), (form.dims[i],)) for form, i in pair])
+    made = filters.form.dims[0]
+    if is_transposed:
+        made = filters.form.dims[1]
+        if groups > 1:
+            rule = SizeRule(f"{{0}} * {groups}", made)
+            made = low.symbols.make(("out", 1), groups * filters.form.shape[1], rule)
+    same = 0 if is_transposed or is_depthwise else 1
+    if channels == filters.form.shape[same]:
+        pair = (images.form, 1), (filters.form, same)
+        low.symbols.broadcast([SymbolicShape((form.shape[i],), (form.dims[i],)) for form, i in pair])
     windows = (_find_transposed if is_transposed else _find_windows)(node, filters.form.shape[2:])
     shape = node.shape or ()
     places = []
     for i, window in enumerate(windows, 2):
-        rule = _count_transposed(node, window, i - 2) if is_transposed else _count_places(window)
+        count = _count_transposed(node, window, i - 2) if is_transposed else _count_places(window)
         source = images.form.dims[i]
-        made_rule = SizeRule(rule, source, may_round=True)
-        places.append(source if rule == "{0}" else low.symbols.make(("out", i), shape[i], made_rule))
-    dims = (images.form.dims[0], filters.form.dims[made], *places)
+        rule = SizeRule(count, source, may_round=True)
+        places.append(source if count == "{0}" else low.symbols.make(("out", i), shape[i], rule))
+    dims = (images.form.dims[0], made, *places)
     keeps_order = is_depthwise and not low.channels_first
     order = [*range(len(shape))] if keeps_order else [1, 0, *range(2, len(shape))]
     form = SymbolicShape(tuple(shape[i] for i in order), tuple(dims[i] for i in order))
     step = KernelStep(low.free_name(node.name), PRODUCT, (), form, str(node.dtype))
-    low.convolutions.append(Convolution(step, images, filters, windows, is_depthwise, is_transposed))
+    low.convolutions.append(Convolution(step, images, filters, windows, is_depthwise, is_transposed, groups))
     result = step if keeps_order else permuted(low, step, order, node.name)
     bias = by_channel(low, find_argument(node, 2, "bias"), result)
     return result if bias is None else low.pointwise("add", (result, bias), f"{node.name}_biased", str(node.dtype))

@@ -43,12 +43,14 @@ MAKE_TRANSPOSED_FILTERS = '''def make_transposed_filters(
     TAPS: int,
     strides: tuple[int, ...],
     paddings: tuple[int, ...],
+    GROUPS: int = 1,
 ) -> tuple[torch.Tensor, torch.Tensor | None, torch.Tensor | None]:
     """(C, O, *sizes) as the filters of one convolution after the other, for each rest of a place by the strides.
 
-    Places whose rest is r meet every stride-th number of a filter, from (r + padding) % stride on, backwards.
+    Each group has O filters for its own channels among C. Places whose rest is r meet every stride-th number of a
+    filter, from (r + padding) % stride on, backwards.
     """
-    rows = []
+    rows, weight = [], weight.unflatten(0, (GROUPS, -1)).transpose(0, 1).flatten(1, 2)
     for rests in itertools.product(*map(range, strides)):
         firsts = [(rest + padding) % stride for rest, padding, stride in zip(rests, paddings, strides)]
         part = weight.detach()[(..., *(slice(first, None, by) for first, by in zip(firsts, strides)))]

@@ -18,24 +18,27 @@ from tilesmith.playbook.graph.lowering import Lowering
 from tilesmith.playbook.graph.operators import CONVOLUTIONS, is_free, is_known, operator_name
 from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
-from tilesmith.playbook.recipe import PLAIN, Declined, Layout, Region, RegionText, Tuning
+from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions.chains.chaining import ChainedWriter
 from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
 from tilesmith.playbook.recipes.convolutions.chains.prologue import find_source
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
-from tilesmith.playbook.recipes.convolutions.pointwise import PointwiseWriter, is_pointwise
+from tilesmith.playbook.recipes.convolutions.direct import DirectWriter, is_pointwise
+from tilesmith.playbook.recipes.convolutions.estimates import Estimate
 from tilesmith.playbook.recipes.convolutions.pooling import Pool, find_pool
+from tilesmith.playbook.recipes.convolutions.statistics import MOST_COLUMNS, NormalizedWriter
 from tilesmith.playbook.recipes.convolutions.tiles import ConvolutionExtent
 from tilesmith.playbook.recipes.convolutions.writing import ConvolutionWriter, fuse_convolution
 from tilesmith.playbook.recipes.products.tiles import HALF_TYPES, vary
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel
+from tilesmith.playbook.writing.row_parts import Statistic, find_statistics
+from tilesmith.records import GpuPeaks
+from tilesmith.tasks.gpus import REPRESENTATIVES, Gpu
 from tilesmith.tasks.graph import Node
 
 _LEAST_FLOPS = 1e9
 """Smaller convolutions are over before their images are copied."""
-_LEAST_NUMBERS = 1 << 22
-"""Of a result, from which on it is worth something that it is written once."""
 _MANY_CHANNELS = 512
 """Of a result, for which each number of an image is multiplied so often that it should be a half."""
 _LEAST_REUSE = 500
@@ -45,9 +48,10 @@ _LEAST_REUSE = 500
 class ConvolutionsRecipe:
     name = "convolutions"
 
-    def __init__(self, keeps_pytorch: bool = True) -> None:
-        """`keeps_pytorch`: step aside where the library is as fast: small convolutions, bare ones of half types."""
-        self._keeps_pytorch = keeps_pytorch
+    def __init__(self, keeps_pytorch: bool = True, copies: bool | None = None) -> None:
+        """`keeps_pytorch`: step aside where the library is as fast: small convolutions, bare ones of half types.
+        `copies`: whether images are copied before they are convolved; None for what takes less time."""
+        self._keeps_pytorch, self._copies = keeps_pytorch, copies
 
     def knows(self, node: Node) -> bool:
         return operator_name(node) in CONVOLUTIONS or is_known(node)
@@ -57,8 +61,11 @@ class ConvolutionsRecipe:
             low = Lowering(region.graph, CONVOLUTIONS)
             if len(low.convolutions) != 1:
                 return Declined(f"the task has {len(low.convolutions)} convolutions")
-            kind = DepthwiseMatch if low.convolutions[0].is_depthwise else ConvolutionsMatch
-            match: ConvolutionsMatch | DepthwiseMatch = kind(region)
+            match: ConvolutionsMatch | DepthwiseMatch = (
+                DepthwiseMatch(region)
+                if low.convolutions[0].is_depthwise
+                else ConvolutionsMatch(region, copies_images=self._copies)
+            )
             if self._keeps_pytorch and (reason := match.why_not()):
                 return Declined(f"the task convolves {reason}")
             match.write(match.tunings[0])
@@ -71,6 +78,7 @@ class ConvolutionsRecipe:
 class ConvolutionsMatch:
     region: Region
     layout: Layout = PLAIN
+    copies_images: bool | None = None
     kernel_type = "convolution"
     is_worth_it = True
 
@@ -84,15 +92,19 @@ class ConvolutionsMatch:
         if fused.inner is not None:
             given = {name for name, step in fused.low.values.items() if step is find_source(fused.inner)}
             is_whole = find_source(fused.inner).form.shape[1] % WHOLE_CHANNELS == 0
-            if not given & self.region.convolved or not is_whole or self._halves_of(fused.low.convolutions[0]) != 1:
+            may_be = self._may_be_chained(fused.low.convolutions[0]) and not find_statistics(fused.placer.values)
+            if not given & self.region.convolved or not is_whole or not may_be:
                 raise Unmatched("convolves what it computes itself")
         return fused
 
     def _fused_with(self, pool: Pool) -> FusedKernel:
         fused = fuse_convolution(replace(self.region, graph=pool.before), f"{pool.kind}_pool")
         (convolution,) = fused.low.convolutions
-        if convolution.is_transposed or self._halves_of(convolution) != 1 or not gives_images(fused, convolution):
-            raise Unmatched("pools a transposed convolution, or one that is not multiplied as halves")
+        reduces = find_statistics(fused.placer.values)
+        if reduces or not self._may_be_chained(convolution) or not gives_images(fused, convolution):
+            raise Unmatched(
+                "pools a transposed convolution, groups, statistics, or what is not multiplied as halves"
+            )
         return fused
 
     @property
@@ -104,7 +116,7 @@ class ConvolutionsMatch:
     def widest(self) -> Layout:
         """Images with whole pieces of 16 bytes for each place; results whose size is known before they are."""
         one, fused = self._convolution, self._fused
-        if one.is_transposed or self._halves != 1 or not gives_images(fused, one):
+        if self._statistics or not self._may_be_chained(one) or not gives_images(fused, one):
             return PLAIN
         inputs = {given.name: fused.low.values.get(given.name) for given in fused.graph.inputs}
         images = {name: step for name, step in inputs.items() if isinstance(step, KernelStep)}
@@ -123,7 +135,7 @@ class ConvolutionsMatch:
         """Images that are added to the result, for it to be known how large they are; and those that would have to
         be copied otherwise, and need not be where they lie as they are."""
         inputs = {given.name: self._fused.low.values.get(given.name) for given in self._fused.graph.inputs}
-        known = [*self._fused.loaded, *([self._source] if self._may_be_direct else [])]
+        known = [*self._fused.loaded, *([self._source] if self._is_of_places else [])]
         return frozenset(name for name, step in inputs.items() if step in known)
 
     @property
@@ -163,16 +175,37 @@ class ConvolutionsMatch:
             return 0
         return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
 
-    @property
+    def _may_be_chained(self, convolution: Convolution) -> bool:
+        return not convolution.is_transposed and convolution.groups == 1 and self._halves_of(convolution) == 1
+
+    @cached_property
     def _is_direct(self) -> bool:
         """Whether images are read where they lie."""
-        return self._may_be_direct and not self._is_chained
+        if self._is_chained or self._convolution.is_transposed:
+            return False
+        if self.copies_images is not None and not self._is_of_places:
+            return not self.copies_images
+        is_faster = self._estimate.direct() < self._estimate.padded()
+        return self._is_of_places or is_faster or not self._is_worth_copying
 
     @property
-    def _may_be_direct(self) -> bool:
-        """Of one place at a time, for not too many output channels."""
-        few = self._halves == 0 or self._convolution.step.form.shape[0] < _MANY_CHANNELS
+    def _is_worth_copying(self) -> bool:
+        """Whether much is done with each number of an image."""
+        flops = self._estimate.flops
+        return flops >= max(_LEAST_FLOPS, _LEAST_REUSE * prod(self._convolution.images.form.shape))
+
+    @property
+    def _is_of_places(self) -> bool:
+        """Whether windows are of one place, for not too many output channels."""
+        few = self._halves == 0 or self._convolution.rows < _MANY_CHANNELS
         return is_pointwise(self._convolution) and few
+
+    @cached_property
+    def _estimate(self) -> Estimate:
+        extent = self._extent_of(is_direct=True)
+        height, width = (extent.tunings()[0][name] for name in ("BLOCK_M", "BLOCK_N"))
+        gpu: GpuPeaks | Gpu = self.region.survey.gpu or REPRESENTATIVES["sm_90"]
+        return Estimate(self._fused, self._convolution, self._halves, gpu, height, extent.tiles(height, width))
 
     @property
     def _is_chained(self) -> bool:
@@ -180,15 +213,19 @@ class ConvolutionsMatch:
 
     @cached_property
     def _extent(self) -> ConvolutionExtent:
-        gpu, (rows, *columns) = self.region.survey.gpu, self._convolution.step.form.shape
+        return self._extent_of(self._is_direct)
+
+    def _extent_of(self, is_direct: bool) -> ConvolutionExtent:
+        gpu, one = self.region.survey.gpu, self._convolution
         return ConvolutionExtent(
-            rows,
-            prod(columns),
-            self._convolution.images.form.shape[1],
-            4 if self._is_direct and self._halves else 2 * max(1, self._halves),
-            self._is_direct,
+            one.rows,
+            prod(one.step.form.shape[1:]),
+            one.channels,
+            4 if is_direct and self._halves else 2 * max(1, self._halves),
+            is_direct,
             gpu.shared_bytes_per_block if gpu else inf,
-            any(len(step.form.shape) > 1 for step in self._fused.loaded),
+            bool(self._statistics) or any(len(step.form.shape) > 1 for step in self._fused.loaded),
+            one.groups,
         )
 
     def why_not(self) -> str:
@@ -199,17 +236,17 @@ class ConvolutionsMatch:
 
     def _why_not_alone(self) -> str:
         one, works = self._convolution, [node for node in self.region.graph.nodes if not is_free(node)]
-        places = prod((one.images if one.is_transposed else one.step).form.shape)
-        flops = 2.0 * places * prod(one.filters.form.shape[1:])
+        bare, estimate = all(operator_name(node) in CONVOLUTIONS for node in works), self._estimate
         if self._is_direct:
-            bare = all(operator_name(node) in CONVOLUTIONS for node in works)
-            few = flops < _LEAST_FLOPS and prod(one.step.form.shape) < _LEAST_NUMBERS
-            return "places one by one, few or bare, which the library does as well" if bare or few else ""
-        if not self._halves and all(operator_name(node) in CONVOLUTIONS for node in works):
+            is_large = self._is_of_places and estimate.flops >= _LEAST_FLOPS
+            if bare or (not is_large and estimate.direct() >= estimate.pytorch()):
+                return f"with {estimate.flops / 1e9:.2g} GFLOP, which the library does as well"
+            return ""
+        if not self._halves and bare:
             return f"{one.images.dtype} and does nothing with it, which the library does as well"
-        if flops < _LEAST_FLOPS or flops < _LEAST_REUSE * prod(one.images.form.shape):
-            return f"with {flops / 1e9:.2g} GFLOP: too few for copying its images"
-        return ""
+        if self._is_worth_copying:
+            return ""
+        return f"with {estimate.flops / 1e9:.2g} GFLOP: too few for copying its images"
 
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
@@ -230,10 +267,16 @@ class ConvolutionsMatch:
             f"Tiles of {tuning['BLOCK_M']} output channels x {tuning['BLOCK_N']} places, {tuning['NUM_WARPS']} "
             f"warps, {tuning['NUM_STAGES']} stages. "
         )
+        follows = "what follows is computed before anything is stored"
+        if self._statistics:
+            follows = (
+                "each tile stores what it says about its channels, a second kernel puts that together, a third one "
+                "computes what follows"
+            )
         if self._is_direct:
-            way = ", float32 numbers as several bfloat16 numbers" if self._halves else ""
-            told += f"Images are read once, where they lie{way}"
-            return f"{told}; what follows is computed before anything is stored."
+            way = ("", ", and rounded to TF32", ", each as three bfloat16 numbers")[self._halves]
+            told += f"Images are read where they lie{way}"
+            return f"{told}; {follows}."
         if self.layout.gives:
             told += "The result stays in halves, channels-last, for the next convolution. "
         if self._pool:
@@ -243,9 +286,10 @@ class ConvolutionsMatch:
                 "What is done before they are convolved is done when they are read. " if self._fused.inner else ""
             )
             return f"{told}Images come as halves, channels-last: a half has as many digits as TF32."
+        told += f"{follows.capitalize()}. " if self._statistics and self._halves else ""
         told += "Images are copied channels-last with zeros around them"
         if self._halves == 0:
-            return f"{told}, and what follows is computed before anything is stored."
+            return f"{told}, and {follows}."
         if self._halves == 1:
             return (
                 f"{told}, as halves, each image and each filter scaled by a power of two: a half has as many "
@@ -257,20 +301,32 @@ class ConvolutionsMatch:
         )
 
     def write(self, tuning: Tuning, prefix: str = "") -> RegionText:
-        if self._is_direct:
-            kernel = PointwiseWriter(self._fused, self._convolution, self._halves).write(prefix)
-            title = f"{self._fused.title} in one kernel."
-            return self._fused.text(title, self.strategy(tuning), tuning.prefixed(prefix), kernel)
         way = {0: "", 1: ", multiplied as halves", 2: ", multiplied as three products of halves"}[self._halves]
+        if self._is_direct:
+            way = ""
         pool = f", {self._pool.kind}_pool" if self._pool else ""
-        title = f"{self._fused.title}{pool} in one kernel{way}."
-        writer: ConvolutionWriter | ChainedWriter = ConvolutionWriter(
-            self._fused, self._convolution, self._halves, self._extent.unit, self._keeps_filters
-        )
-        if self._is_chained:
-            writer = self._chained(self.layout)
-        text, kernel = self.strategy(tuning), writer.write(prefix)
+        writes = any(output.value.is_wide for output in self._fused.outputs)
+        kernels = ("three kernels" if writes else "two kernels") if self._statistics else "one kernel"
+        title = f"{self._fused.title}{pool} in {kernels}{way}."
+        kernel = self._chained(self.layout).write(prefix) if self._is_chained else self._plain(prefix)
+        text = self.strategy(tuning)
         return self._fused.text(title, text, tuning.prefixed(prefix), kernel, has_room=self.layout.gives)
+
+    def _plain(self, prefix: str) -> KernelParts:
+        one, fused = self._convolution, self._fused
+        writer: ConvolutionWriter | DirectWriter = DirectWriter(fused, one, self._halves)
+        if not self._is_direct:
+            writer = ConvolutionWriter(fused, one, self._halves, self._extent.unit, self._keeps_filters)
+        text = writer.write(prefix)
+        return NormalizedWriter(fused, text).write(prefix) if self._statistics else text.alone(fused)
+
+    @cached_property
+    def _statistics(self) -> tuple[Statistic, ...]:
+        """Of channels over all images, which are put together from those of tiles."""
+        found = find_statistics(self._fused.placer.values)
+        if found and prod(self._convolution.step.form.shape[1:]) > MOST_COLUMNS:
+            raise Unmatched("reduces more places of a channel than one program puts together")
+        return found
 
     @property
     def _keeps_filters(self) -> bool:

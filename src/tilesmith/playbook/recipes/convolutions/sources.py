@@ -19,10 +19,15 @@ def find_windows(
     STRIDE_D: tl.constexpr,
     STRIDE_H: tl.constexpr,
     STRIDE_W: tl.constexpr,
+    group=0,
+    GROUPS: tl.constexpr = 1,
 ):
-    """The image that each column of a tile belongs to, and where its window begins among all padded images."""
+    """The image that each column of a tile belongs to, and where its window begins among all padded images.
+
+    Each group of channels is an image by itself.
+    """
     place = tl.minimum(cols, N - 1).to(tl.int32)  # beyond the last column, the last will do
-    image = place // (OUT_D * OUT_H * OUT_W)
+    image = place // (OUT_D * OUT_H * OUT_W) * GROUPS + group
     d, h, w = place // (OUT_H * OUT_W) % OUT_D, place // OUT_W % OUT_H, place % OUT_W
     begin = ((image.to(tl.int64) * IN_D + d * STRIDE_D) * IN_H + h * STRIDE_H) * IN_W + w * STRIDE_W
     return image, begin * CHANNELS'''
@@ -88,6 +93,8 @@ def find_transposed(
     BEFORE_D: tl.constexpr,
     BEFORE_H: tl.constexpr,
     BEFORE_W: tl.constexpr,
+    group=0,
+    GROUPS: tl.constexpr = 1,
 ):
     """For every column of a tile: its image, where its window begins, and its place in the result, or N for none.
 
@@ -104,11 +111,12 @@ def find_transposed(
     size_d, first_d = find_part(rest_d, KERNEL_D, STRIDE_D, PADDING_D, DILATION_D, BEFORE_D)
     size_h, first_h = find_part(rest_h, KERNEL_H, STRIDE_H, PADDING_H, DILATION_H, BEFORE_H)
     size_w, first_w = find_part(rest_w, KERNEL_W, STRIDE_W, PADDING_W, DILATION_W, BEFORE_W)
-    begin = (((image * IN_D + d + first_d) * IN_H + h + first_h) * IN_W + w + first_w) * CHANNELS
+    number = image * GROUPS + group
+    begin = (((number * IN_D + d + first_d) * IN_H + h + first_h) * IN_W + w + first_w) * CHANNELS
     d, h, w = d * STRIDE_D + rest_d, h * STRIDE_H + rest_h, w * STRIDE_W + rest_w
     inside = (cols < PLACES) & (d < OUT_D) & (h < OUT_H) & (w < OUT_W)
     target = ((image * OUT_D + d) * OUT_H + h) * OUT_W + w
-    return image, begin, tl.where(inside, target, N), size_d, size_h, size_w'''
+    return number, begin, tl.where(inside, target, N), size_d, size_h, size_w'''
 
 LOAD_WINDOWS = '''@triton.jit
 def load_windows(
@@ -195,76 +203,12 @@ def sum_windows(
         total += x.to(tl.float32) * tl.load(filters_ptrs + tap).to(tl.float32)[:, None]
     return total'''
 
-ROUND_TO_TF32 = """@triton.jit
-def round_to_tf32(x):
-    # tl.dot cuts operands off at TF32 where cuDNN rounds them
-    return tl.inline_asm_elementwise(
-        "cvt.rna.tf32.f32 $0, $1;", "=r,r", [x], dtype=tl.float32, is_pure=True, pack=1
-    )"""
-
-MULTIPLY_PLACES = '''@triton.jit
-def multiply_places(
-    # pointers
-    pixels_ptr,
-    filters_ptr,
-    # output channels and places of all images, as blocks of numbers
-    rows,
-    cols,
-    # sizes
-    M,
-    N,
-    CHANNELS,
-    stride_b: tl.constexpr,
-    stride_c: tl.constexpr,
-    stride_d: tl.constexpr,
-    stride_h: tl.constexpr,
-    stride_w: tl.constexpr,
-    OUT_D: tl.constexpr,
-    OUT_H: tl.constexpr,
-    OUT_W: tl.constexpr,
-    # windows
-    STRIDE_D: tl.constexpr,
-    STRIDE_H: tl.constexpr,
-    STRIDE_W: tl.constexpr,
-    # meta-parameters
-    PRECISION: tl.constexpr,
-    BLOCK_M: tl.constexpr,
-    BLOCK_N: tl.constexpr,
-    BLOCK_K: tl.constexpr,
-):
-    """A tile of the filters times the channels at each place, summed in float32."""
-    row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do
-    line, plane = cols // OUT_W, cols // (OUT_H * OUT_W)
-    image = plane // OUT_D
-    pixels_ptrs = pixels_ptr + image * stride_b + (plane - image * OUT_D) * STRIDE_D * stride_d
-    pixels_ptrs += (line - plane * OUT_H) * STRIDE_H * stride_h + (cols - line * OUT_W) * STRIDE_W * stride_w
-    depth = tl.arange(0, BLOCK_K)
-    pixels_tile = pixels_ptrs[None, :] + depth.to(tl.int64)[:, None] * stride_c
-    filters_tile = filters_ptr + row[:, None] * CHANNELS + depth[None, :]
-    if PRECISION == "tf32":
-        turned = tl.zeros((BLOCK_N, BLOCK_M), tl.float32)  # places in rows: these may stay in registers
-    else:
-        total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
-    for start in range(0, CHANNELS, BLOCK_K):
-        filters = tl.load(filters_tile, mask=depth[None, :] < CHANNELS - start, other=0.0)
-        inside = (depth[:, None] < CHANNELS - start) & (cols < N)[None, :]
-        pixels = tl.load(pixels_tile, mask=inside, other=0.0)
-        if PRECISION == "tf32":
-            left, right = tl.trans(round_to_tf32(pixels)), tl.trans(round_to_tf32(filters))
-            turned = tl.dot(left, right, turned, input_precision=PRECISION)
-        else:
-            total += tl.dot(filters, pixels, input_precision=PRECISION)
-        filters_tile += BLOCK_K
-        pixels_tile += BLOCK_K * stride_c
-    if PRECISION == "tf32":
-        total = tl.trans(turned)
-    return total'''
-
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
     "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels", "larger",
     "choose_scales", "keep_images", "add_filters", "round_to_tf32", "find_largest", "find_least",
+    "add_places",
     "load_unscale", "sum_pixels",
     "room_for_images", "SideBySide", "enter_images", "enter_images_kernel", "leave_images", "leave_images_kernel",
     "undo_chosen_scales", "join_images", "enter_and_join",

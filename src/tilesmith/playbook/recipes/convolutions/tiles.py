@@ -50,13 +50,23 @@ _DIRECT: tuple[Size, ...] = (
     (64, 64, 32, 8, 4, 2),
 )
 """Of images that are read where they lie."""
+_DIRECT_FEW: tuple[Size, ...] = (
+    (1, 128, 32, 8, 4, 3),
+    (1, 256, 32, 8, 8, 2),
+    (1, 64, 32, 8, 4, 3),
+    (1, 128, 32, 8, 4, 2),
+    (2, 128, 32, 8, 4, 2),
+)
+"""Of such images with few output channels: BLOCK_M times as many as there are, or as two groups of them have."""
+_DIRECT_SMALL: tuple[Size, ...] = ((64, 32, 32, 8, 4, 4), (32, 32, 32, 8, 4, 4), (32, 32, 64, 8, 4, 3))
+"""Of such images where a result is small."""
 _CROWDED: tuple[Size, ...] = (
     (128, 64, 64, 8, 4, 3),
     (64, 64, 64, 8, 4, 4),
     (128, 64, 64, 8, 8, 3),
     (64, 128, 64, 8, 4, 4),
 )
-"""Where a second tile is in registers, of what is added to the result: larger ones spill."""
+"""Where a second tile is in registers, of what is added to the result or squared: larger ones spill."""
 _WASTED = 1.25
 """How many times as many channels there may be for blocks of 32 to be whole."""
 
@@ -66,7 +76,7 @@ class ConvolutionExtent:
     """How large a convolution is."""
 
     rows: int
-    """Output channels."""
+    """Output channels, of a group."""
     columns: int
     """Places of all images."""
     channels: int
@@ -76,7 +86,8 @@ class ConvolutionExtent:
     """Whether images are read where they lie."""
     shared_limit: float = inf
     is_crowded: bool = False
-    """Whether images are added to the result."""
+    """Whether images are added to the result, or it is reduced."""
+    groups: int = 1
 
     @property
     def unit(self) -> int:
@@ -89,14 +100,14 @@ class ConvolutionExtent:
         many = _MANY_CHANNELS if self.rows > 64 else _FEW_CHANNELS
         sizes = _TWICE if self.width == 4 else many
         if self.is_direct:
-            sizes = tuple(size for size in _DIRECT if size[0] <= max(64, self.rows))
+            sizes = self._direct()
         elif self.rows <= 32:
             height = max(16, 1 << (self.rows - 1).bit_length())
             sizes = tuple((height, *size[1:]) for size in _TWICE[2:] + _FEW_CHANNELS)
-        elif self._tiles(*sizes[0][:2]) < MULTIPROCESSORS:
+        elif self.tiles(*sizes[0][:2]) < MULTIPROCESSORS:
             sizes = (*_SMALL, *sizes)
         if self.is_crowded and not self.is_direct and self.rows > 32:
-            crowded = _CROWDED if self._tiles(*_CROWDED[0][:2]) >= MULTIPROCESSORS else _CROWDED[1:]
+            crowded = _CROWDED if self.tiles(*_CROWDED[0][:2]) >= MULTIPROCESSORS else _CROWDED[1:]
             crowded = tuple(size for size in crowded if size[0] <= max(64, self.rows))
             sizes = (*sizes, *crowded) if self.width == 4 else (*crowded, *sizes)
         deep = (
@@ -107,8 +118,20 @@ class ConvolutionExtent:
         fitting = [size for size in deep if self._shared_bytes(size) <= self.shared_limit] or [deep[-1]]
         return tuple(Tuning(tuple(zip(_NAMES, size, strict=True))) for size in dict.fromkeys(fitting))
 
-    def _tiles(self, height: int, width: int) -> int:
-        return -(-self.rows // height) * -(-self.columns // width)
+    def _direct(self) -> tuple[Size, ...]:
+        height = max(16, 1 << (self.rows - 1).bit_length())
+        if height > 32:
+            sizes = tuple(size for size in _DIRECT if size[0] <= max(64, self.rows))
+        else:
+            few = _DIRECT_FEW if self.groups > 1 else _DIRECT_FEW[:-1]
+            sizes = tuple((height * size[0], *size[1:]) for size in few)
+        if self.tiles(*sizes[0][:2]) < MULTIPROCESSORS:
+            sizes = (*((min(height, size[0]), *size[1:]) for size in _DIRECT_SMALL), *sizes)
+        return sizes
+
+    def tiles(self, height: int, width: int) -> int:
+        packed = min(self.groups, max(1, height // self.rows))
+        return -(-self.groups // packed) * -(-self.rows * packed // height) * -(-self.columns // width)
 
     def _shared_bytes(self, size: Size) -> int:
         height, width, depth, _, _, stages = size

@@ -49,6 +49,11 @@ class InterpreterEngine:
     def __init__(self, builder: HardenedBuilder, seed: int) -> None:
         self.launches: list[InterpretedLaunch] = []
         self.deadline: float | None = None
+        """Moved on while programs come to their ends, up to `last_moment`."""
+        self.patience_s = 0.0
+        self.last_moment = 0.0
+        self.reached = (1, 0)
+        """The launch, and how many of its programs had come to their ends, when it was last moved on."""
         self.find_races = True
         self.autotune_choice = 0
         self.autotuned = 0
@@ -80,7 +85,10 @@ class InterpreterEngine:
         self.launches.clear()
         self.reschedule(settings.schedule)
         self.autotune_choice = settings.autotune_choice
-        self.deadline = time.monotonic() + settings.limit_s if settings.limit_s else None
+        self.patience_s, self.reached = settings.limit_s or 0.0, (1, 0)
+        now = time.monotonic()
+        self.last_moment = now + (settings.longest_s or self.patience_s)
+        self.deadline = min(now + self.patience_s, self.last_moment) if settings.limit_s else None
 
     def launched(self) -> list[str]:
         return [launch.kernel for launch in self.launches]

@@ -22,6 +22,7 @@ from tilesmith.worker.engines.interpreter.kernel_faults import (
 from tilesmith.worker.engines.interpreter.memory.extents import MemoryMap
 from tilesmith.worker.engines.interpreter.memory.races import RaceLog
 from tilesmith.worker.engines.interpreter.program_schedule import ProgramSchedule
+from tilesmith.worker.engines.interpreter.program_tape import Tapes
 from tilesmith.worker.fake_cuda.graphs import start_work
 
 if TYPE_CHECKING:
@@ -46,18 +47,28 @@ class ActiveLaunch:
 
     def __init__(self, kernel: str, grid: Grid, interpreter: InterpreterEngine) -> None:
         self.kernel = kernel
-        self.deadline = interpreter.deadline
+        self._interpreter = interpreter
         self.number = len(interpreter.launches)
         self.is_later = self.number > 1
         """Earlier launches came to an end: slow then means large, not endless."""
         self.iterations = 0
+        self.stored: list[Any] | None = None
+        """What a program has written over, while it repeats a recorded one."""
+        self.repeated_line: source_lines.SourceLine | None = None
+        """Where such a program is."""
         self.memory = MemoryMap()
         self.races = RaceLog(active=interpreter.find_races)
         self.programs = ProgramSchedule(kernel, grid, interpreter.next_order(), self.check_deadline)
 
     def check_deadline(self) -> None:
-        """Raise when the caller's patience is at an end."""
-        if self.deadline is None or time.monotonic() <= self.deadline:
+        """Raise when the caller's patience is at an end: no program ends for long, or all take too long."""
+        interpreter, now = self._interpreter, time.monotonic()
+        if interpreter.deadline is None or now <= interpreter.deadline:
+            return
+        reached = (self.number, self.programs.finished)
+        if reached > interpreter.reached and now < interpreter.last_moment:
+            interpreter.reached = reached
+            interpreter.deadline = min(now + interpreter.patience_s, interpreter.last_moment)
             return
         if self.programs.finished > 1 or self.is_later:
             how_far = f"{self.programs.finished + 1} of {self.programs.count} programs of launch {self.number}"
@@ -103,7 +114,8 @@ def _run_programs(interpreter: InterpreterEngine, function: Any, dimensions: Gri
         with DisableTorchFunction():
             body = interpretable(function)
             values = kernel_values(bound, signature_of(function).constants, launch.memory)
-            launch.programs.run(functools.partial(body, **values))
+            tapes = Tapes(launch.programs.count, list(values.values()))
+            launch.programs.run(functools.partial(tapes.run, functools.partial(body, **values)))
     except KernelFault:
         raise
     except Exception as error:

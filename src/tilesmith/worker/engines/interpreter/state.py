@@ -6,6 +6,7 @@ reach (control flow, builder, faults) finds the current launch here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.worker.engines.interpreter.kernel_code import source_lines
@@ -13,9 +14,11 @@ from tilesmith.worker.engines.interpreter.kernel_faults import KernelLocation
 
 if TYPE_CHECKING:
     from tilesmith.worker.engines.interpreter.launch import ActiveLaunch
+    from tilesmith.worker.engines.interpreter.program_tape import Tape
 
 _semantic: Any = None
 _launch: ActiveLaunch | None = None
+_tape: Tape | None = None
 
 
 def set_semantic(semantic: Any) -> None:
@@ -42,8 +45,28 @@ def launch() -> ActiveLaunch:
     return _launch
 
 
+def record_on(tape: Tape | None) -> None:
+    """The program that runs from now on is recorded, or no longer is."""
+    global _tape
+    _tape = tape
+
+
+def tape() -> Tape | None:
+    """What records the program that runs."""
+    return _tape
+
+
+def seen(handle: Any, read: Callable[[Any], Any]) -> Any:
+    """A number that Python reads off a value: a recorded program goes on only where it is the same again."""
+    number = read(handle)
+    if _tape is not None:
+        _tape.saw(handle, number, read)
+    return number
+
+
 def current_location() -> KernelLocation | None:
     """Kernel, program and line that run now."""
     if _launch is None:
         return None
-    return KernelLocation(_launch.kernel, _launch.programs.current_index, source_lines.current_line())
+    line = _launch.repeated_line or source_lines.current_line()
+    return KernelLocation(_launch.kernel, _launch.programs.current_index, line)

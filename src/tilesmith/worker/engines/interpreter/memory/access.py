@@ -111,6 +111,8 @@ class MemoryAccess(InterpreterBuilder):
         for lanes in launch.memory.resolve(ptrs, _mask_array(mask), dtype, "store"):
             new = _pick(values, lanes)
             array = lanes.region.array(dtype)
+            if launch.stored is not None:
+                launch.stored.append((array, lanes.index, array[lanes.index]))
             if not launch.races.active:
                 array[lanes.index] = new
                 continue

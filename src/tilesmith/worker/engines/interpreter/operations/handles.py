@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
+from tilesmith.worker.engines.interpreter import state
+
 
 class Handle:
     """Stands in for Triton's TensorHandle: same fields and methods, no checks per value, an origin."""
 
-    __slots__ = ("attr", "data", "dtype", "origin")
+    __slots__ = ("attr", "data", "dtype", "origin", "place")
 
     def __init__(self, data: Any, dtype: Any, attr: dict[str, Any] | None = None, origin: Any = None) -> None:
         self.data = data
         self.dtype = dtype
         self.attr = attr
         self.origin = origin
+        self.place: Any = None
+        """Where it is among the values of a program that is recorded."""
 
     def __bool__(self) -> bool:
-        return bool(self.data.all())
+        return bool(state.seen(self, lambda handle: bool(handle.data.all())))
 
     def get_element_ty(self) -> Any:
         """The pointed-to type of pointers, the element type of blocks."""

@@ -52,11 +52,11 @@ class AsmResult:
     """What Triton expects of an inline assembly call."""
 
     def __init__(self, results: list[Handle]) -> None:
-        self._results = results
+        self.results = results
 
     def get_result(self, index: int) -> Handle:
         """The n-th output."""
-        return self._results[index]
+        return self.results[index]
 
 
 def run(asm: str, constraints: str, values: list[Any], result_types: Any, pack: int) -> AsmResult:

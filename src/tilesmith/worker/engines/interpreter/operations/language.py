@@ -11,7 +11,6 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import triton.language as tl
 
 from tilesmith.worker.compat.interpreter_names import (
@@ -25,7 +24,6 @@ from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.kernel_code import control_flow
 from tilesmith.worker.engines.interpreter.kernel_faults import KernelCompileFault, NotInterpretable
 from tilesmith.worker.engines.interpreter.operations import reductions
-from tilesmith.worker.engines.interpreter.operations.handles import Handle
 from tilesmith.worker.engines.interpreter.operations.shared_types import share_types
 
 
@@ -61,7 +59,7 @@ def _type_replacements() -> Iterator[Replacement]:
     if hasattr(tl, "condition"):
         yield Replacement(tl.condition, "__bool__", lambda self: bool(self.condition))
     tensor = tl.tensor
-    yield Replacement(tensor, "__index__", lambda self: int(self.handle.data.reshape(-1)[0]))
+    yield Replacement(tensor, "__index__", _tensor_number)
     yield Replacement(tensor, "__bool__", _tensor_truth)
     yield Replacement(tensor, "__repr__", _tensor_in_words)
     yield Replacement(tensor, "__str__", _tensor_in_words)
@@ -70,8 +68,15 @@ def _type_replacements() -> Iterator[Replacement]:
 
 
 def _tensor_truth(self: Any) -> bool:
-    data = self.handle.data
-    return bool(data.reshape(-1)[0]) if data.size == 1 else True
+    return state.seen(self.handle, lambda handle: bool(_first(handle))) if self.handle.data.size == 1 else True
+
+
+def _tensor_number(self: Any) -> int:
+    return int(state.seen(self.handle, lambda handle: int(_first(handle))))
+
+
+def _first(handle: Any) -> Any:
+    return handle.data.reshape(-1)[0]
 
 
 def _tensor_in_words(self: Any) -> str:
@@ -97,7 +102,8 @@ def _checked_index(get_item: Callable[..., Any]) -> Callable[..., Any]:
 def _transposed(self: Any) -> Any:
     shape = [int(size) for size in self.type.shape]
     shape[-1], shape[-2] = shape[-2], shape[-1]
-    handle = Handle(np.swapaxes(self.handle.data, -1, -2), self.handle.dtype, origin=self.handle.origin)
+    order = [*range(len(shape) - 2), len(shape) - 1, len(shape) - 2]
+    handle = state.semantic().builder.create_trans(self.handle, order)
     return tl.tensor(handle, tl.block_type(self.dtype, shape))
 
 

@@ -6,7 +6,7 @@ halves of the block, log2(n) times: the tree a GPU uses, with its rounding at ev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,20 @@ import triton.language as tl
 from tilesmith.worker.compat.interpreter_names import TUPLES, combine_functions
 from tilesmith.worker.engines.interpreter.operations import number_formats
 from tilesmith.worker.engines.interpreter.operations.handles import Handle
+from tilesmith.worker.engines.interpreter.program_tape import whole
 
-Tensors = tuple[Any, ...]
+Tensors = Sequence[Any]
 
 
 def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_context: Any) -> Any:
     """Stands in for tl.reduce; one tensor in, one out, or a tuple of each."""
     tensors = input if _is_tuple(input) else (input,)
     axis, keep_dims = _plain(axis), bool(_plain(keep_dims))
+    results = whole(lambda some: _reduce(some, axis, combine_fn, keep_dims), tensors)
+    return results if _is_tuple(input) else results[0]
+
+
+def _reduce(tensors: Tensors, axis: int | None, combine_fn: Any, keep_dims: bool) -> Tensors:
     arrays = [tensor.handle.data for tensor in tensors]
     rank = arrays[0].ndim
     if axis is None:
@@ -33,17 +39,21 @@ def reduce(input: Any, axis: Any, combine_fn: Any, keep_dims: Any = False, **_co
     if keep_dims:
         shape = (1,) * rank if axis is None else None
         reduced = [r.reshape(shape) if shape else np.expand_dims(r, along) for r in reduced]
-    results = tuple(_tensor(r, tensor.dtype) for r, tensor in zip(reduced, tensors, strict=True))
-    return results if _is_tuple(input) else results[0]
+    return tuple(_tensor(r, tensor.dtype) for r, tensor in zip(reduced, tensors, strict=True))
 
 
 def scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_context: Any) -> Any:
     """Stands in for tl.associative_scan: doubling steps, each on the whole block."""
     tensors = input if _is_tuple(input) else (input,)
+    results = whole(lambda some: _scan(some, _plain(axis), combine_fn, _plain(reverse)), tensors)
+    return results if _is_tuple(input) else results[0]
+
+
+def _scan(tensors: Tensors, axis: int, combine_fn: Any, reverse: bool) -> Tensors:
     types = [tensor.dtype for tensor in tensors]
-    along = _checked_axis(_plain(axis), tensors[0].handle.data.ndim)
+    along = _checked_axis(axis, tensors[0].handle.data.ndim)
     arrays = [np.moveaxis(tensor.handle.data, along, 0) for tensor in tensors]
-    if _plain(reverse):
+    if reverse:
         arrays = [array[::-1] for array in arrays]
     distance = 1
     while distance < len(arrays[0]):
@@ -51,11 +61,10 @@ def scan(input: Any, axis: Any, combine_fn: Any, reverse: Any = False, **_contex
         combined = _combine(earlier, arrays, types, combine_fn)
         arrays = [_joined(a[:distance], c[distance:]) for a, c in zip(arrays, combined, strict=True)]
         distance *= 2
-    if _plain(reverse):
+    if reverse:
         arrays = [array[::-1] for array in arrays]
     scanned = [np.ascontiguousarray(np.moveaxis(array, 0, along)) for array in arrays]
-    results = tuple(_tensor(array, dtype) for array, dtype in zip(scanned, types, strict=True))
-    return results if _is_tuple(input) else results[0]
+    return tuple(_tensor(array, dtype) for array, dtype in zip(scanned, types, strict=True))
 
 
 def _reduce_arrays(arrays: list[Any], types: list[Any], axis: int, combine_fn: Any) -> list[Any]:

@@ -56,8 +56,10 @@ class Value:
         shape = self.shape[:dim] + self.shape[dim + 1 :]
         return self.writer.add(op, (self, *before, [dim]), shape, self.dtype)
 
-    def viewed(self, shape: tuple[int, ...]) -> Value:
-        return self.writer.add("view.default", (self, list(shape)), shape, self.dtype)
+    def viewed(self, shape: tuple[int, ...], rest: int | None = None) -> Value:
+        """`rest`: the dimension that takes what the others leave."""
+        asked = [-1 if i == rest else size for i, size in enumerate(shape)]
+        return self.writer.add("reshape.default", (self, asked), shape, self.dtype)
 
     def apply(self, op: str, *others: Any, dtype: str = "", first: Value | None = None) -> Value:
         """A pointwise operator."""
@@ -72,28 +74,38 @@ def _broadcast(shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
     return tuple(next((size for size in sizes if size != 1), 1) for sizes in zip(*padded, strict=True))
 
 
+def _told(operand: Any) -> Any:
+    if isinstance(operand, Value):
+        return {"node": operand.name}
+    return [_told(one) for one in operand] if isinstance(operand, list) else operand
+
+
 class Writer:
     """Writes nodes in place of one; the last of them has its name."""
 
-    def __init__(self, node: Node, known: Mapping[str, Input | Parameter | Node]) -> None:
-        self.node, self._known = node, known
+    def __init__(
+        self, node: Node, known: Mapping[str, Input | Parameter | Node], results: tuple[Node, ...] = ()
+    ) -> None:
+        self.node, self._known, self.results = node, known, results
         self.nodes: list[Node] = []
         self.writes: dict[str, tuple[str, ...]] = {}
         """Nodes that write into tensors, and into which."""
 
     def operand(self, position: int, name: str = "", default: Any = None) -> Any:
-        value = find_argument(self.node, position, name, default)
+        return self.value(find_argument(self.node, position, name, default))
+
+    def value(self, value: Any) -> Any:
+        """An argument, as a value where it is one."""
         found = self._known.get(reference(value) or "")
         if found is None or found.shape is None or found.dtype is None:
             return float(value["float"]) if isinstance(value, Mapping) and "float" in value else value
         return Value(self, found.name, found.shape, found.dtype)
 
-    def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str) -> Value:
+    def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str, **options: Any) -> Value:
         name = f"{self.node.name}_{op.partition('.')[0]}"
         taken = {node.name for node in self.nodes} | self._known.keys()
         name = next(one for one in chain([name], (f"{name}_{i}" for i in count(1))) if one not in taken)
-        args = tuple({"node": one.name} if isinstance(one, Value) else one for one in operands)
-        self.nodes.append(Node(name, f"aten.{op}", args, {}, shape, dtype))
+        self.nodes.append(Node(name, f"aten.{op}", tuple(map(_told, operands)), options, shape, dtype))
         return Value(self, name, shape, dtype)
 
     def move_towards(self, target: Value, value: Value, share: float) -> None:

@@ -13,9 +13,11 @@ from math import prod
 from tilesmith.playbook.graph.operators import POINTWISE, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
 from tilesmith.playbook.plan.effects import substitute
-from tilesmith.playbook.plan.losses import LOSSES
-from tilesmith.playbook.plan.pools import POOLS
-from tilesmith.playbook.plan.writer import MEAN, Value, Writer
+from tilesmith.playbook.plan.rewriting.contractions import einsum, tensordot
+from tilesmith.playbook.plan.rewriting.losses import LOSSES
+from tilesmith.playbook.plan.rewriting.other_forms import OTHER_FORMS, SEVERAL
+from tilesmith.playbook.plan.rewriting.pools import POOLS
+from tilesmith.playbook.plan.rewriting.writer import MEAN, Value, Writer
 from tilesmith.tasks.graph import GETITEM, Graph, Input, Node, Parameter, reference, references
 
 _LARGE = 1 << 20
@@ -132,6 +134,9 @@ _OTHERS: dict[str, Callable[[Writer], bool]] = {
     "cross_entropy_loss": _cross_entropy,
     "nll_loss_nd": _nll,
     **POOLS,
+    **OTHER_FORMS,
+    "einsum": einsum,
+    "tensordot": tensordot,
 }
 """What writes an operator out, and says whether it could."""
 _BY_ROW = ("softmax", "_softmax", "log_softmax", "_log_softmax", "layer_norm", "rms_norm")
@@ -170,7 +175,11 @@ def decompose(graph: Graph) -> Graph:
     nodes: list[Node] = []
     renamed: dict[str, str] = {}
     writes = dict(graph.writes)
+    several: dict[str, tuple[str, ...]] = {}
     for node in graph.nodes:
+        if node.op == GETITEM and (made := several.get(reference(node.args[0]) or "")):
+            renamed[node.name] = made[node.args[1]]
+            continue
         source = known.get(reference(node.args[0]) or "") if node.op == GETITEM else None
         if operator_name(node) == "broadcast_tensors":
             continue
@@ -185,6 +194,11 @@ def decompose(graph: Graph) -> Graph:
                 )
             continue
         plain = replace(node, args=substitute(node.args, renamed), kwargs=substitute(node.kwargs, renamed))
+        if (parts := _in_parts(plain, graph, known)) is not None:
+            several[node.name] = tuple(one.name for one in parts)
+            nodes += parts[0].writer.nodes
+            known |= {one.name: one for one in parts[0].writer.nodes}
+            continue
         writer = _bags(plain, source, known) or _written_out(plain, known)
         written = writer.finished() if writer else [plain]
         if writer:
@@ -197,6 +211,20 @@ def decompose(graph: Graph) -> Graph:
     needed = set(references([outputs, [[node.args, node.kwargs] for node in nodes]]))
     assert needed <= {one.name for one in (*graph.leaves, *nodes)}
     return replace(graph, nodes=tuple(nodes), outputs=outputs, writes=writes)
+
+
+def _in_parts(node: Node, graph: Graph, known: Mapping[str, Input | Parameter | Node]) -> tuple[Value, ...] | None:
+    """The results of an operator that gives several, written out; None where they are not."""
+    write = SEVERAL.get(operator_name(node))
+    if write is None:
+        return None
+    taken = {one.args[1]: one for one in graph.nodes if one.op == GETITEM and reference(one.args[0]) == node.name}
+    if taken.keys() != {0, 1}:
+        return None
+    results = (taken[0], taken[1])
+    made = write(Writer(node, known, results))
+    same = made is not None and [(one.shape, one.dtype) for one in made] == [(r.shape, r.dtype) for r in results]
+    return made if same else None
 
 
 def _bags(

@@ -8,8 +8,8 @@ from playbook_surveys import survey_task
 from playbook_tasks import IMAGE, owner, task
 
 from tilesmith.playbook import find_match
-from tilesmith.playbook.plan.decompositions import decompose
 from tilesmith.playbook.plan.plan import Plan
+from tilesmith.playbook.plan.rewriting.decompositions import decompose
 
 PAIR = "p = torch.randn(30, 140)\nt = torch.randn(30, 140)"
 SIGNS = "\ns = torch.sign(torch.randn(30))"

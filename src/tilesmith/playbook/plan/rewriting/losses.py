@@ -1,11 +1,14 @@
-"""What losses and distances are for each element or row, before they are reduced, in PyTorch's order."""
+"""What losses and distances are for each element or row, before they are reduced, in PyTorch's order.
+
+A number that the caller gave stands by itself, never in a number made of it: it may be an argument of the kernel.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tilesmith.playbook.plan.writer import Value
+from tilesmith.playbook.plan.rewriting.writer import Value
 
 _SPREAD_EPSILON = 1e-12
 
@@ -22,12 +25,12 @@ def _smooth_l1(x: Value, t: Value, beta: float = 1.0) -> Value:
     size = _l1(x, t)
     if beta == 0:
         return size
-    return size.compared("lt", beta).where(size * size * 0.5 / beta, size - 0.5 * beta)
+    return size.compared("lt", beta).where(size * size * 0.5 / beta, (size * 2 - beta) * 0.5)
 
 
 def _huber(x: Value, t: Value, delta: float = 1.0) -> Value:
     size = _l1(x, t)
-    return size.compared("le", delta).where(size * size * 0.5, (size - 0.5 * delta) * delta)
+    return size.compared("le", delta).where(size * size * 0.5, (size * 2 - delta) * 0.5 * delta)
 
 
 def _kl_div(x: Value, t: Value, log_target: bool = False) -> Value:

@@ -8,7 +8,7 @@ from math import inf, prod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tilesmith.playbook.plan.writer import Value, Writer
+    from tilesmith.playbook.plan.rewriting.writer import Value, Writer
 
 _LARGEST_WINDOW = 27
 """Places of a window that are read one after the other."""

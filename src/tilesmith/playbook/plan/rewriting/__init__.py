@@ -1,0 +1,1 @@
+"""Operators written out in others that recipes know."""
