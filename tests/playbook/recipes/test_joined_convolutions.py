@@ -61,6 +61,20 @@ JOINED = {
         ),
         "16",
     ),
+    "refused": task(
+        "x = F.relu(self.a(x))\nx = torch.cat([x, self.b(x)], 1)\n"
+        "return self.c(F.relu(x)), self.e(self.d(F.relu(x))), self.f(F.relu(x))",
+        "x = torch.randn(2, 3, 12, 8)",
+        layers(
+            "Conv2d(3, 32, 3, padding=1)",
+            "Conv2d(32, 32, 3, padding=1)",
+            "Conv2d(64, 32, 3, groups=2)",
+            "Conv2d(64, 32, 3, bias=False)",
+            "BatchNorm2d(32, track_running_stats=False)",
+            "Conv2d(64, 24, 1)",
+        ),
+        "16",
+    ),
     "skips": task(
         "y = F.relu(self.a(x))\nz = self.c(F.relu(self.b(self.pool(y))))\n"
         "return self.e(F.gelu(self.d(torch.cat([y, z], 1))))",
@@ -79,7 +93,7 @@ JOINED = {
 
 @pytest.mark.parametrize(
     ("name", "joins"),
-    [("dense", 2), ("fire", 2), ("branches", 1), ("skips", 1)],
+    [("dense", 2), ("fire", 2), ("branches", 1), ("refused", 1), ("skips", 1)],
 )
 def test_values_are_right(name: str, joins: int) -> None:
     plan = plan_of(name, JOINED[name])

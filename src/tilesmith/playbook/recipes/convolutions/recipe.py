@@ -92,7 +92,8 @@ class ConvolutionsMatch:
         if fused.inner is not None:
             given = {name for name, step in fused.low.values.items() if step is find_source(fused.inner)}
             is_whole = find_source(fused.inner).form.shape[1] % WHOLE_CHANNELS == 0
-            if not given & self.region.convolved or not is_whole or self._halves_of(fused.low.convolutions[0]) != 1:
+            may_be = self._may_be_chained(fused.low.convolutions[0]) and not find_statistics(fused.placer.values)
+            if not given & self.region.convolved or not is_whole or not may_be:
                 raise Unmatched("convolves what it computes itself")
         return fused
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilesmith.playbook.graph.steps import PRODUCT
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, sources
-from tilesmith.playbook.recipes.convolutions.chains import joining_sources
+from tilesmith.playbook.recipes.convolutions.chains import joining_sources, pixel_sources
 from tilesmith.playbook.recipes.convolutions.chains.link import IN, OUT, Link
 from tilesmith.playbook.recipes.convolutions.chains.link_launcher import wrapped, write_launcher
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
@@ -62,10 +62,10 @@ class ChainedWriter:
     def _reading_helpers(self) -> list[str]:
         link, images = self.link, image_sources
         if link.is_depthwise:
-            return [sources.SUM_PIXELS]
+            return [pixel_sources.SUM_PIXELS]
         return [
-            sources.FIND_PIXELS if link.reads_halves else sources.LOAD_WINDOWS,
-            *([sources.LOAD_UNSCALE] if link.shared else []),
+            pixel_sources.FIND_PIXELS if link.reads_halves else sources.LOAD_WINDOWS,
+            *([pixel_sources.LOAD_UNSCALE] if link.shared else []),
             images.UNDO_CHOSEN_SCALES if link.is_rescaled else images.UNDO_SCALES,
         ]
 
