@@ -34,8 +34,8 @@ JUDGED = (
 JUDGED_ALWAYS = ("PreNormBlock", "InPlaceOnView")
 
 
-def plan_of(name: str) -> Plan:
-    found = find_match(survey_task(name, MODULES[name]))
+def plan_of(name: str, precision: str = "default") -> Plan:
+    found = find_match(survey_task(name, MODULES[name], precision))
     assert isinstance(found, Plan), found
     return found
 
@@ -47,7 +47,8 @@ def test_every_module_is_planned_as_it_was(name: str) -> None:
 
 @pytest.mark.parametrize("name", PLANNED)
 def test_what_is_written_does_the_same(name: str) -> None:
-    plan = plan_of(name)
+    """Without TF32, in which PyTorch convolves on a GPU and not here."""
+    plan = plan_of(name, "ieee")
     written = plan.write(plan.tunings[0])
     assert interpreting(find_differences, MODULES[name], written, plan.graph.training) == []
     assert [one for one in lint(read_kernel(written)).findings if one.severity is Severity.ERROR] == []

@@ -23,12 +23,14 @@ LISTED = (*OPTIONAL, *(name for names in REQUIRED.values() for name in names))
 ALLOWED = {
     "worker/truth/widening.py": "patches module, whatever that is",
     "worker/task/traced/watched_numbers.py": "patches WatchedNumber, whatever that is",
+    "worker/engines/interpreter/program_tape.py": "patches self.builder, whatever that is",
     **dict.fromkeys(
         [f"live/captured/{name}.py" for name in ("module_tasks", "tensor_text", "traced_forward")],
         "names a module of torch or triton by a made-up string",
     ),
 }
-"""The user's own model, whose tensors are made wider; a class of our own; the text of tasks that are written."""
+"""The user's own model, whose tensors are made wider; a class of our own; the builder that
+another stands before; the text of tasks that are written."""
 
 USES = {
     "import": "import torch._dynamo",

@@ -75,10 +75,12 @@ def explain(number: float, sizes: Mapping[K, Any]) -> SizeExpression[K] | None:
     wanted = values_of(number)
     if wanted is None:
         return None
+    if isinstance(number, int):
+        wanted = tuple(map(int, wanted))  # of 3.0, which equals 3, nothing whole would be made
     known: dict[Values, list[K]] = {}
     for key, size in sizes.items():
         if isinstance(size, int) and (values := values_of(size)) is not None:
-            known.setdefault(values, []).append(key)
+            known.setdefault(tuple(map(int, values)), []).append(key)
     fixed = frozenset(size for size in sizes.values() if type(size) is int)
     found = _simplest(wanted, tuple(known), isinstance(number, int), fixed)
     if found is None:

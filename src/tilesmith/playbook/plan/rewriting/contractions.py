@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 
+from tilesmith.playbook.graph.sums.running_products import find_running_product
 from tilesmith.playbook.plan.rewriting.writer import Value, Writer
 
 
@@ -19,8 +20,8 @@ def einsum(writer: Writer) -> bool:
     operands = [writer.value(one) for one in writer.node.args[1]]
     if not arrow or "." in equation or len({one.dtype for one in operands}) > 1 or len(set(wanted)) < len(wanted):
         return False
-    if any(len(one) > len(set(one)) + 1 for one in letters):
-        return False
+    if any(len(one) > len(set(one)) + 1 for one in letters) or find_running_product(writer.node, writer.known):
+        return False  # the latter needs no matrix for every step: algebra comes later
     terms = [_without_twins(*pair) for pair in zip(letters, operands, strict=True)]
     everything = "".join(dict.fromkeys("".join(one for one, _ in terms)))
     elementwise = any(set(one) == set(everything) for one, _ in terms)

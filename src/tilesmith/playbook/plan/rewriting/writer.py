@@ -86,7 +86,7 @@ class Writer:
     def __init__(
         self, node: Node, known: Mapping[str, Input | Parameter | Node], results: tuple[Node, ...] = ()
     ) -> None:
-        self.node, self._known, self.results = node, known, results
+        self.node, self.known, self.results = node, known, results
         self.nodes: list[Node] = []
         self.writes: dict[str, tuple[str, ...]] = {}
         """Nodes that write into tensors, and into which."""
@@ -96,14 +96,14 @@ class Writer:
 
     def value(self, value: Any) -> Any:
         """An argument, as a value where it is one."""
-        found = self._known.get(reference(value) or "")
+        found = self.known.get(reference(value) or "")
         if found is None or found.shape is None or found.dtype is None:
             return float(value["float"]) if isinstance(value, Mapping) and "float" in value else value
         return Value(self, found.name, found.shape, found.dtype)
 
     def add(self, op: str, operands: tuple[Any, ...], shape: tuple[int, ...], dtype: str, **options: Any) -> Value:
         name = f"{self.node.name}_{op.partition('.')[0]}"
-        taken = {node.name for node in self.nodes} | self._known.keys()
+        taken = {node.name for node in self.nodes} | self.known.keys()
         name = next(one for one in chain([name], (f"{name}_{i}" for i in count(1))) if one not in taken)
         self.nodes.append(Node(name, f"aten.{op}", tuple(map(_told, operands)), options, shape, dtype))
         return Value(self, name, shape, dtype)

@@ -250,29 +250,29 @@ class _RecordingBuilder:
     """Stands before the builder while a program is recorded."""
 
     def __init__(self, builder: Any, tape: Tape) -> None:
-        self.__dict__.update(_builder=builder, _tape=tape)
+        self.__dict__.update(builder=builder, tape=tape)
 
     def __getattr__(self, name: str) -> Any:
-        member = getattr(self._builder, name)
+        member = getattr(self.builder, name)
         if not callable(member):
             return member
         if name not in _ATOMICS and ("atomic" in name or "descriptor" in name or "block_ptr" in name):
-            self._tape.give_up()
+            self.tape.give_up()
             return member
         return functools.partial(self._call, name, member)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        setattr(self._builder, name, value)
+        setattr(self.builder, name, value)
 
     def _call(self, name: str, member: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         if name in ("create_load", "create_masked_load"):
             if kwargs.get("is_volatile", args[-1] is True):
-                self._tape.give_up()
+                self.tape.give_up()
                 return member(*args, **kwargs)
-            other = self._builder.given_other
+            other = self.builder.given_other
             if name == "create_masked_load" and args[2] is None and other is not None:
                 args = (*args[:2], other.handle, *args[3:])  # which Triton dropped
-        return self._tape.call(name, member, args, kwargs)
+        return self.tape.call(name, member, args, kwargs)
 
 
 class Tapes:
