@@ -30,7 +30,6 @@ from tilesmith.judge.trials import CompiledTrial  # noqa: E402
 from tilesmith.llm.endpoint_choice import LlmOptions  # noqa: E402
 from tilesmith.operators import checking  # noqa: E402
 from tilesmith.operators.project import read_project, write_project  # noqa: E402
-from tilesmith.operators.tuning import tuner  # noqa: E402
 from tilesmith.operators.tuning.suggestions import suggest_tunings  # noqa: E402
 from tilesmith.records import Verdict  # noqa: E402
 
@@ -236,8 +235,7 @@ def test_a_missed_target_is_no_success(
     file = project / "softmax_triton.py"
     file.write_text(file.read_text().replace("DTYPES =", "BLOCK = 1024\nDTYPES =", 1))
     judge = TimingJudge([timed(speedup)] * 99)
-    for module in (checking, tuner):
-        monkeypatch.setattr(module, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
+    monkeypatch.setattr(checking, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
     done = CliRunner().invoke(app, ["op", command, str(project), "--json"])
     assert done.exit_code == code, done.output
     document = json.loads(done.stdout)
@@ -256,7 +254,7 @@ def test_a_choice_by_shape_that_cannot_be_written_is_refused_before_the_search(
         asked.append(config.timing_s)
         return contextlib.nullcontext(judge)
 
-    monkeypatch.setattr(tuner, "Judge", lend)
+    monkeypatch.setattr(checking, "Judge", lend)
     done = CliRunner().invoke(app, ["op", "tune", str(project), "--dispatch", "--timing-s", "0.5"])
     assert isinstance(done.exception, ProjectError)
     assert "launches 0 kernels with constants of its own" in str(done.exception)
@@ -276,7 +274,7 @@ def test_a_wrong_kernel_is_no_success_for_tuning_either(project: Path, monkeypat
     file = project / "softmax_triton.py"
     file.write_text(file.read_text().replace("DTYPES =", "BLOCK = 1024\nDTYPES =", 1))
     judge = MadeUpJudge([timed(1.0, Verdict.WRONG_VALUES)])
-    monkeypatch.setattr(tuner, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
+    monkeypatch.setattr(checking, "Judge", lambda config, host=None: contextlib.nullcontext(judge))
     done = CliRunner().invoke(app, ["op", "tune", str(project)])
     assert done.exit_code == 1
     assert "result   softmax_triton.py is wrong, so nothing was tried: a reason\n" in done.stdout
