@@ -52,7 +52,6 @@ class ProgramSchedule:
             self._pending = self._random.sample(self._pending, len(self._pending))
         self._started = 0
         self._idle_polls = 0
-        self.may_poll = True
         """Whether the next pause may be one of a program that waits for another."""
         self._body: Callable[[], Any] = lambda: None
         self._hub: Any = None
@@ -82,7 +81,6 @@ class ProgramSchedule:
 
     def pause(self, polling: bool) -> None:
         """A point at which another program may run; `polling` if this one learned nothing new."""
-        polling, self.may_poll = polling and self.may_poll, True
         if polling:
             self._idle_polls += 1
             getcurrent().polled = True

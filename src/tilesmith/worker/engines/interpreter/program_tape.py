@@ -8,7 +8,7 @@ alone is computed once.
 
 Wherever the recorded program looked at a number (the test of an `if`, the bound of a loop), the repetition
 compares. Another number there undoes what the program has stored, and it runs as written, from its first line.
-Kernels with volatile loads, `while` or descriptors are never recorded, nor what looks at a number behind an atomic.
+Kernels with volatile loads, `while`, atomics or descriptors are never recorded.
 """
 
 from __future__ import annotations
@@ -29,9 +29,8 @@ _MOST_TAPES = 3
 _FEWEST_PROGRAMS = 3
 _MOST_STATIC_BYTES = 1 << 28
 """Of results that are the same for all programs; what comes later is computed for each."""
-_ATOMICS = ("create_atomic_rmw", "create_atomic_cas")
-_ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm", *_ATOMICS)
-_EFFECTS = ("create_store", "create_masked_store", *_ATOMICS)
+_ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm")
+_EFFECTS = ("create_store", "create_masked_store")
 _TUPLE: Any = TUPLES[-1]
 """Triton's own, where it has one."""
 _PLAIN = (bool, int, float, str, type(None), tl.dtype)
@@ -70,7 +69,6 @@ class Tape:
         """Marks the values of this program."""
         self._count = self._static_bytes = 0
         self._last_uses: list[tuple[int, ...]] = []
-        self._has_atomics = False
         for handle in _handles_in(arguments):
             self._keep(handle, None)
 
@@ -92,8 +90,7 @@ class Tape:
     def call(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run an operation, and keep it for the programs to come."""
         line = source_lines.current_line()
-        self.stop()  # an atomic may let another program run
-        state.launch().programs.may_poll = name not in _ATOMICS
+        self.stop()
         result = function(*args, **kwargs)
         if self.is_usable:
             self.start()
@@ -115,9 +112,6 @@ class Tape:
             self._count += len(made)
             for handle, slot in zip(made, slots, strict=True):
                 self._keep(handle, slot)
-            if name in _ATOMICS:
-                self._has_atomics = True
-                function = _behind(function)
             self._add(function, arguments, slots, isinstance(result, Handle), line)
 
     def saw(self, handle: Any, number: Any, read: Callable[[Any], Any]) -> None:
@@ -125,8 +119,6 @@ class Tape:
         place = self._placed(handle)
         if not isinstance(place, _Place):
             return
-        if self._has_atomics:
-            self.give_up()  # whoever goes another way could not undo them
 
         def compare(again: Any) -> None:
             if read(again) != number:
@@ -207,17 +199,6 @@ def _spread(function: Callable[..., Any], arguments: list[Any]) -> tuple[Callabl
     return call, flat
 
 
-def _behind(atomic: Callable[..., Any]) -> Callable[..., Any]:
-    """An atomic cannot be undone, and other programs may run when it is done."""
-
-    def call(*args: Any) -> Any:
-        state.launch().stored = None
-        state.launch().programs.may_poll = False  # without a loop it cannot wait
-        return atomic(*args)
-
-    return call
-
-
 def _depends(argument: Any) -> bool:
     return isinstance(argument, _Place) or (type(argument) is list and any(map(_depends, argument)))
 
@@ -256,7 +237,7 @@ class _RecordingBuilder:
         member = getattr(self.builder, name)
         if not callable(member):
             return member
-        if name not in _ATOMICS and ("atomic" in name or "descriptor" in name or "block_ptr" in name):
+        if "atomic" in name or "descriptor" in name or "block_ptr" in name:
             self.tape.give_up()
             return member
         return functools.partial(self._call, name, member)
