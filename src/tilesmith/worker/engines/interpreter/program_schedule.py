@@ -52,7 +52,6 @@ class ProgramSchedule:
             self._pending = self._random.sample(self._pending, len(self._pending))
         self._started = 0
         self._idle_polls = 0
-        """Whether the next pause may be one of a program that waits for another."""
         self._body: Callable[[], Any] = lambda: None
         self._hub: Any = None
 
