@@ -32,6 +32,16 @@ def get_inputs():
 def get_init_inputs():
     return []
 """
+TWO_KERNELS = """
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x, y):
+        return torch.softmax(x, -1) * 2, torch.cumsum(y, 0).exp()
+def get_inputs():
+    return [torch.randn(16384, 4096), torch.randn(2048, 2048)]
+def get_init_inputs():
+    return []
+"""
 
 
 def test_times_are_those_of_the_text(tmp_path: Path) -> None:
@@ -56,6 +66,25 @@ def test_times_are_those_of_the_text(tmp_path: Path) -> None:
                 twice.append(trials.time_ms(slow, 5))
     assert all(one is not None for one in (*once, *twice))
     assert max(once) < min(twice), (once, twice)
+
+
+def test_the_kernels_of_one_file_are_told_apart(tmp_path: Path) -> None:
+    """Together they take what the file takes, and the one that does more takes longer."""
+    task = tmp_path / "task.py"
+    task.write_text(TWO_KERNELS)
+    with Judge(CheckConfig()) as judge:
+        match = find_match(judge.survey(task))
+        assert not isinstance(match, Declined)
+        kernels = [part.kernel for part in match.parts if part.is_kernel]
+        assert len(kernels) == 2
+        text = match.write(match.tunings[0])
+        with judge.trials(task) as trials:
+            whole = trials.time_ms(text, 8)
+            apart = trials.time_kernels(text, 8, kernels)
+    assert whole is not None
+    assert set(apart) == set(kernels)
+    assert sum(apart.values()) == pytest.approx(whole, rel=0.2), (apart, whole)
+    assert max(apart.values()) > 2 * min(apart.values()), apart
 
 
 @pytest.mark.parametrize("name", ["softmax", "mlp_gelu"])

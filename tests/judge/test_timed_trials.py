@@ -10,11 +10,22 @@ from typing import Any
 import pytest
 
 from tilesmith.judge.machine.gpu_lock import GpuLock
-from tilesmith.judge.trials import KernelTrials
+from tilesmith.judge.trials import KernelTrials, share_work
 from tilesmith.process.fork_server_client import ChildGone
-from tilesmith.process.protocol.candidate import LoadKernel, TimeCalls, TimedCalls
+from tilesmith.process.protocol.candidate import (
+    DeviceWork,
+    LoadKernel,
+    ProfileCalls,
+    ProfiledCalls,
+    TimeCalls,
+    TimedCalls,
+)
 from tilesmith.process.protocol.codec import Done, RequestFailed, RequestFailure
 from tilesmith.process.protocol.tensors import TensorFile
+
+
+def work(**ms: float) -> tuple[DeviceWork, ...]:
+    return tuple(DeviceWork(f"{name}_kernel", spent) for name, spent in ms.items())
 
 
 class FakeChild:
@@ -36,6 +47,8 @@ class FakeChild:
                 raise RequestFailed(RequestFailure("kernel", "it fails", "runtime_error"))
             samples = tuple((float(self._text), 9.0) for _ in request.seeds)
             return TimedCalls(samples, (), (), 1)
+        if isinstance(request, ProfileCalls):
+            return ProfiledCalls(tuple(work(a=1.0 + seed, fill=0.5, b=2.0) for seed in request.seeds))
         return Done()
 
     def end(self) -> None: ...
@@ -120,3 +133,16 @@ def test_closing_ends_the_child(trials: KernelTrials, asked: list[str]) -> None:
     trials.close()
     trials.close()
     assert asked.count("0 closed") == 1
+
+
+def test_kernels_of_one_file_are_timed_apart(trials: KernelTrials) -> None:
+    assert trials.time_kernels("1.5", 3, ["a", "b"]) == {"a": 2.0, "b": 2.5}
+    assert trials.time_kernels("1.5", 3, ["a", "b", "c"]) == {"a": 2.0, "b": 2.5}
+    assert trials.time_kernels("dies", 3, ["a"]) == {}
+
+
+def test_what_runs_for_a_kernel_counts_as_its_own() -> None:
+    """What comes before it, and what is left at the end; of two names that fit the longer one counts."""
+    ran = (*work(fill=1.0, conv=2.0), *work(copy=4.0, conv_1=8.0), *work(conv=16.0, clone=32.0))
+    assert share_work(ran, ["conv", "conv_1"]) == {"conv": 1.0 + 2.0 + 16.0 + 32.0, "conv_1": 4.0 + 8.0}
+    assert share_work(work(fill=1.0), ["conv"]) == {}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from statistics import median
+from typing import TypeVar
 
 from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
@@ -26,15 +27,19 @@ from tilesmith.process.protocol.candidate import (
     CompileAhead,
     CompileLaunches,
     ConstructModel,
+    DeviceWork,
     LoadKernel,
     PrepareTiming,
+    ProfileCalls,
     RecordExactLaunches,
     TimeCalls,
     WarmUpGpu,
 )
+from tilesmith.process.protocol.codec import Request
 from tilesmith.process.protocol.tensors import ReleaseMemory
 from tilesmith.records import KernelResources
 
+R = TypeVar("R")
 _MOST_AT_ONCE = 8
 _FAILURES = (GateFailed, MachineError)
 
@@ -51,6 +56,23 @@ class CompiledTrial:
     """Why nothing is known of this text."""
     resources: tuple[KernelResources, ...] = ()
     """Of each specialization."""
+
+
+def owner_of(name: str, kernels: Sequence[str]) -> str | None:
+    """Whose kernel has this name: what names begin with may begin with one another, and the longest counts."""
+    return max((one for one in kernels if name.startswith(one)), key=len, default=None)
+
+
+def share_work(work: Sequence[DeviceWork], kernels: Sequence[str]) -> dict[str, float]:
+    """Milliseconds of each kernel that ran. What ran before one, and is nobody's, was done for it."""
+    found: dict[str, float] = {}
+    waiting, last = 0.0, None
+    for one in work:
+        waiting += one.ms
+        if (owner := owner_of(one.name, kernels)) is not None:
+            found[owner] = found.get(owner, 0.0) + waiting
+            waiting, last = 0.0, owner
+    return found | ({last: found[last] + waiting} if last is not None else {})
 
 
 class KernelTrials:
@@ -125,17 +147,27 @@ class KernelTrials:
 
     def time_ms(self, text: str, calls: int) -> float | None:
         """The median time on the GPU; none where the text does not run."""
+        timed = self._asked(text, TimeCalls(tuple(range(calls)), kept=0))
+        return median(device_ms for device_ms, _ in timed.samples) if timed and timed.samples else None
+
+    def time_kernels(self, text: str, calls: int, kernels: Sequence[str]) -> dict[str, float]:
+        """The median time of each kernel that ran, by what its name begins with."""
+        profiled = self._asked(text, ProfileCalls(tuple(range(calls))))
+        found = [share_work(work, kernels) for work in profiled.calls] if profiled else []
+        everywhere = [name for name in kernels if found and all(name in one for one in found)]
+        return {name: median(one[name] for one in found) for name in everywhere}
+
+    def _asked(self, text: str, request: Request[R]) -> R | None:
         assert self.is_timed
         try:
             candidate = self._loaded(text)
             with self._reference.on_gpu(self._lock.shared):
                 candidate.ask(PrepareTiming("exact", self._reference.inputs("exact", "own"), None))
             with self._lock.alone():
-                samples = candidate.ask(TimeCalls(tuple(range(calls)), kept=0)).samples
+                return candidate.ask(request)
         except _FAILURES:
             self.close()
             return None
-        return median(device_ms for device_ms, _ in samples) if samples else None
 
     def _loaded(self, text: str) -> CandidateSession:
         """In the child that is there if it is sound, else in a fresh one."""

@@ -56,6 +56,8 @@ class KnownTimes:
     compiled: Callable[[dict[str, int]], CompiledTrial] = lambda _: CompiledTrial({})
     is_timed: bool = True
     pytorch_ms: float | None = None
+    apart: Callable[[dict[str, int]], dict[str, float]] = lambda _: {}
+    """What a tuning's kernels take, by name; nothing where the profiler does not work."""
     now: float = 0.0
     calls: list[tuple[dict[str, int], int]] = field(default_factory=list)
 
@@ -68,6 +70,11 @@ class KnownTimes:
             return self.pytorch_ms
         self.calls.append((read(text), calls))
         return self.spent(read(text))
+
+    def time_kernels(self, text: str, calls: int, kernels: Sequence[str]) -> dict[str, float]:
+        self.now += 1.0
+        self.calls.append((read(text), calls))
+        return {name: spent for name, spent in self.apart(read(text)).items() if name in kernels}
 
     def clock(self) -> float:
         return self.now

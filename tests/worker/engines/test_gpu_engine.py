@@ -10,7 +10,7 @@ from triton import Config
 
 from tilesmith.process.protocol.candidate import MOST_CONFIGS
 from tilesmith.worker.compat.triton_names import driver_replaced
-from tilesmith.worker.engines.gpu import GpuEngine, _compile_configs
+from tilesmith.worker.engines.gpu import GpuEngine, Span, _compile_configs, split_at_sleeps
 
 
 class Observer:
@@ -135,3 +135,20 @@ def test_every_config_is_compiled_and_no_tensor_is_kept() -> None:
     assert tuner.nargs is None
     assert tuner.best_config is tuner.configs[0]
     assert [(one["x"], one["n"], one["BLOCK"]) for one in hooked] == [("tensor", 3, 16), ("tensor", 3, 32)]
+
+
+def test_calls_are_told_apart_by_the_sleeps_around_them() -> None:
+    ran = [
+        "fill",
+        "spin_kernel",
+        "a",
+        "b",
+        "spin_kernel",
+        "fill",
+        "spin_kernel(long)",
+        "a",
+        "spin_kernel(long)",
+        "end",
+    ]
+    spans = [Span(float(time), time + 0.5, name) for time, name in enumerate(ran)]
+    assert [[span.name for span in call] for call in split_at_sleeps(spans)] == [["a", "b"], ["a"]]

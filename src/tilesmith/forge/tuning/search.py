@@ -1,8 +1,11 @@
-"""The search for the fastest tuning of a written file: kernel by kernel, the others as they are.
+"""The search for the fastest tuning of a written file: all its kernels at once.
 
 What the compiler refuses or spills is dropped first. The rest is timed by successive halving: a few calls each, and
 more calls for the best third. Then come the neighbors of the fastest, which are what the grid, block and memory
-stages would try. Without a GPU the first tuning that the compiler takes without spilling is the answer.
+stages would try. A file with several kernels has another choice of each of them in every trial, and the profiler
+tells their times apart, so that fifty kernels take no more trials than one. What comes of it must be faster as a
+whole than the first guess, and a kernel stays only where the file is slower without it. Without a GPU the first
+tuning that the compiler takes without spilling is the answer.
 """
 
 from __future__ import annotations
@@ -11,9 +14,9 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
-from tilesmith.judge.trials import CompiledTrial
+from tilesmith.judge.trials import CompiledTrial, owner_of
 from tilesmith.playbook.recipe import TunableFile, TunedPart, Tuning, join_tunings
 
 CALLS = (3, 8, 20)
@@ -26,6 +29,8 @@ _AT_THE_FLOOR = 1.13
 """A file this close to its roofline has nothing left to gain: a copy reaches 89 % of the bandwidth on paper."""
 _COMPILING = 0.5
 """The share of the time in which compilations may begin."""
+_WORTH_LEAVING = 0.995
+"""A file must take less than this share of the time without a kernel for PyTorch to take its place."""
 _WORTH_A_GRAPH = 0.97
 """Another way to launch kernels must take less than this share of the time: it takes memory, too."""
 _MOST_COMPILED = 6
@@ -45,6 +50,9 @@ class Trials(Protocol):
         """Of the first texts, as many as are begun in that time, and one at least."""
 
     def time_ms(self, text: str, calls: int) -> float | None: ...
+
+    def time_kernels(self, text: str, calls: int, kernels: Sequence[str]) -> Mapping[str, float]:
+        """Of each kernel that ran, in milliseconds, by what its name begins with."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +83,6 @@ class SearchOutcome:
     """Of the file without any kernel, where that was compared."""
 
 
-class _PartTime(NamedTuple):
-    part: TunedPart
-    until: float
-
-
 @dataclass
 class TuningSearch:
     """One search; `run` it once."""
@@ -90,6 +93,8 @@ class TuningSearch:
     tell: Callable[[str], None] = lambda _: None
     _times: dict[Tuning, float] = field(default_factory=dict)
     """Of whole files."""
+    _tried: set[Tuning] = field(default_factory=set)
+    """Whole files that ran, those among them whose kernels were told apart."""
     _current: dict[str, Tuning] = field(default_factory=dict)
     _unfinished: set[str] = field(default_factory=set)
     _dropped: int = 0
@@ -110,7 +115,7 @@ class TuningSearch:
             ranked=ranked,
             unfinished=frozenset(self._unfinished),
             tunings=list_tunings(self.match, ranked, sorted(self._times, key=self._times.__getitem__)),
-            measured=len(self._times),
+            measured=len(self._tried),
             dropped=self._dropped,
             best_ms=self._best_ms,
             first_ms=self._times.get(guess),
@@ -118,29 +123,109 @@ class TuningSearch:
         )
 
     def _measure(self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]]) -> None:
-        deadline = self.limits.clock() + self.limits.seconds
+        until = self.limits.clock() + self.limits.seconds
         if parts and self.limits.floor_ms:
             self._timed(self._whole(), CALLS[0])
             if self._is_at_floor:
                 return
-        fitting = self._fitting({part.key: part.choices for part in parts}, deadline)
+        fitting = self._fitting({part.key: part.choices for part in parts}, until)
         self._choose_launching(ranked)  # first: where launches take longer, kernels cannot be told apart
-        for place, part in enumerate(parts):
-            now = self.limits.clock()
-            at = _PartTime(part, now + (deadline - now) / (len(parts) - place))
-            found = self._halved(at, [*fitting[part.key], *([PYTORCHS] if self._may_be_left(part) else [])])
-            near = [one for one in part.neighbors(found[0]) if one not in part.choices] if found else []
-            if near and not self._is_over(at.until) and found[0] != PYTORCHS:
-                near = list(self._fitting({part.key: tuple(dict.fromkeys(near))}, at.until)[part.key])
-                found = list(dict.fromkeys([*self._halved(at, [found[0], *near]), *found]))
-            if found:
-                ranked[part.key] = tuple(found)
-                self._current[part.key] = found[0]
+        order = self._rank(fitting, until)
+        self._take(order, ranked)
+        near = {part.key: self._neighbors(part) for part in parts if part.key in order}
+        near = {key: found for key, found in near.items() if found}
+        if near and not self._is_over(until):
+            rivals = {key: [self._current[key], *found] for key, found in self._fitting(near, until).items()}
+            order |= {key: found | order[key] | found for key, found in self._rank(rivals, until).items()}
+            self._take(order, ranked)
+        if parts and len(self._kernels) > 1:
+            self._keep_the_guess_if_faster(parts, ranked)
+            least = {key: min(found.values()) for key, found in order.items()}
+            slowest_first = sorted(parts, key=lambda part: -least.get(part.key, 0.0))
+            self._leave_to_pytorch(slowest_first, ranked, until)
         if parts:
             self._choose_launching(ranked)
         if self._times and not self._is_at_floor and all(part.may_be_left for part in self.match.parts):
             without = self._whole({part.key: PYTORCHS for part in self._kernels})
             self._pytorch_ms = self.trials.time_ms(self.match.write(without), CALLS[1])
+
+    def _neighbors(self, part: TunedPart) -> list[Tuning]:
+        found = part.neighbors(self._current[part.key])
+        return [one for one in dict.fromkeys(found) if one not in part.choices]
+
+    def _take(self, order: Mapping[str, Mapping[Tuning, float]], ranked: dict[str, tuple[Tuning, ...]]) -> None:
+        ranked |= {key: tuple(found) for key, found in order.items()}
+        self._current |= {key: next(iter(found)) for key, found in order.items()}
+
+    def _rank(self, rivals: Choices, until: float) -> dict[str, dict[Tuning, float]]:
+        """Successive halving among the choices of every part: those that ran, fastest first, in milliseconds."""
+        order: dict[str, dict[Tuning, float]] = {}
+        alive = dict(rivals)
+        for calls in CALLS:
+            times = self._times_of(alive, calls, until, has_found=bool(order))
+            if not order:
+                self._unfinished |= {key for key, choices in alive.items() if len(times[key]) < len(choices)}
+            fresh = {
+                key: dict(sorted(found.items(), key=lambda one: one[1])) for key, found in times.items() if found
+            }
+            order |= {key: found | order.get(key, {}) | found for key, found in fresh.items()}
+            alive = {
+                key: list(found)[: max(2, -(-len(found) // 3))] for key, found in fresh.items() if len(found) > 1
+            }
+            if not alive or self._is_over(until):
+                break
+        return order
+
+    def _times_of(
+        self, rivals: Choices, calls: int, until: float, has_found: bool
+    ) -> dict[str, dict[Tuning, float]]:
+        """Of each choice that ran, in milliseconds."""
+        times: dict[str, dict[Tuning, float]] = {key: {} for key in rivals}
+        for column in _columns(rivals):
+            if self._is_over(until) and (has_found or any(times.values())) and self._has_compared:
+                break
+            for key, spent in self._spent(column, calls).items():
+                times[key].setdefault(column[key], spent)
+        return times
+
+    def _spent(self, column: Mapping[str, Tuning], calls: int) -> dict[str, float]:
+        """What these choices of some parts take in one file: the only kernel of a file takes all of its time."""
+        whole = self._whole(column)
+        if len(self._kernels) == 1:
+            spent = self._timed(whole, calls)
+            return {} if spent is None else dict.fromkeys(column, spent)
+        kernels = {part.key: part.kernel for part in self._kernels if self._current[part.key] != PYTORCHS}
+        found = self.trials.time_kernels(self.match.write(whole), calls, list(kernels.values()))
+        if found:
+            self._tried.add(whole)
+            self.tell(f"tunings measured: {len(self._tried)}")
+        return {key: found[kernels[key]] for key in column if kernels.get(key) in found}
+
+    def _keep_the_guess_if_faster(self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]]) -> None:
+        guess = {part.key: part.choices[0] for part in parts}
+        apart, together = self._timed(self._whole(guess), CALLS[-1]), self._timed(self._whole(), CALLS[-1])
+        if apart is not None and (together is None or apart < together):
+            for key, first in guess.items():
+                ranked[key] = tuple(dict.fromkeys([first, *ranked[key]]))
+                self._current[key] = first
+
+    def _leave_to_pytorch(
+        self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]], until: float
+    ) -> None:
+        """Each kernel without which the whole file is faster; `parts` that take long come first."""
+        for part in parts:
+            if not self._may_be_left(part):
+                continue
+            if self._is_over(until):
+                self._unfinished.add(part.key)
+                continue
+            least = self._times.get(self._whole(), math.inf)
+            spent = self._timed(self._whole_with(part, PYTORCHS), CALLS[1])
+            if spent is not None and spent < _WORTH_LEAVING * least:
+                ranked[part.key] = (PYTORCHS, *ranked[part.key])
+                self._current[part.key] = PYTORCHS
+            elif spent is not None:
+                ranked[part.key] = (*ranked[part.key], PYTORCHS)
 
     def _choose_launching(self, ranked: dict[str, tuple[Tuning, ...]]) -> None:
         """Each way in turn, with the kernels as they are."""
@@ -155,31 +240,12 @@ class TuningSearch:
             ranked[part.key] = tuple(dict.fromkeys([best, part.choices[0]]))
             self._current[part.key] = best
 
-    def _halved(self, at: _PartTime, rivals: Sequence[Tuning]) -> list[Tuning]:
-        """Those that ran, fastest first."""
-        order: list[Tuning] = []
-        alive = list(rivals)
-        for calls in CALLS:
-            times: dict[Tuning, float] = {}
-            for choice in alive:
-                if self._is_over(at.until) and (order or times) and self._has_compared:
-                    break
-                spent = self._timed(self._whole_with(at.part, choice), calls)
-                times |= {choice: spent} if spent is not None else {}
-            if not order and self.limits.clock() >= at.until:
-                self._unfinished.add(at.part.key)
-            fresh = sorted(times, key=times.__getitem__)
-            order = list(dict.fromkeys([*fresh, *order]))
-            alive = fresh[: max(2, -(-len(fresh) // 3))]
-            if len(fresh) < 2 or self._is_over(at.until):
-                break
-        return order
-
     def _timed(self, whole: Tuning, calls: int) -> float | None:
         spent = self.trials.time_ms(self.match.write(whole), calls)
         if spent is not None:
             self._times[whole] = spent
-            self.tell(f"tunings measured: {len(self._times)}, fastest {self._best_ms:.4g} ms")
+            self._tried.add(whole)
+            self.tell(f"tunings measured: {len(self._tried)}, fastest {self._best_ms:.4g} ms")
         return spent
 
     def _take_first_clean(self, parts: list[TunedPart], ranked: dict[str, tuple[Tuning, ...]]) -> None:
@@ -217,8 +283,7 @@ class TuningSearch:
         if not rivals:
             return {}
         self.tell("compiling")
-        rows = range(max(map(len, rivals.values())))
-        columns = [{key: choices[min(row, len(choices) - 1)] for key, choices in rivals.items()} for row in rows]
+        columns = _columns(rivals)
         texts = [self.match.write(self._whole(column)) for column in columns]
         compiled = self.trials.compile(texts, limit_s)
         costs: dict[str, dict[Tuning, int | None]] = {key: {} for key in rivals}
@@ -235,9 +300,7 @@ class TuningSearch:
         return sum(spilled for name, spilled in trial.spills.items() if self._belongs(name, part))
 
     def _belongs(self, kernel: str, part: TunedPart) -> bool:
-        """Names of kernels may begin with one another: the longest counts."""
-        names = [one.kernel for one in self._kernels if kernel.startswith(one.kernel)]
-        return len(self._kernels) == 1 or part.kernel == max(names, key=len, default=None)
+        return len(self._kernels) == 1 or part.kernel == owner_of(kernel, [one.kernel for one in self._kernels])
 
     def _may_be_left(self, part: TunedPart) -> bool:
         """Whether a kernel remains without it: a file of PyTorch's operators alone is no answer."""
@@ -249,7 +312,7 @@ class TuningSearch:
 
     @property
     def _has_compared(self) -> bool:
-        return len(self._times) >= _LEAST_TIMED or self._is_at_floor
+        return len(self._tried) >= _LEAST_TIMED or self._is_at_floor
 
     @property
     def _kernels(self) -> list[TunedPart]:
@@ -270,6 +333,12 @@ class TuningSearch:
 
     def _whole_with(self, part: TunedPart, choice: Tuning) -> Tuning:
         return self._whole({part.key: choice})
+
+
+def _columns(rivals: Choices) -> list[dict[str, Tuning]]:
+    """A choice of every part in each, until all were there; a part that has no more keeps its last."""
+    rows = range(max(map(len, rivals.values()), default=0))
+    return [{key: choices[min(row, len(choices) - 1)] for key, choices in rivals.items()} for row in rows]
 
 
 def list_tunings(match: TunableFile, ranked: Choices, timed: Sequence[Tuning] = ()) -> tuple[Tuning, ...]:

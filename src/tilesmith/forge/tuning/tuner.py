@@ -16,6 +16,9 @@ from tilesmith.records import Survey
 _WORTH_IT = 0.97
 """Where PyTorch takes less than this share of the fastest tuning's time, no kernel is written."""
 
+_KERNELS, _MOST_TIMES = 8, 5
+"""The time is for a file of so many kernels; with more of them it grows, up to so many times."""
+
 OpenTrials = Callable[[], AbstractContextManager[Trials]]
 
 
@@ -35,8 +38,10 @@ class MeasuringTuner:
             if len(known) == len(match.parts) and any(found[0].values for found in kernels):
                 return RankedTunings(list_tunings(match, known), True, "tuning from cache")
             known = known if len(known) < len(match.parts) else {}  # else no kernel would be left
+            unknown = sum(part.is_kernel and part.key not in known for part in match.parts)
+            seconds = self._limit_s * min(max(unknown / _KERNELS, 1), _MOST_TIMES)
             with self._open_trials() as trials:
-                outcome = TuningSearch(match, trials, SearchLimits(self._limit_s, floor), tell).run(known)
+                outcome = TuningSearch(match, trials, SearchLimits(seconds, floor), tell).run(known)
         except MachineError as error:
             return RankedTunings(match.tunings, False, f"not tuned: {error}")
         seconds = round(time.monotonic() - began, 3)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import geometric_mean
 
 from tilesmith.forge.tuning.search import Trials
 from tilesmith.judge.trials import CompiledTrial
@@ -37,6 +37,10 @@ class TrialsOnDemand:
     def time_ms(self, text: str, calls: int) -> float | None:
         trials = self._trials()
         return trials.time_ms(text, calls) if trials.is_timed else None
+
+    def time_kernels(self, text: str, calls: int, kernels: Sequence[str]) -> Mapping[str, float]:
+        trials = self._trials()
+        return trials.time_kernels(text, calls, kernels) if trials.is_timed else {}
 
     def _trials(self) -> Trials:
         if self in self.group:
@@ -84,4 +88,12 @@ class ShapeTrials:
                 return None
             times.append(spent)
         self.times[text] = times
-        return math.exp(sum(map(math.log, times)) / len(times))
+        return geometric_mean(times)
+
+    def time_kernels(self, text: str, calls: int, kernels: Sequence[str]) -> dict[str, float]:
+        found = [one.time_kernels(text, calls, kernels) for one in self.trials[:MOST_OPEN]]
+        return {
+            name: geometric_mean(one[name] for one in found)
+            for name in kernels
+            if all(name in one for one in found)
+        }

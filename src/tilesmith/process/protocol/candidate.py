@@ -196,6 +196,26 @@ class TimeCalls(Request[TimedCalls]):
 
 
 @dataclass(frozen=True)
+class DeviceWork:
+    """One kernel or copy that ran on the GPU."""
+
+    name: str
+    ms: Amount
+
+
+@dataclass(frozen=True)
+class ProfiledCalls:
+    """What ran on the GPU in each call, in the order of its start; no calls where the profiler failed."""
+
+    calls: tuple[tuple[DeviceWork, ...], ...]
+
+
+@dataclass(frozen=True)
+class ProfileCalls(Request[ProfiledCalls]):
+    seeds: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class WriteTimedOutput(Request[SharedMemory]):
     """Write what the kept call of the last turn returned."""
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -218,6 +218,14 @@ def _compile_configs(tuner: Any, /, *args: Any, **kwargs: Any) -> None:
         tuner.nargs = None  # triton keeps the tuner, which would keep these tensors
 
 
+class Span(NamedTuple):
+    """When something ran on the GPU, in microseconds, and its name."""
+
+    start: float
+    end: float
+    name: str
+
+
 @dataclass(frozen=True)
 class ProfiledCall:
     """What the profiler saw of one call."""
@@ -230,33 +238,59 @@ class ProfiledCall:
 
 def profile_call(call: Callable[[], Any], kernel_names: set[str]) -> ProfiledCall:
     """One call between two sleeps of the GPU on the caller's stream. All its work must lie between them."""
+    spans = _profiled([call])
+    if spans is None:
+        return ProfiledCall(None)  # the call itself was judged before
+    sleeps = [span for span in spans if _SLEEP_KERNEL in span.name]
+    work = [span for span in spans if _SLEEP_KERNEL not in span.name]
+    total = sum(span.end - span.start for span in work)
+    own = sum(span.end - span.start for span in work if span.name in kernel_names)
+    stray = _outside(work, sleeps[0].end, sleeps[-1].start) if len(sleeps) > 1 else ()
+    return ProfiledCall(min(own / total, 1.0) if total else None, stray)
+
+
+def profile_calls(calls: Sequence[Callable[[], Any]], prepare: Callable[[int], None]) -> list[list[Span]]:
+    """What ran on the GPU in each call, before which `prepare` is called; nothing where the profiler failed."""
+    return split_at_sleeps(_profiled(calls, prepare) or [])
+
+
+def split_at_sleeps(spans: Sequence[Span]) -> list[list[Span]]:
+    """What lies between the first sleep and the second, between the third and the fourth, and so on."""
+    found: list[list[Span]] = []
+    is_inside = False
+    for span in spans:
+        if _SLEEP_KERNEL in span.name:
+            is_inside = not is_inside
+            found += [[]] if is_inside else []
+        elif is_inside:
+            found[-1].append(span)
+    return found
+
+
+def _profiled(
+    calls: Sequence[Callable[[], Any]], prepare: Callable[[int], None] = lambda _: None
+) -> list[Span] | None:
+    """All that ran on the GPU, each call between two sleeps, in the order of its start; None where the profiler has
+    trouble of its own."""
     from torch.profiler import ProfilerActivity, profile
 
     try:
         with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-            sleep_on_gpu(_LONG_SLEEP_CYCLES)
-            call()
-            sleep_on_gpu(1)
+            for number, call in enumerate(calls):
+                prepare(number)
+                sleep_on_gpu(_LONG_SLEEP_CYCLES)
+                call()
+                sleep_on_gpu(1)
             torch.cuda.synchronize()
     except RuntimeError:
-        return ProfiledCall(None)  # the profiler's own trouble; the call itself was judged before
-    spans = [
-        (float(event.time_range.start), float(event.time_range.end), str(event.name))
-        for event in profiler.events()
-        if event.device_type == torch.autograd.DeviceType.CUDA
-    ]
-    sleeps = sorted(span for span in spans if _SLEEP_KERNEL in span[2])
-    work = [span for span in spans if _SLEEP_KERNEL not in span[2]]
-    total = sum(end - start for start, end, _ in work)
-    own = sum(end - start for start, end, name in work if name in kernel_names)
-    stray = _outside(work, sleeps[0][1], sleeps[-1][0]) if len(sleeps) > 1 else ()
-    return ProfiledCall(min(own / total, 1.0) if total else None, stray)
+        return None
+    on_gpu = [event for event in profiler.events() if event.device_type == torch.autograd.DeviceType.CUDA]
+    return sorted(Span(float(one.time_range.start), float(one.time_range.end), str(one.name)) for one in on_gpu)
 
 
-def _outside(work: list[tuple[float, float, str]], begin: float, end: float) -> tuple[str, ...]:
-    return tuple(
-        name[:80] for start, stop, name in work if start < begin - _CLOCK_GRAIN_US or stop > end + _CLOCK_GRAIN_US
-    )
+def _outside(work: Sequence[Span], begin: float, end: float) -> tuple[str, ...]:
+    first, last = begin - _CLOCK_GRAIN_US, end + _CLOCK_GRAIN_US
+    return tuple(span.name[:80] for span in work if span.start < first or span.end > last)
 
 
 def _resources(compiled: Any, target: str) -> KernelResources:

@@ -210,6 +210,9 @@ class CandidateRole:
     def time(self, request: protocol.TimeCalls) -> protocol.TimedCalls:
         return self._timed_candidate().time(list(request.seeds), request.kept)
 
+    def profile(self, request: protocol.ProfileCalls) -> protocol.ProfiledCalls:
+        return self._timed_candidate().profile(request.seeds)
+
     def write_timed_output(self, request: protocol.WriteTimedOutput) -> SharedMemory:
         return SharedMemory(self._timed_candidate().write_kept(request.output))
 

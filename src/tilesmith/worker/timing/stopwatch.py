@@ -63,7 +63,7 @@ class Stopwatch:
         self._digests = digests
         for seed in seeds:
             device_ms, late_ms = self._device_ms(call, seed, turn, kept)
-            self._prepare(seed)
+            self.prepare(seed)
             began = _now()
             result = call(self.inputs)
             _synchronize()
@@ -81,7 +81,8 @@ class Stopwatch:
                 self._inspect(call(self.inputs))
         _synchronize()
 
-    def _prepare(self, seed: int) -> None:
+    def prepare(self, seed: int) -> None:
+        """New inputs and a cold L2, and nothing that runs any more."""
         _seed(seed)
         self._inputs.vary(seed)
         self._flush.zero_()

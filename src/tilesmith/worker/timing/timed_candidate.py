@@ -7,8 +7,9 @@ from typing import Any
 import torch
 
 from tilesmith.process.descriptor import Descriptor
-from tilesmith.process.protocol.candidate import TimedCalls
+from tilesmith.process.protocol.candidate import DeviceWork, ProfiledCalls, TimedCalls
 from tilesmith.worker.candidate.runner import BuiltModel, Runner, refuse_lazy
+from tilesmith.worker.engines.gpu import profile_calls
 from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.tensors import exchange
 from tilesmith.worker.timing.stopwatch import Stopwatch
@@ -39,6 +40,14 @@ class TimedCandidate:
         self._kept = turn.kept
         launches = len(self._runner.engine.launched())
         return TimedCalls(tuple(turn.samples), tuple(turn.digests), tuple(turn.late_ms), launches)
+
+    def profile(self, seeds: tuple[int, ...]) -> ProfiledCalls:
+        """The same calls, told apart by what they run."""
+        with self._runner.candidate_code(inspects=False), torch.no_grad():
+            one = lambda: self._call(self._stopwatch.inputs)  # noqa: E731
+            calls = profile_calls([one] * len(seeds), lambda number: self._stopwatch.prepare(seeds[number]))
+        work = (tuple(DeviceWork(span.name, (span.end - span.start) / 1e3) for span in spans) for spans in calls)
+        return ProfiledCalls(tuple(work))
 
     def write_kept(self, output: str) -> Descriptor | None:
         """What one of the last timed calls returned; nobody knew then that it would be asked for."""
