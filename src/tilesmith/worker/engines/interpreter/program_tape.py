@@ -3,12 +3,14 @@
 Running a kernel's Python costs far more than its arithmetic: every line goes through Triton's type checks, which
 say the same for every program, as they do for the compiler, which reads a kernel once. So the first program of a
 launch is recorded: which operations of the builder it called, on what. Another program repeats those, from its own
-program id on, with all that they do: loads and stores are tested and logged as ever. What depends on arguments
-alone is computed once.
+program id on, with all that they do: loads, stores and atomics are tested, logged and let others run as ever. What
+depends on arguments alone is computed once.
 
 Wherever the recorded program looked at a number (the test of an `if`, the bound of a loop), the repetition
 compares. Another number there undoes what the program has stored, and it runs as written, from its first line.
-Kernels with volatile loads, `while`, atomics or descriptors are never recorded.
+Kernels with volatile loads, `while` or descriptors are never recorded, nor what looks at a number behind an atomic,
+which cannot be undone: others may have seen it. What a program has stored and where it is belongs to that program
+(`Program`), so that it may pause; nothing is recorded while it does.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ _MOST_TAPES = 3
 _FEWEST_PROGRAMS = 3
 _MOST_STATIC_BYTES = 1 << 28
 """Of results that are the same for all programs; what comes later is computed for each."""
-_ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm")
-_EFFECTS = ("create_store", "create_masked_store")
+_ATOMICS = ("create_atomic_rmw", "create_atomic_cas")
+_ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm", *_ATOMICS)
+_EFFECTS = ("create_store", "create_masked_store", *_ATOMICS)
 _TUPLE: Any = TUPLES[-1]
 """Triton's own, where it has one."""
 _PLAIN = (bool, int, float, str, type(None), tl.dtype)
@@ -69,6 +72,7 @@ class Tape:
         """Marks the values of this program."""
         self._count = self._static_bytes = 0
         self._last_uses: list[tuple[int, ...]] = []
+        self._has_atomics = False
         for handle in _handles_in(arguments):
             self._keep(handle, None)
 
@@ -90,10 +94,12 @@ class Tape:
     def call(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run an operation, and keep it for the programs to come."""
         line = source_lines.current_line()
-        self.stop()
+        self.stop()  # an atomic may let another program run
         result = function(*args, **kwargs)
         if self.is_usable:
             self.start()
+            if _handles_in(kwargs):
+                self.give_up()
             self._remember(name, functools.partial(function, **kwargs) if kwargs else function, args, result, line)
         return result
 
@@ -112,6 +118,7 @@ class Tape:
             self._count += len(made)
             for handle, slot in zip(made, slots, strict=True):
                 self._keep(handle, slot)
+            self._has_atomics |= name in _ATOMICS
             self._add(function, arguments, slots, isinstance(result, Handle), line)
 
     def saw(self, handle: Any, number: Any, read: Callable[[Any], Any]) -> None:
@@ -119,6 +126,8 @@ class Tape:
         place = self._placed(handle)
         if not isinstance(place, _Place):
             return
+        if self._has_atomics:
+            self.give_up()  # whoever goes another way could not undo them
 
         def compare(again: Any) -> None:
             if read(again) != number:
@@ -138,9 +147,9 @@ class Tape:
     def repeat(self) -> None:
         """Another program: raises AnotherWay where it is not like the recorded one."""
         values: list[Any] = [None] * self._count
-        launch = state.launch()
+        program = state.launch().programs.current
         for operation, over in zip(self._operations, self._last_uses, strict=True):
-            function, arguments, places, slots, is_single, launch.repeated_line = operation
+            function, arguments, places, slots, is_single, program.repeated_line = operation
             if places:
                 arguments = arguments.copy()
                 for position, slot in places:
@@ -169,8 +178,8 @@ class Tape:
             return value if slot is None else _Place(slot)
         if isinstance(value, list | tuple):
             return [self._placed(one) for one in value] if _handles_in(value) else value
-        if not isinstance(value, _PLAIN) and hasattr(value, "base"):  # a descriptor or block pointer
-            self.give_up()
+        if not isinstance(value, _PLAIN) and (hasattr(value, "base") or _handles_in(value)):
+            self.give_up()  # a descriptor, a block pointer, or values where they are not looked for
         return value
 
     def _keep(self, handle: Any, slot: int | None) -> None:
@@ -237,7 +246,7 @@ class _RecordingBuilder:
         member = getattr(self.builder, name)
         if not callable(member):
             return member
-        if "atomic" in name or "descriptor" in name or "block_ptr" in name:
+        if name not in _ATOMICS and ("atomic" in name or "descriptor" in name or "block_ptr" in name):
             self.tape.give_up()
             return member
         return functools.partial(self._call, name, member)
@@ -267,7 +276,7 @@ class Tapes:
 
     def run(self, body: Callable[[], Any]) -> None:
         """One program: as a recorded one went, or as it is written."""
-        for tape in self._tapes:
+        for tape in tuple(self._tapes):  # programs that run while this one pauses may add some
             if _repeated(tape):
                 self._hits += 1
                 return
@@ -293,18 +302,18 @@ class Tapes:
 
 def _repeated(tape: Tape) -> bool:
     """Whether a program went like the recorded one; if not, nothing of it is left."""
-    launch = state.launch()
-    stored: list[Any] = []
-    launch.stored = stored
+    program = state.launch().programs.current
+    program.stored = []
     try:
         tape.repeat()
         return True
     except AnotherWay:
-        for array, index, before in reversed(stored):
+        assert program.stored is not None, "an atomic cannot be undone"
+        for array, index, before in reversed(program.stored):
             array[index] = before
         return False
     finally:
-        launch.stored = launch.repeated_line = None
+        program.stored = program.repeated_line = None
 
 
 def whole(function: Callable[..., Any], tensors: Sequence[Any]) -> Any:

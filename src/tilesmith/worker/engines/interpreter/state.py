@@ -68,5 +68,5 @@ def current_location() -> KernelLocation | None:
     """Kernel, program and line that run now."""
     if _launch is None:
         return None
-    line = _launch.repeated_line or source_lines.current_line()
-    return KernelLocation(_launch.kernel, _launch.programs.current_index, line)
+    program = _launch.programs.current
+    return KernelLocation(_launch.kernel, program.index, program.repeated_line or source_lines.current_line())

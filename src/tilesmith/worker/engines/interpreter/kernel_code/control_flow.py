@@ -53,6 +53,7 @@ def keep_looping(value: Any) -> Any:
     """The test of a `while`, which may be waiting for another program."""
     if (tape := state.tape()) is not None:
         tape.give_up()
+    state.launch().programs.current.may_wait = True
     if _is_time_to_pause():
         state.launch().programs.let_others_run()
     return truth(value)

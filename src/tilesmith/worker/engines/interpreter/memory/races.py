@@ -51,7 +51,7 @@ class RaceLog:
         if located is None:
             return
         log, places = located
-        me = state.launch().programs.current_number + _FIRST_PROGRAM
+        me = state.launch().programs.current.number + _FIRST_PROGRAM
         writers = log.writer[places]
         if writers.any():
             clash = (writers >= _FIRST_PROGRAM) & (writers != me) & log.changed[places]
@@ -67,7 +67,7 @@ class RaceLog:
         if located is None:
             return
         log, places = located
-        me = state.launch().programs.current_number + _FIRST_PROGRAM
+        me = state.launch().programs.current.number + _FIRST_PROGRAM
         writers, readers = log.writer[places], log.reader[places]
         foreign = (writers != _NOBODY) & (writers != me)
         if writers.any() and (clash := changes & foreign).any():

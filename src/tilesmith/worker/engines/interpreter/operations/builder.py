@@ -44,7 +44,7 @@ class HardenedBuilder(Arithmetic, MemoryAccess):
 
     def create_get_program_id(self, axis: int) -> Handle:
         """tl.program_id."""
-        index = state.launch().programs.current_index
+        index = state.launch().programs.current.index
         return Handle(np.array([index[axis]], dtype=np.int32), _INT32)
 
     def create_get_num_programs(self, axis: int) -> Handle:
