@@ -17,14 +17,15 @@ SIDE_BY_SIDE = '''class SideBySide:
         if self.images is None:
             y, unscale, largest = room_for_images(batch, self.ends[-1], places, like)
             self.images = y, unscale, largest.new_zeros((len(self.ends) - 1, batch))
-        return *self.take(number, number + 1), self.images[2][number]
+        return self.take(number, number + 1)
 
     def take(self, first: int, last: int) -> tuple:
-        (y, unscale, _), channels = self.images, slice(self.ends[first], self.ends[last])
-        return y[:, channels], unscale[channels]
+        (y, unscale, largest), channels = self.images, slice(self.ends[first], self.ends[last])
+        return y[:, channels], unscale[channels], largest[first:last]
 
     def join(self, first: int, last: int) -> tuple:
-        return *self.take(first, last), self.images[2][first:last].amax(0), self.shared'''
+        y, unscale, largest = self.take(first, last)
+        return y, unscale, largest.amax(0), self.shared'''
 
 JOIN_IMAGES = '''def join_images(*parts: tuple, into: tuple) -> tuple:
     """What kernels have written side by side. `into`: the buffer, the number of each part, and where they end."""
@@ -42,7 +43,7 @@ ENTER_AND_JOIN = '''def enter_and_join(*parts: torch.Tensor | tuple, into: tuple
 JOIN_AND_LEAVE = '''def join_and_leave(*parts: torch.Tensor | tuple, into: tuple) -> torch.Tensor:
     """The same as a float32 tensor; parts that are such tensors stay exactly what they are."""
     side_by_side, *numbers, last = into
-    halves, unscale = side_by_side.take(numbers[0], last)
+    halves, unscale, _ = side_by_side.take(numbers[0], last)
     y = leave_images(halves, unscale)
     for part, number in zip(parts, numbers):
         if isinstance(part, torch.Tensor):
