@@ -110,7 +110,7 @@ def _run_programs(interpreter: InterpreterEngine, function: Any, dimensions: Gri
         with DisableTorchFunction():
             body = interpretable(function)
             values = kernel_values(bound, signature_of(function).constants, launch.memory)
-            tapes = Tapes(launch.programs.count, list(values.values()))
+            tapes = Tapes(launch.programs.count if interpreter.repeats_programs else 0, list(values.values()))
             launch.programs.run(functools.partial(tapes.run, functools.partial(body, **values)))
     except KernelFault:
         raise

@@ -6,7 +6,7 @@ launch is recorded: which operations of the builder it called, on what. Another 
 program id on, with all that they do: loads, stores and atomics are tested, logged and let others run as ever. What
 depends on arguments alone is computed once.
 
-Wherever the recorded program looked at a number (the test of an `if`, the bound of a loop), the repetition
+Wherever the recorded program looked at a number (the test of an `if`, how often a loop goes round), the repetition
 compares. Another number there undoes what the program has stored, and it runs as written, from its first line.
 Kernels with volatile loads, `while` or descriptors are never recorded, nor what looks at a number behind an atomic,
 which cannot be undone: others may have seen it. What a program has stored and where it is belongs to that program
@@ -121,19 +121,19 @@ class Tape:
             self._has_atomics |= name in _ATOMICS
             self._add(function, arguments, slots, isinstance(result, Handle), line)
 
-    def saw(self, handle: Any, number: Any, read: Callable[[Any], Any]) -> None:
+    def saw(self, handles: Sequence[Any], number: Any, read: Callable[..., Any]) -> None:
         """The program's own Python has looked at a number; `read` looks at it again."""
-        place = self._placed(handle)
-        if not isinstance(place, _Place):
+        places = [self._placed(one) for one in handles]
+        if not any(map(_depends, places)):
             return
         if self._has_atomics:
             self.give_up()  # whoever goes another way could not undo them
 
-        def compare(again: Any) -> None:
-            if read(again) != number:
+        def compare(*again: Any) -> None:
+            if read(*again) != number:
                 raise AnotherWay
 
-        self._add(compare, [place], (), False, None)
+        self._add(compare, places, (), False, None)
 
     def finish(self) -> None:
         """Nothing more is recorded: forget what no operation needs."""

@@ -56,11 +56,11 @@ def tape() -> Tape | None:
     return _tape
 
 
-def seen(handle: Any, read: Callable[[Any], Any]) -> Any:
-    """A number that Python reads off a value: a recorded program goes on only where it is the same again."""
-    number = read(handle)
+def seen(read: Callable[..., Any], *handles: Any) -> Any:
+    """A number that Python reads off values: a recorded program goes on only where it is the same again."""
+    number = read(*handles)
     if _tape is not None:
-        _tape.saw(handle, number, read)
+        _tape.saw(handles, number, read)
     return number
 
 
