@@ -7,10 +7,11 @@ program id on, with all that they do: loads, stores and atomics are tested, logg
 depends on arguments alone is computed once.
 
 Wherever the recorded program looked at a number (the test of an `if`, how often a loop goes round), the repetition
-compares. Another number there undoes what the program has stored, and it runs as written, from its first line.
-Kernels with volatile loads, `while` or descriptors are never recorded, nor what looks at a number behind an atomic,
-which cannot be undone: others may have seen it. What a program has stored and where it is belongs to that program
-(`Program`), so that it may pause; nothing is recorded while it does.
+compares, before anything else where a program id decides it. Another number there undoes what the program has
+stored, and it runs as written, from its first line.
+Kernels with volatile loads, `while` or descriptors are never recorded, nor what looks at a number of memory behind
+an atomic, which cannot be undone: others may have seen it. What a program has stored belongs to that `Program`, so
+that it may pause; nothing is recorded while it does.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ _MOST_STATIC_BYTES = 1 << 28
 """Of results that are the same for all programs; what comes later is computed for each."""
 _ATOMICS = ("create_atomic_rmw", "create_atomic_cas")
 _ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm", *_ATOMICS)
-_EFFECTS = ("create_store", "create_masked_store", *_ATOMICS)
+_EFFECTS = ("create_store", "create_masked_store", "create_assert", "create_assume", *_ATOMICS)
+_NEVER_EARLY = {*_ALWAYS_ANEW, *_EFFECTS} - {"create_get_program_id"}
+"""They look at memory, change it or end the program; whatever else there is can be done at any time."""
 _TUPLE: Any = TUPLES[-1]
 """Triton's own, where it has one."""
 _PLAIN = (bool, int, float, str, type(None), tl.dtype)
@@ -59,6 +62,8 @@ class _Operation(NamedTuple):
     is_single: bool
     line: Any
     """Of the kernel, for whatever is reported."""
+    is_early: bool
+    """It can be done before anything that concerns memory."""
 
 
 class Tape:
@@ -72,6 +77,8 @@ class Tape:
         """Marks the values of this program."""
         self._count = self._static_bytes = 0
         self._last_uses: list[tuple[int, ...]] = []
+        self._early: set[int] = set()
+        """Slots of what is known before anything that concerns memory."""
         self._has_atomics = False
         for handle in _handles_in(arguments):
             self._keep(handle, None)
@@ -119,24 +126,31 @@ class Tape:
             for handle, slot in zip(made, slots, strict=True):
                 self._keep(handle, slot)
             self._has_atomics |= name in _ATOMICS
-            self._add(function, arguments, slots, isinstance(result, Handle), line)
+            self._add(function, arguments, slots, isinstance(result, Handle), line, name not in _NEVER_EARLY)
 
     def saw(self, handles: Sequence[Any], number: Any, read: Callable[..., Any]) -> None:
         """The program's own Python has looked at a number; `read` looks at it again."""
         places = [self._placed(one) for one in handles]
         if not any(map(_depends, places)):
             return
-        if self._has_atomics:
-            self.give_up()  # whoever goes another way could not undo them
 
         def compare(*again: Any) -> None:
             if read(*again) != number:
                 raise AnotherWay
 
-        self._add(compare, places, (), False, None)
+        self._add(compare, places, (), False, None, True)
+        if self._has_atomics and not self._operations[-1].is_early:
+            self.give_up()  # whoever goes another way could not undo them
 
     def finish(self) -> None:
-        """Nothing more is recorded: forget what no operation needs."""
+        """Nothing more is recorded: numbers are compared as early as they can be, values kept as long as needed."""
+        first: list[bool] = []
+        wanted: set[int] = set()
+        for operation in reversed(self._operations):
+            first.append(operation.is_early and (not operation.slots or not wanted.isdisjoint(operation.slots)))
+            wanted.update(slot for _, slot in operation.places if first[-1])
+        order = zip(reversed(first), self._operations, strict=True)
+        self._operations = [operation for _, operation in sorted(order, key=lambda one: not one[0])]
         seen: set[int] = set()
         for operation in reversed(self._operations):
             used = {slot for _, slot in operation.places} | set(operation.slots)
@@ -149,7 +163,7 @@ class Tape:
         values: list[Any] = [None] * self._count
         program = state.launch().programs.current
         for operation, over in zip(self._operations, self._last_uses, strict=True):
-            function, arguments, places, slots, is_single, program.repeated_line = operation
+            function, arguments, places, slots, is_single, program.repeated_line, _ = operation
             if places:
                 arguments = arguments.copy()
                 for position, slot in places:
@@ -163,11 +177,15 @@ class Tape:
             for slot in over:
                 values[slot] = None
 
-    def _add(self, function: Any, arguments: list[Any], slots: tuple[int, ...], is_single: bool, line: Any) -> None:
+    def _add(
+        self, function: Any, arguments: list[Any], slots: tuple[int, ...], is_single: bool, line: Any, is_pure: bool
+    ) -> None:
         if any(type(one) is list and _depends(one) for one in arguments):
             function, arguments = _spread(function, arguments)
         places = tuple((i, one.slot) for i, one in enumerate(arguments) if isinstance(one, _Place))
-        self._operations.append(_Operation(function, arguments, places, slots, is_single, line))
+        is_early = is_pure and all(slot in self._early for _, slot in places)
+        self._early.update(slots if is_early else ())
+        self._operations.append(_Operation(function, arguments, places, slots, is_single, line, is_early))
 
     def _placed(self, value: Any) -> Any:
         """An argument, with places for what differs between programs."""
