@@ -42,7 +42,7 @@ def _interpreter() -> ProcessPoolExecutor:
 
 
 def _prepare() -> None:
-    os.environ["TRITON_INTERPRET"] = "1"
+    os.environ |= {"TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1"}  # threads of small products wait for long
     import torch
 
     torch.set_num_threads(1)

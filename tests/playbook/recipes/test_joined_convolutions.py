@@ -128,6 +128,10 @@ def unusual(task_text: str, kernel: str) -> list[str]:
             a, b = (it[image].nan_to_num(0.0, 0.0, 0.0) for it in (one, other))
             if (a - b).abs().max() > 4e-3 * b.abs().max():
                 problems.append(f"result {place}, image {image}: {(a - b).abs().max()} of {b.abs().max()}")
+    for schedule in (1, 2):  # no program may see what another has written
+        again = twins.outputs(x, schedule=schedule)
+        if not all(torch.equal(a.view(torch.int32), b.view(torch.int32)) for a, b in zip(got, again, strict=True)):
+            problems.append(f"other results where programs run in order {schedule}")
     alone = twins.outputs(x[4:])[0]
     if (alone[0] - got[0][4]).abs().max() > 1e-6 * alone.abs().max():
         problems.append("an image depends on its neighbors")

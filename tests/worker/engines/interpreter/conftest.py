@@ -9,12 +9,14 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).parent
+PLAYBOOK = HERE.parents[2] / "playbook"
+sys.path[:0] = [str(PLAYBOOK), str(PLAYBOOK / "recipes")]
 SOURCE = HERE.parents[3] / "src"
 
 
 @pytest.fixture(scope="session")
 def outcomes() -> dict[str, dict]:
-    environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": str(SOURCE)}
+    environment = {**os.environ, "TRITON_INTERPRET": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(SOURCE)}
     command = [sys.executable, str(HERE / "run_checks.py"), *map(str, sorted((HERE / "checks").glob("*.py")))]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr[-4000:]

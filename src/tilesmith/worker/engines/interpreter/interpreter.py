@@ -60,6 +60,8 @@ class InterpreterEngine:
         self.grids: set[str] = set()
         self.rehearse_autotune = True
         self.is_muted = False
+        self.repeats_programs = True
+        """Whether programs repeat the operations of a recorded one."""
         self.observer: LaunchObserver = NoObserver()
         """A replayed graph launches like any other code."""
         self._builder = builder

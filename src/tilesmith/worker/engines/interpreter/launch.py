@@ -52,10 +52,6 @@ class ActiveLaunch:
         self.is_later = self.number > 1
         """Earlier launches came to an end: slow then means large, not endless."""
         self.iterations = 0
-        self.stored: list[Any] | None = None
-        """What a program has written over, while it repeats a recorded one."""
-        self.repeated_line: source_lines.SourceLine | None = None
-        """Where such a program is."""
         self.memory = MemoryMap()
         self.races = RaceLog(active=interpreter.find_races)
         self.programs = ProgramSchedule(kernel, grid, interpreter.next_order(), self.check_deadline)
@@ -114,7 +110,7 @@ def _run_programs(interpreter: InterpreterEngine, function: Any, dimensions: Gri
         with DisableTorchFunction():
             body = interpretable(function)
             values = kernel_values(bound, signature_of(function).constants, launch.memory)
-            tapes = Tapes(launch.programs.count, list(values.values()))
+            tapes = Tapes(launch.programs.count if interpreter.repeats_programs else 0, list(values.values()))
             launch.programs.run(functools.partial(tapes.run, functools.partial(body, **values)))
     except KernelFault:
         raise
@@ -144,7 +140,7 @@ def _is_compile_error(error: Exception) -> bool:
 
 
 def _compile_fault(error: Exception, launch: ActiveLaunch) -> KernelFault:
-    location = KernelLocation(launch.kernel, launch.programs.current_index, line_of(error.__traceback__))
+    location = KernelLocation(launch.kernel, launch.programs.current.index, line_of(error.__traceback__))
     if isinstance(error, TypeError | AttributeError) and any(trace in str(error) for trace in _OUR_LIMITS):
         return NotInterpretable(f"the interpreter does not fit this Triton: {error}", location)
     return KernelCompileFault(f"the kernel does not compile: {type(error).__name__}: {error}", location)

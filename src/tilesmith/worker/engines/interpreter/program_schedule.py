@@ -4,8 +4,10 @@ Programs run one after the other in a single greenlet until one pauses, at an at
 volatile load. The paused greenlet keeps that program's stack, and a new one carries on with
 the rest. A launch without atomics therefore costs no more than a plain loop.
 
-Seed 0 is the natural order, in which a program pauses only when it polls (its atomic changed
-nothing). Any other seed shuffles the programs and lets chance decide at every atomic.
+Seed 0 is the natural order, in which a program pauses only when it polls: it has come to a `while`,
+without which none can wait, and its atomic changed nothing. Any other seed shuffles the programs
+and lets chance decide at every atomic. A program that repeats a recorded one pauses where it would
+as it is written.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any
 import numpy as np
 from greenlet import GreenletExit, getcurrent, greenlet
 
+from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.kernel_code import source_lines
 from tilesmith.worker.engines.interpreter.kernel_faults import Deadlock, KernelLocation
 
@@ -29,12 +32,24 @@ _IN_FLIGHT = 64
 Index = tuple[int, int, int]
 
 
+class Program:
+    """What belongs to one program alone, wherever it pauses."""
+
+    def __init__(self, number: int, index: Index) -> None:
+        self.number, self.index = number, index
+        self.may_wait = self.polled = False
+        """It has come to a `while`; there it has polled."""
+        self.stored: list[Any] | None = None
+        """What it has written over, while it repeats a recorded one and can be undone."""
+        self.repeated_line: source_lines.SourceLine | None = None
+        """Where it is in what it repeats."""
+
+
 class _ProgramGreenlet(greenlet):
     """A greenlet that runs programs until it is paused, then only the one it is in."""
 
-    number = 0
+    program: Program
     paused = False
-    polled = False
 
 
 class ProgramSchedule:
@@ -42,8 +57,7 @@ class ProgramSchedule:
 
     def __init__(self, kernel: str, grid: Index, seed: int, check_deadline: Callable[[], None]) -> None:
         self.kernel, self.grid = kernel, grid
-        self.current_number = 0
-        self.current_index: Index = (0, 0, 0)
+        self.current = Program(0, (0, 0, 0))
         self._check_deadline = check_deadline
         self._random = random.Random(seed) if seed else None
         self._waiting: list[_ProgramGreenlet] = []
@@ -69,7 +83,8 @@ class ProgramSchedule:
         self._body, self._hub = body, getcurrent()
         try:
             while (runner := self._choose()) is not None:
-                self._enter(runner.number)
+                if runner.paused:
+                    self.current = runner.program
                 runner.switch()
                 if runner.paused and not runner.dead:
                     self._waiting.append(runner)
@@ -80,25 +95,24 @@ class ProgramSchedule:
 
     def pause(self, polling: bool) -> None:
         """A point at which another program may run; `polling` if this one learned nothing new."""
-        if polling:
+        if polling and self.current.may_wait:
             self._idle_polls += 1
-            getcurrent().polled = True
+            self.current.polled = True
         elif self._random is None or self._random.random() < 0.5:
             return
         self._switch()
 
     def let_others_run(self) -> None:
         """Pause whatever the order, in a `while` loop that has been going round for long."""
-        runner = getcurrent()
-        if not runner.polled:
+        if not self.current.polled:
             self.progress()  # it computes, or waits in a way that only the deadline can end
-        runner.polled = False
+        self.current.polled = False
         self._switch()
 
     def _switch(self) -> None:
         self._check_deadline()
-        runner = getcurrent()
-        runner.number, runner.paused = self.current_number, True
+        assert state.tape() is None, "a program that is recorded pauses"
+        getcurrent().paused = True
         self._hub.switch()
 
     def progress(self) -> None:
@@ -108,9 +122,6 @@ class ProgramSchedule:
     def index_of(self, number: int) -> Index:
         """The program id of the n-th program, x fastest as on the GPU."""
         return number % self.grid[0], number // self.grid[0] % self.grid[1], number // (self.grid[0] * self.grid[1])
-
-    def _enter(self, number: int) -> None:
-        self.current_number, self.current_index = number, self.index_of(number)
 
     def _choose(self) -> _ProgramGreenlet | None:
         more = self._started < len(self._pending)
@@ -126,7 +137,8 @@ class ProgramSchedule:
         runner = getcurrent()
         with np.errstate(all="ignore"):  # a greenlet starts with a context of its own
             while not runner.paused and self._started < len(self._pending):
-                self._enter(self._pending[self._started])
+                number = self._pending[self._started]
+                self.current = runner.program = Program(number, self.index_of(number))
                 self._started += 1
                 self._check_deadline()
                 self._body()
@@ -141,5 +153,5 @@ class ProgramSchedule:
         raise Deadlock(
             f"deadlock: {len(self._waiting)} of {len(self._pending)} programs wait on "
             f"{'; '.join(lines)} and nothing changes memory any more",
-            KernelLocation(self.kernel, self.index_of(first.number), source_lines.current_line(first.gr_frame)),
+            KernelLocation(self.kernel, first.program.index, source_lines.current_line(first.gr_frame)),
         )

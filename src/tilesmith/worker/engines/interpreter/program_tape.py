@@ -3,12 +3,15 @@
 Running a kernel's Python costs far more than its arithmetic: every line goes through Triton's type checks, which
 say the same for every program, as they do for the compiler, which reads a kernel once. So the first program of a
 launch is recorded: which operations of the builder it called, on what. Another program repeats those, from its own
-program id on, with all that they do: loads and stores are tested and logged as ever. What depends on arguments
-alone is computed once.
+program id on, with all that they do: loads, stores and atomics are tested, logged and let others run as ever. What
+depends on arguments alone is computed once.
 
-Wherever the recorded program looked at a number (the test of an `if`, the bound of a loop), the repetition
-compares. Another number there undoes what the program has stored, and it runs as written, from its first line.
-Kernels with volatile loads, `while`, atomics or descriptors are never recorded.
+Wherever the recorded program looked at a number (the test of an `if`, how often a loop goes round), the repetition
+compares, before anything else where a program id decides it. Another number there undoes what the program has
+stored, and it runs as written, from its first line.
+Kernels with volatile loads, `while` or descriptors are never recorded, nor what looks at a number of memory behind
+an atomic, which cannot be undone: others may have seen it. What a program has stored belongs to that `Program`, so
+that it may pause; nothing is recorded while it does.
 """
 
 from __future__ import annotations
@@ -29,8 +32,11 @@ _MOST_TAPES = 3
 _FEWEST_PROGRAMS = 3
 _MOST_STATIC_BYTES = 1 << 28
 """Of results that are the same for all programs; what comes later is computed for each."""
-_ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm")
-_EFFECTS = ("create_store", "create_masked_store")
+_ATOMICS = ("create_atomic_rmw", "create_atomic_cas")
+_ALWAYS_ANEW = ("create_get_program_id", "create_load", "create_masked_load", "create_inline_asm", *_ATOMICS)
+_EFFECTS = ("create_store", "create_masked_store", "create_assert", "create_assume", *_ATOMICS)
+_NEVER_EARLY = {*_ALWAYS_ANEW, *_EFFECTS} - {"create_get_program_id"}
+"""They look at memory, change it or end the program; whatever else there is can be done at any time."""
 _TUPLE: Any = TUPLES[-1]
 """Triton's own, where it has one."""
 _PLAIN = (bool, int, float, str, type(None), tl.dtype)
@@ -56,6 +62,8 @@ class _Operation(NamedTuple):
     is_single: bool
     line: Any
     """Of the kernel, for whatever is reported."""
+    is_early: bool
+    """It can be done before anything that concerns memory."""
 
 
 class Tape:
@@ -69,6 +77,9 @@ class Tape:
         """Marks the values of this program."""
         self._count = self._static_bytes = 0
         self._last_uses: list[tuple[int, ...]] = []
+        self._early: set[int] = set()
+        """Slots of what is known before anything that concerns memory."""
+        self._has_atomics = False
         for handle in _handles_in(arguments):
             self._keep(handle, None)
 
@@ -90,10 +101,12 @@ class Tape:
     def call(self, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run an operation, and keep it for the programs to come."""
         line = source_lines.current_line()
-        self.stop()
+        self.stop()  # an atomic may let another program run
         result = function(*args, **kwargs)
         if self.is_usable:
             self.start()
+            if _handles_in(kwargs):
+                self.give_up()
             self._remember(name, functools.partial(function, **kwargs) if kwargs else function, args, result, line)
         return result
 
@@ -112,22 +125,32 @@ class Tape:
             self._count += len(made)
             for handle, slot in zip(made, slots, strict=True):
                 self._keep(handle, slot)
-            self._add(function, arguments, slots, isinstance(result, Handle), line)
+            self._has_atomics |= name in _ATOMICS
+            self._add(function, arguments, slots, isinstance(result, Handle), line, name not in _NEVER_EARLY)
 
-    def saw(self, handle: Any, number: Any, read: Callable[[Any], Any]) -> None:
+    def saw(self, handles: Sequence[Any], number: Any, read: Callable[..., Any]) -> None:
         """The program's own Python has looked at a number; `read` looks at it again."""
-        place = self._placed(handle)
-        if not isinstance(place, _Place):
+        places = [self._placed(one) for one in handles]
+        if not any(map(_depends, places)):
             return
 
-        def compare(again: Any) -> None:
-            if read(again) != number:
+        def compare(*again: Any) -> None:
+            if read(*again) != number:
                 raise AnotherWay
 
-        self._add(compare, [place], (), False, None)
+        self._add(compare, places, (), False, None, True)
+        if self._has_atomics and not self._operations[-1].is_early:
+            self.give_up()  # whoever goes another way could not undo them
 
     def finish(self) -> None:
-        """Nothing more is recorded: forget what no operation needs."""
+        """Nothing more is recorded: numbers are compared as early as they can be, values kept as long as needed."""
+        first: list[bool] = []
+        wanted: set[int] = set()
+        for operation in reversed(self._operations):
+            first.append(operation.is_early and (not operation.slots or not wanted.isdisjoint(operation.slots)))
+            wanted.update(slot for _, slot in operation.places if first[-1])
+        order = zip(reversed(first), self._operations, strict=True)
+        self._operations = [operation for _, operation in sorted(order, key=lambda one: not one[0])]
         seen: set[int] = set()
         for operation in reversed(self._operations):
             used = {slot for _, slot in operation.places} | set(operation.slots)
@@ -138,9 +161,9 @@ class Tape:
     def repeat(self) -> None:
         """Another program: raises AnotherWay where it is not like the recorded one."""
         values: list[Any] = [None] * self._count
-        launch = state.launch()
+        program = state.launch().programs.current
         for operation, over in zip(self._operations, self._last_uses, strict=True):
-            function, arguments, places, slots, is_single, launch.repeated_line = operation
+            function, arguments, places, slots, is_single, program.repeated_line, _ = operation
             if places:
                 arguments = arguments.copy()
                 for position, slot in places:
@@ -154,11 +177,15 @@ class Tape:
             for slot in over:
                 values[slot] = None
 
-    def _add(self, function: Any, arguments: list[Any], slots: tuple[int, ...], is_single: bool, line: Any) -> None:
+    def _add(
+        self, function: Any, arguments: list[Any], slots: tuple[int, ...], is_single: bool, line: Any, is_pure: bool
+    ) -> None:
         if any(type(one) is list and _depends(one) for one in arguments):
             function, arguments = _spread(function, arguments)
         places = tuple((i, one.slot) for i, one in enumerate(arguments) if isinstance(one, _Place))
-        self._operations.append(_Operation(function, arguments, places, slots, is_single, line))
+        is_early = is_pure and all(slot in self._early for _, slot in places)
+        self._early.update(slots if is_early else ())
+        self._operations.append(_Operation(function, arguments, places, slots, is_single, line, is_early))
 
     def _placed(self, value: Any) -> Any:
         """An argument, with places for what differs between programs."""
@@ -169,8 +196,8 @@ class Tape:
             return value if slot is None else _Place(slot)
         if isinstance(value, list | tuple):
             return [self._placed(one) for one in value] if _handles_in(value) else value
-        if not isinstance(value, _PLAIN) and hasattr(value, "base"):  # a descriptor or block pointer
-            self.give_up()
+        if not isinstance(value, _PLAIN) and (hasattr(value, "base") or _handles_in(value)):
+            self.give_up()  # a descriptor, a block pointer, or values where they are not looked for
         return value
 
     def _keep(self, handle: Any, slot: int | None) -> None:
@@ -237,7 +264,7 @@ class _RecordingBuilder:
         member = getattr(self.builder, name)
         if not callable(member):
             return member
-        if "atomic" in name or "descriptor" in name or "block_ptr" in name:
+        if name not in _ATOMICS and ("atomic" in name or "descriptor" in name or "block_ptr" in name):
             self.tape.give_up()
             return member
         return functools.partial(self._call, name, member)
@@ -267,7 +294,7 @@ class Tapes:
 
     def run(self, body: Callable[[], Any]) -> None:
         """One program: as a recorded one went, or as it is written."""
-        for tape in self._tapes:
+        for tape in tuple(self._tapes):  # programs that run while this one pauses may add some
             if _repeated(tape):
                 self._hits += 1
                 return
@@ -293,18 +320,18 @@ class Tapes:
 
 def _repeated(tape: Tape) -> bool:
     """Whether a program went like the recorded one; if not, nothing of it is left."""
-    launch = state.launch()
-    stored: list[Any] = []
-    launch.stored = stored
+    program = state.launch().programs.current
+    program.stored = []
     try:
         tape.repeat()
         return True
     except AnotherWay:
-        for array, index, before in reversed(stored):
+        assert program.stored is not None, "an atomic cannot be undone"
+        for array, index, before in reversed(program.stored):
             array[index] = before
         return False
     finally:
-        launch.stored = launch.repeated_line = None
+        program.stored = program.repeated_line = None
 
 
 def whole(function: Callable[..., Any], tensors: Sequence[Any]) -> Any:

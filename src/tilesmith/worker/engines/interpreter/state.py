@@ -56,11 +56,11 @@ def tape() -> Tape | None:
     return _tape
 
 
-def seen(handle: Any, read: Callable[[Any], Any]) -> Any:
-    """A number that Python reads off a value: a recorded program goes on only where it is the same again."""
-    number = read(handle)
+def seen(read: Callable[..., Any], *handles: Any) -> Any:
+    """A number that Python reads off values: a recorded program goes on only where it is the same again."""
+    number = read(*handles)
     if _tape is not None:
-        _tape.saw(handle, number, read)
+        _tape.saw(handles, number, read)
     return number
 
 
@@ -68,5 +68,5 @@ def current_location() -> KernelLocation | None:
     """Kernel, program and line that run now."""
     if _launch is None:
         return None
-    line = _launch.repeated_line or source_lines.current_line()
-    return KernelLocation(_launch.kernel, _launch.programs.current_index, line)
+    program = _launch.programs.current
+    return KernelLocation(_launch.kernel, program.index, program.repeated_line or source_lines.current_line())

@@ -3,7 +3,8 @@
 SIDE_BY_SIDE = '''class SideBySide:
     """Images of several kernels in one buffer, side by side along the channels: nothing is copied to join them.
 
-    Each has scales of its own; the largest number of an image is that of all of them so far.
+    Each has scales of its own, and largest numbers, which grow while a kernel runs that writes it: whoever reads
+    several parts gets the largest of those alone.
     """
 
     def __init__(self, *channels: int) -> None:
@@ -14,16 +15,21 @@ SIDE_BY_SIDE = '''class SideBySide:
     def part(self, number: int, batch: int, places: tuple[int, ...], like: torch.Tensor) -> tuple:
         """Where the images of this number go."""
         if self.images is None:
-            self.images = room_for_images(batch, self.ends[-1], places, like)
-        return self.take(number, number + 1)[:3]
+            y, unscale, largest = room_for_images(batch, self.ends[-1], places, like)
+            self.images = y, unscale, largest.new_zeros((len(self.ends) - 1, batch))
+        return self.take(number, number + 1)
 
     def take(self, first: int, last: int) -> tuple:
         (y, unscale, largest), channels = self.images, slice(self.ends[first], self.ends[last])
-        return y[:, channels], unscale[channels], largest, self.shared'''
+        return y[:, channels], unscale[channels], largest[first:last]
+
+    def join(self, first: int, last: int) -> tuple:
+        y, unscale, largest = self.take(first, last)
+        return y, unscale, largest.amax(0), self.shared'''
 
 JOIN_IMAGES = '''def join_images(*parts: tuple, into: tuple) -> tuple:
     """What kernels have written side by side. `into`: the buffer, the number of each part, and where they end."""
-    return into[0].take(into[1], into[-1])'''
+    return into[0].join(into[1], into[-1])'''
 
 ENTER_AND_JOIN = '''def enter_and_join(*parts: torch.Tensor | tuple, into: tuple) -> tuple:
     """The same where some parts are float32 tensors, which whoever joins them first makes a part of the buffer."""
@@ -32,12 +38,12 @@ ENTER_AND_JOIN = '''def enter_and_join(*parts: torch.Tensor | tuple, into: tuple
         if isinstance(part, torch.Tensor) and number not in side_by_side.entered:
             enter_images(part, (side_by_side, number))
             side_by_side.entered.add(number)
-    return side_by_side.take(numbers[0], last)'''
+    return side_by_side.join(numbers[0], last)'''
 
 JOIN_AND_LEAVE = '''def join_and_leave(*parts: torch.Tensor | tuple, into: tuple) -> torch.Tensor:
     """The same as a float32 tensor; parts that are such tensors stay exactly what they are."""
     side_by_side, *numbers, last = into
-    halves, unscale, *_ = side_by_side.take(numbers[0], last)
+    halves, unscale, _ = side_by_side.take(numbers[0], last)
     y = leave_images(halves, unscale)
     for part, number in zip(parts, numbers):
         if isinstance(part, torch.Tensor):

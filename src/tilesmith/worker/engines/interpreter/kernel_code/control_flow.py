@@ -7,7 +7,7 @@ loop counters out as plain integers that have no `.to()`; a compiled kernel does
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import triton.language as tl
@@ -15,6 +15,7 @@ import triton.language as tl
 from tilesmith.worker.compat.interpreter_names import MIN_AND_MAX_OF_MANY, largest, smallest
 from tilesmith.worker.engines.interpreter import state
 from tilesmith.worker.engines.interpreter.kernel_faults import KernelCompileFault
+from tilesmith.worker.engines.interpreter.program_tape import whole
 
 # A waiting loop on plain loads must let others run and see the deadline, at little cost.
 _ITERATIONS_BETWEEN_PAUSES = 256
@@ -53,6 +54,7 @@ def keep_looping(value: Any) -> Any:
     """The test of a `while`, which may be waiting for another program."""
     if (tape := state.tape()) is not None:
         tape.give_up()
+    state.launch().programs.current.may_wait = True
     if _is_time_to_pause():
         state.launch().programs.let_others_run()
     return truth(value)
@@ -66,13 +68,29 @@ def _is_time_to_pause() -> bool:
 
 def kernel_range(*bounds: Any, **_hints: Any) -> Iterator[Any]:
     """`range` and `tl.range`: the counter is a scalar tensor, 64 bit if a bound is."""
-    wide = any(isinstance(b, tl.tensor) and b.dtype.primitive_bitwidth == 64 for b in bounds)
-    to_tensor = state.semantic().to_tensor
-    for number in static_range(*bounds, **_hints):
+    tensors = [one for one in bounds if isinstance(one, tl.tensor)]
+    wide = any(one.dtype.primitive_bitwidth == 64 for one in tensors)
+
+    def numbers(handles: Sequence[Any]) -> range:
+        given = iter(handles)
+        return static_range(
+            *(int(next(given).data.reshape(-1)[0]) if isinstance(one, tl.tensor) else one for one in bounds)
+        )
+
+    def shape(*handles: Any) -> tuple[int, bool]:
+        """How often the loop goes round, and whether its counters are 32 bit."""
+        all_numbers = numbers(handles)
+        return len(all_numbers), all(-(2**31) <= one < 2**31 for one in (*all_numbers[:1], *all_numbers[-1:]))
+
+    for turn in range(state.seen(shape, *(one.handle for one in tensors))[0]):
         if _is_time_to_pause():
             state.launch().check_deadline()
-        counter = to_tensor(number)
-        yield state.semantic().cast(counter, tl.int64) if wide else counter
+
+        def counter(some: Sequence[Any], turn: int = turn) -> Any:
+            number = state.semantic().to_tensor(numbers([one.handle for one in some])[turn])
+            return (state.semantic().cast(number, tl.int64) if wide else number,)
+
+        yield whole(counter, tensors)[0]
 
 
 def static_range(arg1: Any, arg2: Any = None, step: Any = None, **_hints: Any) -> range:

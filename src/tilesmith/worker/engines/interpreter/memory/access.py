@@ -111,8 +111,8 @@ class MemoryAccess(InterpreterBuilder):
         for lanes in launch.memory.resolve(ptrs, _mask_array(mask), dtype, "store"):
             new = _pick(values, lanes)
             array = lanes.region.array(dtype)
-            if launch.stored is not None:
-                launch.stored.append((array, lanes.index, array[lanes.index]))
+            if launch.programs.current.stored is not None:
+                launch.programs.current.stored.append((array, lanes.index, array[lanes.index]))
             if not launch.races.active:
                 array[lanes.index] = new
                 continue
@@ -147,6 +147,7 @@ class MemoryAccess(InterpreterBuilder):
     ) -> Handle:
         launch = state.launch()
         launch.races.stop()
+        launch.programs.current.stored = None  # others may see what comes now
         dtype = dtype or values.dtype
         before = np.zeros(ptr.data.size, dtype)
         changed = False
@@ -175,6 +176,7 @@ class MemoryAccess(InterpreterBuilder):
         """Wait until every lane holds what is expected, or the kernel's own timeout passes."""
         limited = isinstance(timeout_ns, Handle)
         end = time.perf_counter_ns() + int(timeout_ns.data.item()) if limited else 0
+        state.launch().programs.current.may_wait = True
         while True:
             matched = self._load(ptr, None, None, is_volatile=True).data == expected.data
             if matched.all() or (limited and time.perf_counter_ns() >= end):

@@ -26,6 +26,7 @@ class StorageLog:
     def __init__(self, nbytes: int, itemsize: int) -> None:
         count = nbytes // itemsize + 1
         self.itemsize = itemsize
+        self.is_written = False
         self.writer: Any = np.zeros(count, np.int32)
         self.changed: Any = np.zeros(count, np.bool_)
         self.reader: Any = np.zeros(count, np.int32)
@@ -51,15 +52,16 @@ class RaceLog:
         if located is None:
             return
         log, places = located
-        me = state.launch().programs.current_number + _FIRST_PROGRAM
-        writers = log.writer[places]
-        if writers.any():
+        me = state.launch().programs.current.number + _FIRST_PROGRAM
+        if log.is_written:
+            writers = log.writer[places]
             clash = (writers >= _FIRST_PROGRAM) & (writers != me) & log.changed[places]
             if clash.any():
                 self._found(region, index, clash, writers, "is read here but written by")
                 return
         readers = log.reader[places]
-        log.reader[places] = np.where((readers == _NOBODY) | (readers == me), me, _SEVERAL)
+        is_first = not readers.any()
+        log.reader[places] = me if is_first else np.where((readers == _NOBODY) | (readers == me), me, _SEVERAL)
 
     def write(self, region: MemoryRegion, index: Any, dtype: Any, changes: Any) -> None:
         """A program is about to write these elements; `changes` says where the value differs."""
@@ -67,7 +69,7 @@ class RaceLog:
         if located is None:
             return
         log, places = located
-        me = state.launch().programs.current_number + _FIRST_PROGRAM
+        me = state.launch().programs.current.number + _FIRST_PROGRAM
         writers, readers = log.writer[places], log.reader[places]
         foreign = (writers != _NOBODY) & (writers != me)
         if writers.any() and (clash := changes & foreign).any():
@@ -76,6 +78,7 @@ class RaceLog:
         if readers.any() and (clash := changes & (readers != _NOBODY) & (readers != me)).any():
             self._found(region, index, clash, readers, "is written here but read by")
             return
+        log.is_written = True
         log.writer[places] = np.where(foreign, _SEVERAL, me)
         log.changed[places] |= changes
 

@@ -44,7 +44,7 @@ class HardenedBuilder(Arithmetic, MemoryAccess):
 
     def create_get_program_id(self, axis: int) -> Handle:
         """tl.program_id."""
-        index = state.launch().programs.current_index
+        index = state.launch().programs.current.index
         return Handle(np.array([index[axis]], dtype=np.int32), _INT32)
 
     def create_get_num_programs(self, axis: int) -> Handle:
@@ -71,7 +71,7 @@ class HardenedBuilder(Arithmetic, MemoryAccess):
 
     def create_expand_dims(self, arg: Any, axis: int) -> Handle:
         """x[:, None]."""
-        return _moved(arg, np.expand_dims(arg.data, axis))
+        return _moved(arg, arg.data[(slice(None),) * (axis % (arg.data.ndim + 1)) + (None,)])
 
     def create_reshape(self, arg: Any, shape: Any, allow_reorder: bool) -> Handle:
         """tl.reshape, tl.view."""

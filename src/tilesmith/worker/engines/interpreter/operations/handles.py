@@ -25,7 +25,7 @@ class Handle:
         """Where it is among the values of a program that is recorded."""
 
     def __bool__(self) -> bool:
-        return bool(state.seen(self, lambda handle: bool(handle.data.all())))
+        return bool(state.seen(lambda handle: bool(handle.data.all()), self))
 
     def get_element_ty(self) -> Any:
         """The pointed-to type of pointers, the element type of blocks."""

@@ -68,11 +68,11 @@ def _type_replacements() -> Iterator[Replacement]:
 
 
 def _tensor_truth(self: Any) -> bool:
-    return state.seen(self.handle, lambda handle: bool(_first(handle))) if self.handle.data.size == 1 else True
+    return state.seen(lambda handle: bool(_first(handle)), self.handle) if self.handle.data.size == 1 else True
 
 
 def _tensor_number(self: Any) -> int:
-    return int(state.seen(self.handle, lambda handle: int(_first(handle))))
+    return int(state.seen(lambda handle: int(_first(handle)), self.handle))
 
 
 def _first(handle: Any) -> Any:
