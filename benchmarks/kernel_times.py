@@ -11,8 +11,8 @@ for sm_90 with an empty cache: registers, spilled bytes, shared memory, which ma
 in `--out` already is not compiled again. Another Triton comes first on the path: PYTHONPATH=its/folder:src.
 
 `measure` needs a GPU and sets the times beside eager PyTorch's. Each task has a process of its own, many are
-compiled at once, and one at a time is measured: calls as they are, calls replayed from a CUDA graph, and the time of
-every kernel by torch's profiler. The judge is not asked: these numbers say where to look, not what was reached.
+compiled at once, and one at a time is measured: calls as they are, calls replayed from a CUDA graph, and the time
+of every kernel by torch's profiler. The judge is not asked: these numbers say where to look, not what was reached.
 """
 
 from __future__ import annotations
