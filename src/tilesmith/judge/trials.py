@@ -38,8 +38,8 @@ from tilesmith.records import KernelResources
 _MOST_AT_ONCE = 8
 _FAILURES = (GateFailed, MachineError)
 _LITTLE_SPILLED = 1024
-"""Bytes a thread that the clock decides about, where there is one: around a loop instead of inside it they cost
-next to nothing, and under Triton 3.6 the largest tiles of products and convolutions keep so much aside."""
+"""Bytes a thread that the clock decides about, where there is one: the largest tiles of products and convolutions
+keep so much aside around their loops, not inside them, which costs next to nothing."""
 
 
 @dataclass(frozen=True)
