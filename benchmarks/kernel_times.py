@@ -1,13 +1,18 @@
-"""Where the device time of written kernels goes, kernel by kernel, beside eager PyTorch's own kernels.
+"""Where the device time of written kernels goes, kernel by kernel, and what a compiler makes of them without a GPU.
 
-    PYTHONPATH=src python3 benchmarks/kernel_times.py write --folders convolutions networks --texts texts
+    PYTHONPATH=src python3 benchmarks/kernel_times.py write --folders convolutions examples --texts texts
+    PYTHONPATH=src python3 benchmarks/kernel_times.py compile --texts texts --jobs 1 --out compiled.json
     PYTHONPATH=src python3 benchmarks/kernel_times.py measure --texts texts --limit-s 200 --out results.json
 
-`write` needs no GPU: it puts the playbook's kernels for each of benchmarks/playbook_tasks into a folder, the
-first file with the first choice of every kernel, the second with the second, and so on up to `--versions`.
-`measure` needs one. Each task has a process of its own, many are compiled at once, and one at a time is measured:
-calls as they are, calls replayed from a CUDA graph, and the time of every kernel by torch's profiler. The judge is
-not asked: these numbers say where to look, not what was reached.
+`write` puts the playbook's kernels for each of benchmarks/playbook_tasks into a folder, the first file with the
+first choice of every kernel, the second with the second, and so on up to `--versions`. Neither it nor `compile`
+needs a GPU. `compile` runs each file at its task's own sizes without memory or arithmetic and compiles every kernel
+for sm_90 with an empty cache: registers, spilled bytes, shared memory, which matrix instruction, seconds. What is
+in `--out` already is not compiled again. Another Triton comes first on the path: PYTHONPATH=its/folder:src.
+
+`measure` needs a GPU and sets the times beside eager PyTorch's. Each task has a process of its own, many are
+compiled at once, and one at a time is measured: calls as they are, calls replayed from a CUDA graph, and the time
+of every kernel by torch's profiler. The judge is not asked: these numbers say where to look, not what was reached.
 """
 
 from __future__ import annotations
@@ -16,19 +21,27 @@ import argparse
 import importlib.util
 import json
 import multiprocessing
+import os
+import re
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "benchmarks"), str(ROOT / "tests" / "playbook")]
 FOLDER = ROOT / "benchmarks" / "playbook_tasks"
+EXAMPLES = ROOT / "examples"
 ENOUGH_MS, CALLS, LISTED = 30.0, 3, 90
+USED = (
+    "{registers:>4} registers {spills:>5} spilled {shared:>7} shared {warps:>2} warps {matrix!s:<5} {seconds:5} s"
+)
 
 
 def write(options: argparse.Namespace) -> None:
@@ -39,7 +52,7 @@ def write(options: argparse.Namespace) -> None:
     from tilesmith.playbook.recipe import Declined, join_tunings
 
     options.texts.mkdir(parents=True, exist_ok=True)
-    names = [path for folder in options.folders for path in sorted((FOLDER / folder).glob("*.py"))]
+    names = [path for folder in options.folders for path in sorted(folder_of(folder).glob("*.py"))]
     for path in (path for path in names if not options.only or path.stem in options.only):
         match = find_match(survey_task(path.stem, path.read_text()))
         if isinstance(match, Declined):
@@ -53,6 +66,10 @@ def write(options: argparse.Namespace) -> None:
             (options.texts / f"{path.parent.name}__{path.stem}__{row}.py").write_text(match.write(tuning))
 
 
+def folder_of(name: str) -> Path:
+    return EXAMPLES if name == EXAMPLES.name else FOLDER / name
+
+
 def load(path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
@@ -61,6 +78,64 @@ def load(path: Path) -> Any:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
+
+
+def compile_task(texts: list[Path], answer: Path) -> None:
+    """In a process of its own, with a cache of its own, so that seconds are those of a first compilation."""
+    found: dict[str, Any] = {"versions": []}
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["TRITON_CACHE_DIR"] = cache
+        for text in texts:
+            began = time.monotonic()
+            try:
+                found["versions"].append(find_resources(text, Path(cache)))
+            except Exception as error:
+                found["versions"].append({"error": f"{type(error).__name__}: {error}"[:600]})
+            found["versions"][-1] |= {"version": text.stem.split("__")[2]}
+            found["versions"][-1] |= {"seconds": round(time.monotonic() - began, 1)}
+            answer.write_text(json.dumps(found))
+
+
+def find_resources(text: Path, cache: Path) -> dict[str, Any]:
+    """Of every specialization that one forward pass launches, and what was refused."""
+    import torch
+
+    from tilesmith.worker.candidate.loading import execute
+    from tilesmith.worker.compat.triton_names import warm_up
+    from tilesmith.worker.compile import CompileFailure, compile_launch, distinct
+    from tilesmith.worker.engines.recorder import recording
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.fake_tensors import fake_tensors
+    from tilesmith.worker.task.loading import load_task
+
+    folder, name, _ = text.stem.split("__")
+    task = load_task(folder_of(folder) / f"{name}.py")
+    with recording() as launches, pretend_cuda(), fake_tensors(), torch.no_grad():
+        model = execute(str(text), text.read_text())(*task.init_args, **task.init_kwargs)
+        inputs = task.make_inputs()
+        model(*inputs.args, **inputs.kwargs)
+    warm_up(compiles=True)
+    kernels: list[dict[str, Any]] = []
+    for launch in distinct(launches):
+        began, known = time.monotonic(), set(cache.glob("*/*.ptx"))
+        try:
+            used = compile_launch(launch)
+        except CompileFailure as failure:
+            kernels.append({"kernel": launch.kernel, "refused": str(failure)[:300]})
+            continue
+        ptx = "".join(path.read_text() for path in set(cache.glob("*/*.ptx")) - known)
+        kernels.append(
+            {
+                "kernel": launch.kernel,
+                "registers": used.registers,
+                "spills": used.spills,
+                "shared": used.shared_bytes,
+                "warps": used.num_warps,
+                "matrix": next(iter(re.findall(r"\b(wgmma|mma)\.", ptx)), None),
+                "seconds": round(time.monotonic() - began, 2),
+            }
+        )
+    return {"launches": len(launches), "kernels": kernels}
 
 
 def measure_task(texts: list[Path], answer: Path) -> None:
@@ -84,7 +159,7 @@ def prepare(text: Path) -> tuple[Any, Any, list[Any]]:
     import torch
 
     folder, name, _ = text.stem.split("__")
-    task = load(FOLDER / folder / f"{name}.py")
+    task = load(folder_of(folder) / f"{name}.py")
     torch.manual_seed(0)
     model = task.Model(*task.get_init_inputs()).cuda()
     return task, model, [one.cuda() if isinstance(one, torch.Tensor) else one for one in task.get_inputs()]
@@ -189,19 +264,23 @@ def profiled(model: Any, inputs: list[Any]) -> list[tuple[str, int, float]]:
     return sorted(rows, key=lambda row: -row[2])[:LISTED]
 
 
-def measure(options: argparse.Namespace) -> None:
+def answer_all(options: argparse.Namespace) -> None:
+    """One process for each task."""
     end, started = time.monotonic() + options.limit_s, datetime.now(UTC).isoformat(timespec="seconds")
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["torch", "triton", "triton.testing"])
-    answers = options.out.parent / "kernel-times"
+    answers = options.out.parent / f"{options.out.stem}-answers"
     answers.mkdir(parents=True, exist_ok=True)
-    found: dict[str, Any] = {}
+    compiles = options.what == "compile"
+    found: dict[str, Any] = json.loads(options.out.read_text())["rows"] if compiles and options.out.exists() else {}
 
     def run(name: str) -> None:
-        if (left := end - time.monotonic()) < 10:
+        known = found.get(name, {}).get("versions", [{}])
+        if (left := end - time.monotonic()) < 10 or all("kernels" in one for one in known):
             return
         answer, began = answers / f"{name}.json", time.monotonic()
-        child = processes.Process(target=measure_task, args=(texts[name], answer))
+        answer.unlink(missing_ok=True)
+        child = processes.Process(target=compile_task if compiles else measure_task, args=(texts[name], answer))
         child.start()
         child.join(min(left, options.task_s))
         if child.is_alive():
@@ -209,15 +288,18 @@ def measure(options: argparse.Namespace) -> None:
             child.join()
         ended = f"ended with exit code {child.exitcode}"
         found[name] = json.loads(answer.read_text()) if answer.exists() else {"error": ended}
-        print(format_row(name, found[name], time.monotonic() - began), flush=True)
-        facts = {"date": started, "commit": options.commit, "rows": dict(sorted(found.items()))}
+        shown = format_resources if compiles else format_row
+        print(shown(name, found[name], time.monotonic() - began), flush=True)
+        facts = {"date": started, "commit": options.commit, "triton": version("triton")}
+        facts |= {"rows": dict(sorted(found.items()))}
         options.out.write_text(json.dumps(facts) + "\n")
 
     texts: dict[str, list[Path]] = {}
     for text in sorted(options.texts.glob("*.py")):
         texts.setdefault(text.stem.rpartition("__")[0], []).append(text)
     with ThreadPoolExecutor(options.jobs) as pool:
-        list(pool.map(run, sorted(texts, key=lambda name: -sum(text.stat().st_size for text in texts[name]))))
+        longest = sorted(texts, key=lambda name: -sum(text.stat().st_size for text in texts[name]))
+        list(pool.map(run, reversed(longest) if compiles else longest))
 
 
 def format_row(name: str, found: dict[str, Any], seconds: float) -> str:
@@ -234,9 +316,20 @@ def format_row(name: str, found: dict[str, Any], seconds: float) -> str:
     return "; ".join(cells)
 
 
+def format_resources(name: str, found: dict[str, Any], seconds: float) -> str:
+    """A line for each file, and one for each kernel of its own."""
+    lines = [f"{name:<44} {seconds:4.0f} s  {found['error'][:160]!r}"] if "error" in found else []
+    for one in found.get("versions", ()):
+        told = one.get("error") or f"{one['launches']} launches, {len(one['kernels'])} compilations"
+        lines.append(f"{name}__{one['version']}: {told}, {one['seconds']} s")
+        for row in one.get("kernels", ()):
+            lines.append(f"    {row['kernel']:<56} {row.get('refused') or USED.format(**row)}")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("write", "measure"))
+    parser.add_argument("what", choices=("write", "compile", "measure"))
     parser.add_argument("--texts", type=Path, required=True, help="folder of written kernels")
     parser.add_argument("--folders", nargs="+", default=["convolutions", "attention", "networks"])
     parser.add_argument("--only", nargs="*", help="names of tasks")
@@ -247,7 +340,7 @@ def main() -> None:
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--out", type=Path, default=Path("kernel-times.json"))
     options = parser.parse_args()
-    write(options) if options.what == "write" else measure(options)
+    write(options) if options.what == "write" else answer_all(options)
 
 
 if __name__ == "__main__":

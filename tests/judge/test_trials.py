@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tilesmith.judge import Judge
+from tilesmith.judge.trials import spilled_bytes
+from tilesmith.records import KernelResources
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TASK, KERNEL = EXAMPLES / "softmax.py", EXAMPLES / "kernels" / "softmax.py"
@@ -48,6 +53,13 @@ def test_what_does_not_fit_is_told_by_kernel(judge: Judge) -> None:
     assert "small_kernel" in overflowing.spills
     assert broken.problem is not None
     assert "no" in broken.problem
+
+
+@pytest.mark.parametrize(("is_timed", "counted"), [(True, 0), (False, 856)])
+def test_the_clock_decides_about_a_little_that_is_spilled(is_timed: bool, counted: int) -> None:
+    found = [KernelResources("a", "sm_90", 255, spilled, 0, True, 4, 3) for spilled in (0, 856)]
+    assert spilled_bytes(found, is_timed) == {"a": counted}
+    assert spilled_bytes([replace(found[0], spills=4000), *found], is_timed) == {"a": 4000}
 
 
 def test_many_are_tried_at_once_and_the_judge_goes_on(judge: Judge) -> None:

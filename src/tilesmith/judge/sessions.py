@@ -42,6 +42,8 @@ from tilesmith.tasks.roofline import TaskProfile
 
 REFERENCE_S = 300.0
 """What one step of the task itself may take, unless a candidate's may take longer."""
+MANY_KERNELS = 5.0
+"""All kernels of a network may take so many times as long to compile as any other step."""
 _MOST_CHARACTERS = 2000
 FORGED_REPLY = "the candidate's process answered in place of the judge's code"
 

@@ -20,7 +20,7 @@ from typing import TypeVar
 from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.machine.gpu_lock import GpuLock
-from tilesmith.judge.sessions import CandidateSession, ReferenceSession
+from tilesmith.judge.sessions import MANY_KERNELS, CandidateSession, ReferenceSession
 from tilesmith.process import folders
 from tilesmith.process.fork_server_client import Child, Spawn
 from tilesmith.process.protocol.candidate import (
@@ -42,6 +42,9 @@ from tilesmith.records import KernelResources
 R = TypeVar("R")
 _MOST_AT_ONCE = 8
 _FAILURES = (GateFailed, MachineError)
+_LITTLE_SPILLED = 1024
+"""Bytes a thread that the clock decides about, where there is one: the largest tiles of products and convolutions
+keep so much aside around their loops, not inside them, which costs next to nothing."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class CompiledTrial:
     """What the compiler says of one text."""
 
     spills: dict[str, int]
-    """Bytes by the name of the kernel, for those that it took."""
+    """Bytes by the name of the kernel, for those that it took, as `spilled_bytes` counts them."""
     refused: tuple[str, ...] = ()
     """Kernels that do not fit the GPU."""
     problem: str | None = None
@@ -73,6 +76,15 @@ def share_work(work: Sequence[DeviceWork], kernels: Sequence[str]) -> dict[str, 
             found[owner] = found.get(owner, 0.0) + waiting
             waiting, last = 0.0, owner
     return found | ({last: found[last] + waiting} if last is not None else {})
+
+
+def spilled_bytes(resources: Sequence[KernelResources], is_timed: bool) -> dict[str, int]:
+    """The most that a specialization of each kernel spills; where kernels are timed, a little counts as nothing."""
+    spills: dict[str, int] = {}
+    for one in resources:
+        is_little = is_timed and (one.spills or 0) <= _LITTLE_SPILLED
+        spills[one.kernel] = max(0 if is_little else one.spills or 0, spills.get(one.kernel, 0))
+    return spills
 
 
 class KernelTrials:
@@ -126,7 +138,8 @@ class KernelTrials:
         try:
             compiler.ask(self._load(text))
             compiler.ask(RecordExactLaunches(blueprint))
-            compiled = compiler.ask(CompileLaunches(goes_on=True))
+            asked = CompileLaunches(goes_on=True, to_the_last=self.is_timed)  # what is left, one child compiles
+            compiled = compiler.ask(asked, MANY_KERNELS * self._timeout_s)
         except _FAILURES as failed:
             return CompiledTrial({}, problem=str(failed))
         finally:
@@ -134,9 +147,7 @@ class KernelTrials:
             with self._copying:
                 folders.copy_plain_files(child.folder / "triton", self._binaries)
             child.close()
-        spills: dict[str, int] = {}
-        for one in compiled.resources:
-            spills[one.kernel] = max(one.spills or 0, spills.get(one.kernel, 0))
+        spills = spilled_bytes(compiled.resources, self.is_timed)
         return CompiledTrial(spills, compiled.refused, resources=tuple(compiled.resources))
 
     def _hand_binaries(self, child: Child) -> None:
@@ -197,7 +208,8 @@ class KernelTrials:
                 self._has_binaries = True
             with self._reference.on_gpu(self._lock.shared):
                 inputs = self._reference.inputs("exact", "own")
-            candidate.ask(CompileAhead("exact", inputs))  # without the lock, because it may take long
+            many_s = MANY_KERNELS * self._timeout_s
+            candidate.ask(CompileAhead("exact", inputs), many_s)  # without the lock, because it may take long
             candidate.ask(construct)  # anew: what kernels that did nothing have left must not stay
             self._prepared.add(text)
         return candidate

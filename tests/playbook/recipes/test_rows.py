@@ -18,6 +18,7 @@ from tilesmith.lint import lint, read_kernel
 from tilesmith.playbook import find_match
 from tilesmith.playbook.plan.plan import Plan
 from tilesmith.playbook.recipe import Match, Tuning
+from tilesmith.playbook.recipes.shared_rows import MOST_PARTS
 from tilesmith.playbook.tuning import find_tuning
 from tilesmith.tasks.gpus import REPRESENTATIVES
 
@@ -78,6 +79,14 @@ def test_shared_rows_stay_in_registers(name: str, long: int, target: str, tmp_pa
         if "BLOCK_N" not in tuning:
             kernels = compile_exact(text, match.write(tuning), target, str(tmp_path))
             assert [kernel.spills for kernel in kernels] == [0] * launches(tuning), tuning
+
+
+@pytest.mark.parametrize("millions", [1, 100, 200])
+def test_a_program_can_put_together_what_all_parts_say(millions: int) -> None:
+    text = task("return x / torch.linalg.vector_norm(x)", f"x = torch.randn({millions}, 1000, 1000)")
+    shared = [one for one in match_task("norm", text).tunings if "PART_N" in one]
+    assert shared
+    assert max(millions * 10**6 / one["PART_N"] for one in shared) <= 2 * MOST_PARTS
 
 
 @pytest.mark.parametrize("name", some_of(["softmax", "layernorm"], ["softmax"]))

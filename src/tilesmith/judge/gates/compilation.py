@@ -10,7 +10,7 @@ from tilesmith.errors import MachineError
 from tilesmith.judge.gate_failed import GateFailed
 from tilesmith.judge.gates.replay import FIRST_FILL
 from tilesmith.judge.reference.references import LARGE_BYTES
-from tilesmith.judge.sessions import CandidateSession, ReferenceSession
+from tilesmith.judge.sessions import MANY_KERNELS, CandidateSession, ReferenceSession
 from tilesmith.process.fork_server_client import Spawn
 from tilesmith.process.protocol.candidate import (
     CompileLaunches,
@@ -26,8 +26,6 @@ from tilesmith.records import KernelResources, Verdict
 from tilesmith.tasks.draws import REPLAY_DRAWS
 
 _UNKNOWN_BYTES = 1 << 60
-_MANY_KERNELS = 5.0
-"""All kernels of a network may take so many times as long to compile as any other step."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +81,7 @@ class CompilationJob:
             compiler.ask(self._load)
             first_call = self._first_call(compiler)
             recorded, exact = self._record(compiler)
-            resources = compiler.ask(CompileLaunches(), _MANY_KERNELS * self._timeout_s).resources
+            resources = compiler.ask(CompileLaunches(), MANY_KERNELS * self._timeout_s).resources
         except GateFailed as failed:
             if failed.is_conclusive or failed.verdict is Verdict.COMPILE_ERROR:
                 return Compilation(failure=failed)

@@ -17,6 +17,7 @@ from tilesmith.judge.gates.sanitizer import sanitize
 from tilesmith.judge.gates.shared import refuse_needless_kernels
 from tilesmith.judge.gates.timing import TimingRounds
 from tilesmith.judge.reference.references import is_large
+from tilesmith.judge.sessions import MANY_KERNELS
 from tilesmith.process.protocol.candidate import CompileAhead, ConstructModel, InspectKernels, WarmUpGpu
 from tilesmith.process.protocol.reference import MeasureMinimumTraffic
 from tilesmith.process.protocol.tensors import ReleaseMemory
@@ -63,7 +64,7 @@ def compile_ahead(exam: Examination) -> CheckFindings:
 def _compile(exam: Examination, variant: str) -> None:
     with exam.reference.on_gpu(exam.lock.shared):
         inputs = exam.reference.inputs(variant, "own")
-    exam.candidate.ask(CompileAhead(variant, inputs))
+    exam.candidate.ask(CompileAhead(variant, inputs), MANY_KERNELS * exam.config.timeout_s)
     exam.values.release()
 
 

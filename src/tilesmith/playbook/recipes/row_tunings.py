@@ -113,10 +113,12 @@ class RowTunings:
             loops = may_loop(find_statistics(self.fused.placer.values))
         except Unmatched:
             return ()
+        sizes = (*_LOOPS, *_PARTS[-1:]) if loops else _PARTS if self.writes_rows else _REDUCED
+        sums = loops and not self.writes_rows  # of any length
         parts = [
             Tuning((("PART_N", size), ("NUM_WARPS", warps)))
-            for size, warps in (_LOOPS if loops else _PARTS if self.writes_rows else _REDUCED)
-            if loops or self.length <= size * MOST_PARTS
+            for size, warps in sizes
+            if sums or self.length <= size * MOST_PARTS * (2 if loops else 1)
         ]
         most = self.gpu.multiprocessors if self.gpu and self.writes_rows else 0
         largest = 16384 if self._divides else 32768  # addresses are on chip, too

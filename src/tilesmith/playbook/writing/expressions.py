@@ -14,8 +14,8 @@ from tilesmith.playbook.writing.pointwise import INTEGER_SOURCE, POINTWISE_SOURC
 
 _MASKS = {"where": 0, "masked_fill": 1}
 """Which operand is a condition, and keeps its type."""
-_OF_DOUBLES = ("pow", "atan2")
-"""Calls of a library that has a function per type."""
+_OF_DOUBLES = ("pow", "atan2", "clamp", "clamp_min", "clamp_max", "hardtanh", "maximum", "minimum")
+"""Calls of a library that has a function per type, and of Triton's, whose release 3.6 makes a number a float32."""
 _SMALLEST = {"tl.int8": -(2**7), "tl.int16": -(2**15), "tl.int32": -(2**31), "tl.int64": -(2**63), "tl.uint8": 0}
 _LARGEST = {
     "tl.int8": 2**7 - 1,
@@ -40,8 +40,11 @@ def write_expression(value: PlacedValue) -> str:
     types = [None if position == kept else wanted for position in range(len(value.operands))]
     operands = [_operand(one, kind, step.op) for one, kind in zip(value.operands, types, strict=True)]
     known = POINTWISE_SOURCE | INTEGER_SOURCE if wanted in _SMALLEST else POINTWISE_SOURCE
+    options = step.options
+    if wanted == "tl.float64" and step.op in _OF_DOUBLES:
+        options = {name: _literal(option, wanted, step.op) for name, option in options.items()}
     try:
-        found = known[step.op](*operands, **step.options)
+        found = known[step.op](*operands, **options)
     except TypeError:  # an overload with arguments of its own
         raise Unmatched(f"calls {step.op} in a way that no recipe knows") from None
     chosen = [one for position, one in enumerate(value.operands) if position != kept]
@@ -61,9 +64,10 @@ def _operand(operand: Any, wanted: str | None, op: str) -> Any:
 
 
 def _literal(number: Any, wanted: str, op: str) -> Any:
-    """A number as Triton takes it: in range of the type, and a double where a library function wants one."""
+    """A number as Triton takes it: in range of the type, and a double where a function wants one."""
     if wanted == "tl.float64" and op in _OF_DOUBLES and isinstance(number, int | float):
-        return NamedNumber(float(number), f"tl.full([], {to_source(float(number))}, tl.float64)", None)
+        exact = number if isinstance(number, NamedNumber) else float(number)
+        return NamedNumber(float(number), f"tl.full([], {to_source(exact)}, tl.float64)", None)
     if wanted not in _SMALLEST or type(number) is not int:
         return number
     least, most = _SMALLEST[wanted], _LARGEST[wanted]

@@ -281,3 +281,5 @@ class CompileLaunches(Request[CompiledKernels]):
 
     goes_on: bool = False
     """Past a kernel that the compiler refuses."""
+    to_the_last: bool = False
+    """However many there are."""

@@ -142,7 +142,7 @@ class CompilerRole:
 
     def compile_launches(self, request: protocol.CompileLaunches) -> protocol.CompiledKernels:
         """An autotuner skips configs that fail; one must remain."""
-        kernels = distinct(self._launches)[:_MOST_KERNELS]
+        kernels = distinct(self._launches)[: None if request.to_the_last else _MOST_KERNELS]
         resources: list[KernelResources] = []
         refused: dict[int, CompileFailure] = {}
         passed_over: list[str] = []
