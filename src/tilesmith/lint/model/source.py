@@ -6,9 +6,10 @@ Parsing happens once, in `reading.read_kernel`; from then on a candidate is this
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from tilesmith.lint.model.device.evaluation import LANGUAGE
 from tilesmith.lint.model.device.inference import ValueChange
@@ -285,3 +286,31 @@ class KernelSource:
 
     def host_of(self, launch: LaunchSite) -> HostCode | None:
         return next((host for host in self.hosts if host.node is launch.function), None)
+
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def cached_per_source(analysis: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The result is kept in the cache of the source, or of the jit function's tree, among the arguments."""
+
+    @wraps(analysis)
+    def cached(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        cache = _cache_of(args)
+        key = (analysis, args, tuple(sorted(kwargs.items())))
+        if key not in cache:
+            cache[key] = analysis(*args, **kwargs)
+        found: Result = cache[key]
+        return found
+
+    return cached
+
+
+def _cache_of(args: tuple[Any, ...]) -> dict[Any, Any]:
+    for argument in args:
+        if isinstance(argument, KernelSource):
+            return argument.syntax.cache
+        if isinstance(argument, JitFunction):
+            return argument.flow.syntax.cache
+    raise TypeError("a cached analysis needs a source or a jit function among its arguments")

@@ -7,8 +7,14 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
-from tilesmith.lint.model.source import FunctionNode, HostCode, JitFunction, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import (
+    FunctionNode,
+    HostCode,
+    JitFunction,
+    KernelSource,
+    LaunchSite,
+    cached_per_source,
+)
 
 Numbers = frozenset[int] | None
 """Every value it can have; None when some are unknown."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import keyword
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.addresses.write_operations import accessed_params
+from tilesmith.lint.structure.addresses.written_parameters import accessed_params
 from tilesmith.records import Finding
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import HostCode, KernelSource, LaunchSite
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.addresses.write_operations import ACCUMULATING, UNKNOWN_WRITE, writes_of
+from tilesmith.lint.structure.addresses.written_parameters import ACCUMULATING, UNKNOWN_WRITE, writes_of
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 

@@ -10,13 +10,12 @@ from tilesmith.lint.model.device.values import Dim
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import info, warning
-from tilesmith.lint.structure.addresses.write_operations import address_base
+from tilesmith.lint.structure.addresses.written_parameters import address_base
 from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
 from tilesmith.lint.structure.host_code.host_tensors import HostTensors
 from tilesmith.lint.structure.launches.launch_arguments import arguments
-from tilesmith.lint.structure.tiles.lane_fill import LaneFill
-from tilesmith.lint.structure.tiles.masked_lanes import LaneFills
+from tilesmith.lint.structure.tiles.masked_lanes import LaneFill, LaneFills
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding, Severity
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import KernelSource, LanguageCall
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelSource, LanguageCall, cached_per_source
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of

@@ -6,8 +6,7 @@ import ast
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.accesses import expansion_of
 from tilesmith.lint.structure.addresses.expansion import AddressTerm, key
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.vocabulary import LOADS, STORES
 
 DEEPEST_LOOK = 8

@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.flow import Binding
 from tilesmith.lint.structure.device_flow.reaching_definitions import MOST_ASSIGNMENTS, reaching
 

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import FunctionNode, HostCode, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import FunctionNode, HostCode, KernelSource, cached_per_source
 
 MOST_CALLEES = 4
 """Methods of one name that are all taken for the one meant; with more of them a name says nothing."""

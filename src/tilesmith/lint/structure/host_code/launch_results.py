@@ -9,12 +9,16 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource, LaunchSite, cached_per_source
 from tilesmith.lint.structure.addresses.written_parameters import written_params
-from tilesmith.lint.structure.host_code.aliases import aliases_of, call_word, has_own_memory
 from tilesmith.lint.structure.host_code.host_calls import HostCalls, host_calls
-from tilesmith.lint.structure.host_code.host_dependence import DependenceLinks, read_dependence_links
+from tilesmith.lint.structure.host_code.host_dependence import (
+    DependenceLinks,
+    aliases_of,
+    call_word,
+    has_own_memory,
+    read_dependence_links,
+)
 
 FARTHEST = 8
 """Functions a result is followed through."""

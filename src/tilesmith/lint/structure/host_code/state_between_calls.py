@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import HostCode, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import HostCode, KernelSource, cached_per_source
 from tilesmith.lint.vocabulary import words
 
 LastingPlace = str

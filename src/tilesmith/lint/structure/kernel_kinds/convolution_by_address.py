@@ -13,7 +13,7 @@ from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
 from tilesmith.lint.structure.addresses.address_indices import AddressAxis, AddressIndex, address_indices_of
 from tilesmith.lint.structure.addresses.expansion import key
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, frames_of
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
 from tilesmith.lint.structure.reductions.contractions import Contraction, contractions
 from tilesmith.lint.structure.tiles.program_tiles import arange_sizes
 from tilesmith.lint.vocabulary import STORES

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Mapping
 from enum import Enum
 
-from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite, cached_per_source
 from tilesmith.lint.structure.addresses.written_parameters import pointer_params, written_params
 from tilesmith.lint.structure.host_code.host_calls import host_calls
 from tilesmith.lint.structure.host_code.launch_results import launch_results

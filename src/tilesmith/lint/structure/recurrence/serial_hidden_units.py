@@ -15,7 +15,7 @@ from tilesmith.lint.model.source import KernelLoop, KernelSource
 from tilesmith.lint.structure.addresses.coordinates import LANES, PROGRAM, Coordinate, Coordinates
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion, AddressLane, AddressTerm
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
 from tilesmith.lint.structure.recurrence.time_loops import time_loops
 from tilesmith.lint.structure.reductions.contractions import contractions

@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 
 from tilesmith.lint.model.device.kernel_loops import advancing_loads, dots_in, stores_in
-from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.buffers import helper_calls
 from tilesmith.lint.structure.device_flow.value_flow import ValueFlow
 from tilesmith.lint.structure.recurrence.state_in_memory import recurs_in_memory

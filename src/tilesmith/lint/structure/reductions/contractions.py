@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilesmith.lint.model.device.inference import LANGUAGE
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.flow import operands
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
 from tilesmith.lint.structure.reductions.reduction_sites import stored_values
 from tilesmith.lint.vocabulary import DOTS, words
 

@@ -8,7 +8,7 @@ from tilesmith.lint.model.device.values import Shape
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
 from tilesmith.lint.structure.addresses.coordinates import Coordinates
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.dependence import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
 from tilesmith.lint.structure.reductions.contractions import Contraction, contractions
 from tilesmith.lint.structure.reductions.reduction_sites import reduction_calls, stored_values
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.buffers import buffers, helper_calls
-from tilesmith.lint.structure.device_flow.dependence import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
 from tilesmith.lint.vocabulary import REDUCTIONS, STORES, words
 
 METHODS = words("sum max min argmax argmin reduce xor_sum")

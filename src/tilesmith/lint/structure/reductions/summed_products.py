@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers
-from tilesmith.lint.model.source import KernelLoop, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelLoop, KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.coordinates import Coordinate, Coordinates
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
-from tilesmith.lint.structure.device_flow.value_flow import ValueFlow
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, ValueFlow, load_calls
 from tilesmith.lint.structure.reductions.accumulation import ONLY_SUMS, carried_by
 from tilesmith.lint.structure.reductions.contractions import contractions
 from tilesmith.lint.vocabulary import DOTS, LOADS, STORES

@@ -11,8 +11,7 @@ from tilesmith.lint.structure.addresses.accesses import KernelAccess
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion, AddressLane, AddressTerm, key
 from tilesmith.lint.structure.device_flow.call_frames import FramedNode
 from tilesmith.lint.structure.launches.launch_arguments import is_checked, made_of, words_of
-from tilesmith.lint.structure.tiles.tile_fit import UNKNOWN, Fit, TileFit, worst
-from tilesmith.lint.structure.tiles.tiling import Tiling, counts_turns
+from tilesmith.lint.structure.tiles.tiling import UNKNOWN, Fit, TileFit, Tiling, counts_turns, worst
 
 ROUNDED = frozenset({"next_power_of_2", "bit_length"})
 CONSTRUCTORS = frozenset({"empty", "zeros", "ones", "full", "new_empty", "new_zeros", "new_ones", "new_full"})
