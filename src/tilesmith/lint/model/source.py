@@ -15,7 +15,13 @@ from tilesmith.lint.model.device.evaluation import LANGUAGE
 from tilesmith.lint.model.device.inference import ValueChange
 from tilesmith.lint.model.device.values import UNKNOWN, DeviceValue
 from tilesmith.lint.model.host.reachability import is_live
-from tilesmith.lint.model.syntax.call_arguments import keyword
+from tilesmith.lint.model.syntax.call_arguments import (
+    FunctionNode,
+    arguments_by_name,
+    hides_arguments,
+    keyword,
+    parameters,
+)
 from tilesmith.lint.model.syntax.flow import Flow
 from tilesmith.lint.model.syntax.names import Names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
@@ -24,7 +30,6 @@ MOST_NAMESAKES = 4
 """Functions of one name that are followed; a later definition replaces an earlier one anyway."""
 MODEL_CLASS = "ModelNew"
 HostLoop = ast.For | ast.While
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class KernelSyntaxError(Exception):
@@ -174,11 +179,10 @@ class LaunchSite:
 
     def bound_to(self, function: JitFunction) -> Mapping[str, ast.expr] | None:
         """Arguments by parameter name; None when some hide behind a star."""
-        starred = any(isinstance(argument, ast.Starred) for argument in self.node.args)
-        if starred or any(k.arg is None for k in self.node.keywords):
+        if hides_arguments(self.node):
             return None
-        bound = dict(zip(function.params, self.node.args, strict=False))
-        return bound | {k.arg: k.value for k in self.node.keywords if k.arg in function.params}
+        bound = arguments_by_name(function.params, self.node)
+        return {name: value for name, value in bound.items() if name in function.params}
 
     def option(self, name: str) -> ast.expr | None:
         """A keyword such as `num_warps`."""
@@ -200,8 +204,7 @@ class HostCode:
 
     @property
     def params(self) -> list[str]:
-        given = self.node.args
-        return [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        return parameters(self.node)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,15 +1,12 @@
-"""What a rule is, and how it words and weighs what it found."""
+"""How a rule words and weighs what it found."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument as argument
 from tilesmith.records import Finding, Severity
-
-Rule = Callable[[KernelSource], Iterable[Finding]]
 
 
 def compile_fault(source: KernelSource, rule: str, node: ast.expr | ast.stmt, message: str) -> Finding:

@@ -11,6 +11,7 @@ from tilesmith.lint.model.device.kernel_loops import find_loops
 from tilesmith.lint.model.device.values import PARAMETER, STATIC, UNKNOWN, DeviceValue, join
 from tilesmith.lint.model.sizes.autotuning import find_autotune, find_heuristics
 from tilesmith.lint.model.source import JitFunction, LanguageCall
+from tilesmith.lint.model.syntax.call_arguments import arguments_by_name, defaults, hides_arguments, parameters
 from tilesmith.lint.model.syntax.flow import read_flow
 from tilesmith.lint.model.syntax.names import Imports
 from tilesmith.lint.model.syntax.tree import SyntaxTree
@@ -30,8 +31,7 @@ class HelperArguments:
 
     def launched(self, function: ast.FunctionDef, constexprs: frozenset[str]) -> TaskFacts:
         """What the host can pass."""
-        arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-        return {argument.arg: PARAMETER for argument in arguments if argument.arg not in constexprs}
+        return {name: PARAMETER for name in parameters(function) if name not in constexprs}
 
     def called(self, function: ast.FunctionDef) -> TaskFacts:
         """What other jit functions pass; empty where some call may be out of sight."""
@@ -74,16 +74,11 @@ def callers_first(
 
 def _bound(function: ast.FunctionDef, call: ast.Call, values: Mapping[ast.AST, DeviceValue]) -> TaskFacts:
     """Arguments by parameter; what hides behind a star, and sizes that only the caller can name, are unknown."""
-    if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    if hides_arguments(call):
         return {}
-    positional = [*function.args.posonlyargs, *function.args.args]
-    defaults = positional[len(positional) - len(function.args.defaults) :]
-    bound = {argument.arg: STATIC for argument in defaults}
-    passed = [
-        *zip((a.arg for a in positional), call.args, strict=False),
-        *((str(k.arg), k.value) for k in call.keywords),
-    ]
-    return bound | {name: _abroad(values.get(value, UNKNOWN)) for name, value in passed}
+    bound = arguments_by_name(parameters(function), call)
+    passed = {name: _abroad(values.get(value, UNKNOWN)) for name, value in bound.items()}
+    return dict.fromkeys(defaults(function), STATIC) | passed
 
 
 def _abroad(value: DeviceValue) -> DeviceValue:
@@ -150,7 +145,7 @@ class _FunctionReader:
             node=node,
             params=params,
             constexprs=constexprs,
-            defaults=_defaults(node),
+            defaults=defaults(node),
             calls=calls,
             callees=callees,
             autotune=find_autotune(node, self.syntax, self.imports),
@@ -176,14 +171,6 @@ class _FunctionReader:
                 if dotted.startswith(LANGUAGE):
                     found.append(LanguageCall(dotted.removeprefix(LANGUAGE), node.lineno, node))
         return tuple(sorted(found, key=lambda call: (call.line, call.node.col_offset)))
-
-
-def _defaults(node: ast.FunctionDef) -> dict[str, ast.expr]:
-    positional = [*node.args.posonlyargs, *node.args.args]
-    ends = positional[len(positional) - len(node.args.defaults) :]
-    given = {argument.arg: value for argument, value in zip(ends, node.args.defaults, strict=True)}
-    named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    return given | {argument.arg: value for argument, value in named if value is not None}
 
 
 def _is_constexpr(argument: ast.arg) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from tilesmith.lint.model.device.values import (
     STATIC,
@@ -16,7 +17,37 @@ from tilesmith.lint.model.device.values import (
     combine,
     dimension,
 )
-from tilesmith.lint.model.syntax.call_arguments import CallArguments
+from tilesmith.lint.model.syntax.call_arguments import keyword
+
+
+@dataclass(frozen=True)
+class CallArguments:
+    """The arguments of one call: their syntax and what is known of them."""
+
+    node: ast.Call
+    given: list[DeviceValue]
+    named: Mapping[str, DeviceValue]
+    imports: Mapping[ast.AST, str]
+
+    def value(self, position: int, name: str) -> DeviceValue:
+        if position < len(self.given):
+            return self.given[position]
+        return self.named.get(name, UNKNOWN)
+
+    def expression(self, position: int, name: str) -> ast.expr | None:
+        if position < len(self.node.args):
+            return self.node.args[position]
+        return keyword(self.node, name)
+
+    def without_first(self) -> CallArguments:
+        """As a method sees them: the tensor itself stands before."""
+        filler = ast.Constant(None)
+        shifted = ast.Call(self.node.func, [filler, *self.node.args], self.node.keywords)
+        return CallArguments(shifted, [UNKNOWN, *self.given], self.named, self.imports)
+
+    def dtype(self, position: int, name: str = "dtype") -> str:
+        expression = self.expression(position, name)
+        return "" if expression is None else self.imports.get(expression, "").removeprefix("triton.language.")
 
 
 def arange(a: CallArguments) -> DeviceValue:

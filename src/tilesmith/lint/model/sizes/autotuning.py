@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilesmith.lint.model.source import Autotune, AutotuneConfig
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.model.syntax.names import Imports
 from tilesmith.lint.model.syntax.scopes import Scope, assigned, function_named, home_of, own_statements, scope_of
 from tilesmith.lint.model.syntax.tree import SyntaxTree
@@ -204,7 +205,7 @@ def find_heuristics(function: ast.FunctionDef, imports: Imports) -> frozenset[st
     filled: set[str] = set()
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and imports.get(decorator.func) == "triton.heuristics":
-            given = [*decorator.args, *(keyword.value for keyword in decorator.keywords)]
+            given = all_arguments(decorator)
             names = _constant_keys(given[0]) if given else None
             if names is None:
                 return None

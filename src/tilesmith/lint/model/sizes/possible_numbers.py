@@ -74,7 +74,7 @@ def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, de
         if "." in name:
             return attribute_numbers(source, host, name, depth - 1)
         if host is not None:
-            if name in _parameters(host.node) or name in host.flow.origins_of(name):
+            if name in host.params or name in host.flow.origins_of(name):
                 return None
             if values := host.flow.values_of(name):
                 whole = all(binding.whole for binding in host.flow.by_name[name])
@@ -84,11 +84,6 @@ def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, de
         return module_numbers(source, name)
 
     return _numbers(size, look_up, depth)
-
-
-def _parameters(function: FunctionNode) -> set[str]:
-    given = function.args
-    return {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
 
 
 def attribute_numbers(source: KernelSource, host: HostCode | None, dotted: str, depth: int) -> Numbers:

@@ -10,6 +10,7 @@ from tilesmith.lint.model.device.operations import literal_int
 from tilesmith.lint.model.device.values import Dim, Shape, ValueKind
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers
 from tilesmith.lint.model.source import JitFunction, KernelSource, LanguageCall
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.rules.findings import argument, compile_fault, warning
 from tilesmith.lint.structure.device_flow.compile_time import (
     is_fraction,
@@ -62,7 +63,7 @@ def _runtime_turns(source: KernelSource, function: JitFunction) -> Iterator[Find
     for call in function.calls:
         if call.name != "static_range":
             continue
-        for bound in [*call.node.args, *(keyword.value for keyword in call.node.keywords)]:
+        for bound in all_arguments(call.node):
             if is_runtime(source, function, bound):
                 message = (
                     f"tl.static_range is unrolled by the compiler, but {ast.unparse(bound)} is a run-time value: "

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from tilesmith.lint.model.source import JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.syntax.call_arguments import hides_arguments
 from tilesmith.lint.releases import LAUNCH_OPTIONS
 from tilesmith.lint.rules.findings import compile_fault, run_fault
 from tilesmith.lint.vocabulary import TORCH_TYPES
@@ -51,8 +52,7 @@ def _is_visible(source: KernelSource, name: ast.Name, function: JitFunction) -> 
 
 def _wrong_call(call: ast.Call, function: JitFunction) -> Iterator[str]:
     given = function.node.args
-    starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
-    if starred or given.vararg is not None or given.kwarg is not None:
+    if hides_arguments(call) or given.vararg is not None or given.kwarg is not None:
         return
     named = [str(keyword.arg) for keyword in call.keywords]
     yield from _twice(call, function)

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.device.values import PARAMETER, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource, LanguageCall
+from tilesmith.lint.model.syntax.call_arguments import hides_arguments, is_none
 from tilesmith.lint.releases import LIBDEVICE_NAMES, SIGNATURES, TENSOR_MEMBERS
 from tilesmith.lint.rules.findings import argument, compile_fault, run_fault
 from tilesmith.lint.structure.addresses.pointer_parameters import is_pointer
@@ -175,11 +176,10 @@ def _short_type(function: JitFunction, call: LanguageCall) -> str | None:
 
 def _wrong_access(function: JitFunction, call: LanguageCall) -> str | None:
     """Offsets alone, without the pointer they belong to; what fills masked places, without a mask."""
-    starred = any(isinstance(a, ast.Starred) for a in call.node.args) or any(not k.arg for k in call.node.keywords)
-    if call.name not in ("load", "store") or not call.node.args or starred:
+    if call.name not in ("load", "store") or not call.node.args or hides_arguments(call.node):
         return None
     fill, mask = argument(call.node, 2, "other"), argument(call.node, 1, "mask")
-    if call.name == "load" and fill is not None and not _is_none(fill) and (mask is None or _is_none(mask)):
+    if call.name == "load" and fill is not None and not is_none(fill) and (mask is None or is_none(mask)):
         return "tl.load takes other= only together with mask=: add the mask, or drop other"
     address = function.value(call.node.args[0])
     if address.kind is not ValueKind.TENSOR or address.dtype not in ("int32", "int64"):
@@ -188,15 +188,11 @@ def _wrong_access(function: JitFunction, call: LanguageCall) -> str | None:
     return f"tl.{call.name} needs an address, and {text} is a number: add it to the pointer"
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
-
-
 def _wrong_arguments(call: LanguageCall) -> str | None:
     """Outside of what any release takes."""
     signature = SIGNATURES.get(call.name)
     given, named = call.node.args, call.node.keywords
-    if signature is None or any(isinstance(a, ast.Starred) for a in given) or any(k.arg is None for k in named):
+    if signature is None or hides_arguments(call.node):
         return None
     for keyword in named:
         if keyword.arg not in signature.keywords and not str(keyword.arg).startswith("_"):

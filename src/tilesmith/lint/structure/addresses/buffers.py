@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import arguments_by_name
 from tilesmith.lint.vocabulary import LOADS, STORES
 
 DEEPEST_LOOK = 8
@@ -87,8 +88,7 @@ def _all_accessed(source: KernelSource, operations: frozenset[str]) -> Mapping[a
     calls = [(f, call, callee) for f in source.jit_functions for call, callee in helper_calls(source, f)]
     for _ in range(DEEPEST_CALL if len(calls) <= MOST_CALLS else 0):
         for function, call, callee in calls:
-            passed = dict(zip(callee.params, call.args, strict=False))
-            passed |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+            passed = arguments_by_name(callee.params, call)
             inner = [passed[name] for name in found[callee.node] if name in passed]
             found[function.node] = found[function.node].union(*(buffers(function, value) for value in inner))
     return found

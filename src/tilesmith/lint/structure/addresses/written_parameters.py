@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import all_arguments, arguments_by_name
 from tilesmith.lint.model.syntax.flow import Flow
 from tilesmith.lint.vocabulary import LOADS, STORES, words
 
@@ -47,9 +48,9 @@ def _written(call: ast.Call, source: KernelSource, depth: int) -> list[tuple[str
     if dotted.startswith(LANGUAGE):
         operation = dotted.rpartition(".")[2]
         if operation in OPAQUE or ".extra." in dotted:
-            return [(UNKNOWN_WRITE, argument) for argument in _passed(call)]
+            return [(UNKNOWN_WRITE, argument) for argument in all_arguments(call)]
         written = operation in STORES or operation in ACCUMULATING
-        return [(operation, _passed(call)[0])] if written and _passed(call) else []
+        return [(operation, all_arguments(call)[0])] if written and all_arguments(call) else []
     match call.func:
         case ast.Attribute(value=owner, attr=method) if not dotted:
             written = method in DESCRIPTOR_METHODS or method.startswith("atomic_")
@@ -57,7 +58,7 @@ def _written(call: ast.Call, source: KernelSource, depth: int) -> list[tuple[str
         case ast.Name(id=name) if source.jit_named(name):
             return _written_by_callee(call, source.jit_named(name)[-1], source, depth)
     harmless = isinstance(call.func, ast.Name) and call.func.id in BUILTINS
-    return [] if harmless or dotted in HOST_ARITHMETIC else [(UNKNOWN_WRITE, arg) for arg in _passed(call)]
+    return [] if harmless or dotted in HOST_ARITHMETIC else [(UNKNOWN_WRITE, arg) for arg in all_arguments(call)]
 
 
 def _written_by_callee(
@@ -65,15 +66,10 @@ def _written_by_callee(
 ) -> list[tuple[str, ast.expr]]:
     starred = any(isinstance(argument, ast.Starred) for argument in call.args)
     if depth == 0 or starred or len(source.jit_named(callee.name)) > 1:
-        return [(UNKNOWN_WRITE, argument) for argument in _passed(call)]
-    bound = dict(zip(callee.params, call.args, strict=False))
-    bound |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        return [(UNKNOWN_WRITE, argument) for argument in all_arguments(call)]
+    bound = arguments_by_name(callee.params, call)
     inner = writes_of(callee, source, depth - 1)
     return [(op, bound[name]) for name, operations in inner.items() if name in bound for op in operations]
-
-
-def _passed(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]
 
 
 def accessed_params(function: JitFunction) -> frozenset[str]:
@@ -172,6 +168,5 @@ def _handed_on(kernel: JitFunction, source: KernelSource, depth: int) -> Iterato
             case ast.Call(func=ast.Name(id=name)) if name in kernel.callees and name != kernel.name:
                 for callee in source.jit_named(name):
                     written = written_params(callee, source, depth - 1)
-                    given = dict(zip(callee.params, node.args, strict=False))
-                    given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
+                    given = arguments_by_name(callee.params, node)
                     yield from (argument for param, argument in given.items() if param in written)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tilesmith.lint.model.source import HostCode, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.model.syntax.tree import SyntaxTree
 from tilesmith.lint.structure.host_code.host_calls import host_calls
 from tilesmith.lint.vocabulary import words
@@ -79,7 +80,7 @@ def aliases_of(expression: ast.AST, source: KernelSource) -> set[str]:
 
 def _places_of_call(call: ast.Call, source: KernelSource) -> set[str]:
     receiver = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    given = [*receiver, *call.args, *(keyword.value for keyword in call.keywords)]
+    given = [*receiver, *all_arguments(call)]
     return {place for part in given for place in aliases_of(part, source)}
 
 
@@ -199,7 +200,7 @@ def _links_at(node: ast.AST, source: KernelSource, host: HostCode, written: Writ
             reached = {
                 place for part in _reached(node, source, host, written) for place in aliases_of(part, source)
             }
-            given = [*node.args, *(keyword.value for keyword in node.keywords)]
+            given = all_arguments(node)
             if reached:
                 words = {word for argument in given for word in words_in(argument, source)}
                 yield DependenceLink(node, frozenset(words), frozenset(reached - {"self", "cls"}), written=True)
@@ -213,7 +214,7 @@ def _link(node: ast.AST, value: ast.expr, targets: list[ast.expr], source: Kerne
 
 def _reached(call: ast.Call, source: KernelSource, host: HostCode, written: Written) -> list[ast.expr]:
     """What a call may put its arguments into: whatever else it gets, and the object it is a method of."""
-    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    given = all_arguments(call)
     if call in written:
         return written[call] or given
     dotted = source.dotted(call.func)

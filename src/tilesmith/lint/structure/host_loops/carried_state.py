@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.model.syntax.tree import SyntaxTree
 from tilesmith.lint.structure.addresses.buffers import accesses, loads_from, stores_to
 from tilesmith.lint.structure.host_code.host_calls import HostCalls
@@ -206,13 +207,13 @@ class _HostLoopTurn:
             case ast.AugAssign():
                 self.write(statement.target, self.reads(statement.value), self.fed(statement.value), certain=False)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=name)) as call) if _changes(name):
-                given = ast.Tuple(_arguments(call), ast.Load())
-                self.write(base, self.reads(given), self.fed(*_arguments(call)), certain=False)
+                given = ast.Tuple(all_arguments(call), ast.Load())
+                self.write(base, self.reads(given), self.fed(*all_arguments(call)), certain=False)
 
     def fed(self, *values: ast.AST) -> set[SlotVersion]:
         """What the launching calls inside some expressions get."""
         calls = self.calls.launching_calls(self.host, *values) if values else []
-        return set().union(*(self.reads(argument) for call in calls for argument in _arguments(call)))
+        return set().union(*(self.reads(argument) for call in calls for argument in all_arguments(call)))
 
     def call(self, call: ast.Call, certain: bool) -> None:
         """Buffers that a launch fills, directly or in a function it is left to."""
@@ -292,7 +293,3 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return list(zip(target.elts, value.elts, strict=True))
     return [(target, value)]
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]

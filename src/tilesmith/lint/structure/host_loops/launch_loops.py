@@ -16,6 +16,7 @@ from functools import cached_property
 from tilesmith.lint.model.device.operations import literal_int
 from tilesmith.lint.model.sizes.possible_numbers import host_numbers
 from tilesmith.lint.model.source import HostCode, HostLoop, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.model.syntax.flow import read_flow, target_names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
 from tilesmith.lint.structure.host_code.host_calls import HostCalls, host_calls
@@ -268,7 +269,7 @@ class _LoopPurposeFinder:
         if not any(self.values.is_dimension(count, self.host) for count in self.head.counts):
             return False
         launches = self.calls.launching_calls(self.host, *self.head.body)
-        passed = [argument for call in launches for argument in [*call.args, *(k.value for k in call.keywords)]]
+        passed = [argument for call in launches for argument in all_arguments(call)]
         plain = [argument for argument in passed if isinstance(argument, (ast.Name, ast.BinOp))]
         return any(self.source.syntax.names(argument) & self.head.indices for argument in plain)
 

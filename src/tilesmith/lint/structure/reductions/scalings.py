@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import arguments_by_name
 from tilesmith.lint.model.syntax.flow import operands
 from tilesmith.lint.structure.addresses.buffers import buffers, helper_calls
 from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
@@ -44,8 +45,7 @@ def _own(function: JitFunction) -> Iterator[Scaling]:
 
 def _handed_over(function: JitFunction, source: KernelSource, depth: int) -> Iterator[Scaling]:
     for call, callee in helper_calls(source, function):
-        given = dict(zip(callee.params, call.args, strict=False))
-        given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        given = arguments_by_name(callee.params, call)
         for block, scale in _scaled_params(callee, source, depth):
             if block in given and scale in given:
                 yield Scaling(call, given[block], given[scale])

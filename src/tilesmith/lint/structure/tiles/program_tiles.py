@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.model.syntax.flow import Flow, operands
 
 DEEPEST_LOOK = 6
@@ -55,7 +56,7 @@ def _axis(value: ast.AST, flow: Flow, queries: frozenset[ast.Call], depth: int) 
     """The axis, where the value is `tl.program_id(axis)` itself, or a name that is nothing else."""
     match value:
         case ast.Call() if value in queries:
-            given = [*value.args, *(keyword.value for keyword in value.keywords)]
+            given = all_arguments(value)
             axis = given[0].value if given and isinstance(given[0], ast.Constant) else None
             return axis if type(axis) is int else None
         case ast.Call(func=ast.Attribute(value=owner, attr="to")):

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from tilesmith.lint.model.sizes.possible_numbers import Numbers, device_numbers, host_numbers, parameter_numbers
-from tilesmith.lint.model.source import FunctionNode, JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.source import JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.syntax.call_arguments import defaults
 from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.launches.grids import LaunchGrid, read_grid
 from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, loops_by_program_id, scaled_numbers
@@ -52,19 +53,11 @@ class StartedKernel:
         """A size the author picks rather than the data: a default, or the smaller of a literal and something."""
         meant = self.grid.resolved(size)
         if isinstance(meant, ast.Name) and self.grid.host is not None:
-            return isinstance(_default(self.grid.host.node, meant.id), ast.Constant)
+            return isinstance(defaults(self.grid.host.node).get(meant.id), ast.Constant)
         match meant:
             case ast.Call(func=ast.Name(id="min"), args=arguments):
                 return any(isinstance(argument, ast.Constant) for argument in arguments)
         return False
-
-
-def _default(function: FunctionNode, name: str) -> ast.expr | None:
-    positional = [*function.args.posonlyargs, *function.args.args]
-    given = dict(zip(reversed([a.arg for a in positional]), reversed(function.args.defaults), strict=False))
-    named = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    given |= {argument.arg: value for argument, value in named if value is not None}
-    return given.get(name)
 
 
 def started_kernels(source: KernelSource) -> Iterator[StartedKernel]:
