@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from importlib import import_module
 
 from tilesmith.lint.model.source import KernelSource
+from tilesmith.lint.rules.findings import Rule
 from tilesmith.records import Finding, Severity
 
-Rule = Callable[[KernelSource], Iterable[Finding]]
 STUMBLED = "rule-stumbled"
 GRAVEST_FIRST = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 GROUPS: Mapping[str, str] = {

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument as argument
 from tilesmith.records import Finding, Severity
+
+Rule = Callable[[KernelSource], Iterable[Finding]]
 
 
 def compile_fault(source: KernelSource, rule: str, node: ast.expr | ast.stmt, message: str) -> Finding:
@@ -29,3 +33,16 @@ def warning(rule: str, line: int | None, message: str) -> Finding:
 
 def info(rule: str, line: int | None, message: str) -> Finding:
     return Finding(rule, Severity.INFO, line, message)
+
+
+def first_on_each_line(rule: Rule) -> Rule:
+    """Of several findings on one line the first is said."""
+
+    @wraps(rule)
+    def said(source: KernelSource) -> Iterator[Finding]:
+        found: dict[int | None, Finding] = {}
+        for finding in rule(source):
+            found.setdefault(finding.line, finding)
+        yield from found.values()
+
+    return said

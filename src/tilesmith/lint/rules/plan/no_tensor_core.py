@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.device.values import Shape
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
 from tilesmith.lint.structure.reductions.summed_products import SummedProduct, summed_products
 from tilesmith.records import Finding
@@ -15,18 +15,16 @@ from tilesmith.records import Finding
 Axes = frozenset[int]
 
 
+@first_on_each_line
 def no_tensor_core(source: KernelSource) -> Iterator[Finding]:
     """Outer products added up turn by turn, or a three-dimensional product summed over one axis."""
-    seen: set[int] = set()
     for product in summed_products(source):
-        line = getattr(product.node, "lineno", 0)
-        if line not in seen and _is_matrix_product(product):
-            seen.add(line)
+        if _is_matrix_product(product):
             message = (
                 "a matrix product is written out with broadcasts, so no tensor core takes part: multiply the "
                 "tiles with tl.dot(a, b, acc)"
             )
-            yield warning("no-tensor-core", line, message)
+            yield warning("no-tensor-core", getattr(product.node, "lineno", 0), message)
 
 
 def _is_matrix_product(product: SummedProduct) -> bool:

@@ -59,7 +59,7 @@ class KernelAccess:
 @cached_per_source
 def expansion_of(source: KernelSource) -> AddressExpansion:
     """One for all rules: what it has expanded once it knows."""
-    return AddressExpansion(source.names.dotted)
+    return AddressExpansion(source)
 
 
 @cached_per_source

@@ -77,7 +77,7 @@ class _RecurrenceReading:
 
     def __init__(self, loop: KernelLoop, source: KernelSource) -> None:
         self.loop, self.source = loop, source
-        self.flow = ValueFlow(loop.flow, source)
+        self.flow = ValueFlow.of(loop.flow, source)
         self.function = _function_of(loop.node, source)
         self.moving = loop.indices | loop.carried
         inside = [c for c in helper_calls(source, self.function) if self._contains(c[0])]

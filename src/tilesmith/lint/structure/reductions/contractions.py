@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.flow import operands
 from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
@@ -156,9 +155,7 @@ class _ProductFactors:
 
     def _passed_through(self, call: ast.Call) -> ast.expr | None:
         """The value that a cast, a reshape or a `where` hands on."""
-        dotted = self.source.dotted(call.func) or ""
-        if dotted.startswith(LANGUAGE):
-            name = dotted.rpartition(".")[2]
+        if name := self.source.operation(call):
             if name == "where" and len(call.args) == 3:
                 return call.args[1]
             return call.args[0] if name in PASSING and call.args else None

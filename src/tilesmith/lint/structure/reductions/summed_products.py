@@ -49,7 +49,7 @@ class SummedProduct:
     def adds_only(self) -> bool:
         """The loops do nothing with the total but add to it."""
         for frame, loop in self.loops:
-            flow = ValueFlow(loop.flow, self.source)
+            flow = ValueFlow.of(loop.flow, self.source)
             name = next(iter(_targets(_statement(self.node, self.frame)) & loop.carried), None)
             if frame is not self.frame or name is None:
                 continue

@@ -128,7 +128,7 @@ class Tiling:
             node = place.node
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
                 return True
-            if isinstance(node, ast.Call) and (self.source.dotted(node.func) or "").endswith("language.load"):
+            if self.source.operation(node) == "load":
                 return True
         return False
 
