@@ -10,7 +10,7 @@ from tilesmith.lint.model.device.values import Dim
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import info, warning
-from tilesmith.lint.structure.addresses.written_parameters import address_base
+from tilesmith.lint.structure.addresses.buffers import buffers
 from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
 from tilesmith.lint.structure.host_code.host_tensors import HostTensors
@@ -71,11 +71,9 @@ def _disturbs(r: ReductionUse, fill: LaneFill, load: ast.Call, function: JitFunc
 
 def _is_scratch(load: ast.Call, function: JitFunction, source: KernelSource) -> bool:
     """A fill written out, for numbers that an earlier kernel left in memory made for them: its author knew both."""
-    base = address_base(load.args[0], function.flow) if load.args and argument(load, 2, "other") else None
-    for passed in arguments(source, function, base or ""):
-        if passed.host is not None and HostTensors(source, passed.host).made(passed.node).fresh:
-            return True
-    return False
+    bases = buffers(function, load.args[0]) if load.args and argument(load, 2, "other") else ()
+    passed = [argument for base in bases for argument in arguments(source, function, base)]
+    return any(p.host is not None and HostTensors(source, p.host).made(p.node).fresh for p in passed)
 
 
 def _message(r: ReductionUse, load: ast.Call) -> str:

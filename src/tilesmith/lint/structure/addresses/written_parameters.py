@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping
 from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.call_arguments import all_arguments, arguments_by_name
-from tilesmith.lint.model.syntax.flow import Flow
-from tilesmith.lint.vocabulary import LOADS, STORES, words
+from tilesmith.lint.vocabulary import STORES, words
 
 ACCUMULATING = frozenset(
     {"atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_cas"}
@@ -70,31 +69,6 @@ def _written_by_callee(
     bound = arguments_by_name(callee.params, call)
     inner = writes_of(callee, source, depth - 1)
     return [(op, bound[name]) for name, operations in inner.items() if name in bound for op in operations]
-
-
-def accessed_params(function: JitFunction) -> frozenset[str]:
-    """Parameters that some load or store of this function goes through."""
-    names: set[str] = set()
-    for call in function.calls:
-        if call.operation in LOADS | STORES and call.node.args:
-            base = address_base(call.node.args[0], function.flow)
-            names |= {base} if base else set()
-    return frozenset(names) & frozenset(function.params)
-
-
-def address_base(address: ast.AST, flow: Flow, depth: int = 6) -> str | None:
-    """The name an address starts from, through assignments: `x_ptr` for `ptrs + k` where `ptrs = x_ptr + offs`."""
-    match address:
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
-            return address_base(address.left, flow, depth)
-        case ast.AugAssign(target=ast.Name(id=name)):
-            return name
-        case ast.Call(args=[first, *_]):
-            return address_base(first, flow, depth)
-        case ast.Name(id=name):
-            values = [v for v in flow.values_of(name) if name not in flow.syntax.names(v)]
-            return address_base(values[0], flow, depth - 1) if values and depth else name
-    return None
 
 
 POINTER_MAKERS = words("make_block_ptr make_tensor_descriptor advance multiple_of max_contiguous cast")
