@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
 from tilesmith.lint.model.syntax.flow import operands
-from tilesmith.lint.structure.addresses.written_parameters import pointer_params
+from tilesmith.lint.structure.addresses.buffers import pointer_params
 from tilesmith.lint.vocabulary import LOADS, STORES, words
 
 NEUTRAL = {ast.Add: 0, ast.Sub: 0, ast.Mult: 1, ast.Div: 1}
