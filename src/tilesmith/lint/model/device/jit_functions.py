@@ -93,7 +93,9 @@ LARGEST_KERNEL_NODES = 20_000
 
 def find_jit_functions(syntax: SyntaxTree, imports: Imports) -> tuple[JitFunction, ...]:
     """Every jit function at any level of nesting, in source order."""
-    wrapped = _names_handed_to_jit(syntax, imports)
+    # functions wrapped by hand: `kernel = triton.jit(function)`
+    jits = [n for n in syntax.nodes if type(n) is ast.Call and imports.get(n.func) == "triton.jit"]
+    wrapped = frozenset(argument.id for call in jits for argument in call.args if isinstance(argument, ast.Name))
     found = [
         node
         for node in syntax.nodes
@@ -114,12 +116,6 @@ def _is_jit(decorator: ast.expr, imports: Imports) -> bool:
     if not isinstance(decorator, ast.Call):
         return imports.get(decorator) == "triton.jit"
     return any(imports.get(part) == "triton.jit" for part in (decorator.func, *decorator.args))
-
-
-def _names_handed_to_jit(syntax: SyntaxTree, imports: Imports) -> frozenset[str]:
-    """Functions wrapped by hand: `kernel = triton.jit(function)`."""
-    jits = [n for n in syntax.nodes if type(n) is ast.Call and imports.get(n.func) == "triton.jit"]
-    return frozenset(argument.id for call in jits for argument in call.args if isinstance(argument, ast.Name))
 
 
 class _FunctionReader:

@@ -183,7 +183,7 @@ def _called_numbers(call: ast.Call, look_up: Callable[[str], Numbers], depth: in
             return _numbers(inner_size, look_up, depth - 1)
         case ast.Call(func=ast.Attribute(attr="next_power_of_2"), args=[inner_size]):
             inner = _numbers(inner_size, look_up, depth - 1)
-            return None if inner is None else frozenset(_power_above(number) for number in inner)
+            return None if inner is None else frozenset(1 << max(number - 1, 0).bit_length() for number in inner)
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right], keywords=[]):
             sides = [_numbers(side, look_up, depth - 1) for side in (left, right)]
             return _combined(min if name == "min" else max, *sides)
@@ -205,10 +205,6 @@ def _combined(calculate: Callable[[int, int], int], left: Numbers, right: Number
         return None
     found = frozenset(calculate(a, b) for a, b in product(left, right))
     return found if all(abs(number) < LARGEST_NUMBER for number in found) else None
-
-
-def _power_above(number: int) -> int:
-    return 1 << max(number - 1, 0).bit_length()
 
 
 def _union(sets: Iterable[Numbers]) -> Numbers:

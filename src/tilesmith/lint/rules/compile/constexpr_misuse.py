@@ -32,7 +32,14 @@ def misused_constants(source: KernelSource) -> Iterator[Finding]:
         yield from _runtime_turns(source, function)
         yield from _runtime_axes(source, function)
         yield from _bound_twice(source, function)
-        yield from _bare_shapes(source, function)
+        for call in function.calls:
+            if call.name not in ("zeros", "full"):
+                continue
+            shape = argument(call.node, 0, "shape")
+            if shape is not None and device_numbers(source, function, shape) is not None:
+                text = ast.unparse(shape)
+                message = f"the shape of tl.{call.name} is a tuple, and {text} is a number: write ({text},)"
+                yield compile_fault(source, RULE, call.node, message)
 
 
 def _runtime_sides(source: KernelSource, function: JitFunction) -> Iterator[Finding]:
@@ -46,17 +53,6 @@ def _runtime_sides(source: KernelSource, function: JitFunction) -> Iterator[Find
                 "make it a tl.constexpr parameter, or bind it as `name: tl.constexpr = ...`"
             )
             yield compile_fault(source, RULE, call, message)
-
-
-def _bare_shapes(source: KernelSource, function: JitFunction) -> Iterator[Finding]:
-    for call in function.calls:
-        if call.name not in ("zeros", "full"):
-            continue
-        shape = argument(call.node, 0, "shape")
-        if shape is not None and device_numbers(source, function, shape) is not None:
-            text = ast.unparse(shape)
-            message = f"the shape of tl.{call.name} is a tuple, and {text} is a number: write ({text},)"
-            yield compile_fault(source, RULE, call.node, message)
 
 
 def _runtime_turns(source: KernelSource, function: JitFunction) -> Iterator[Finding]:

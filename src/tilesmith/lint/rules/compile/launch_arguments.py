@@ -77,7 +77,12 @@ def _complaints(source: KernelSource, launch: LaunchSite, function: JitFunction)
     given = function.node.args
     if given.kwarg is not None or function.heuristics is None:
         return
-    yield from _unknown(launch, function)
+    for keyword in launch.node.keywords:
+        if keyword.arg is None or keyword.arg in function.params or keyword.arg in LAUNCH_OPTIONS:
+            continue
+        near = get_close_matches(keyword.arg, function.params, n=1, cutoff=0.6)
+        cure = f"did you mean {near[0]}?" if near else "add it to the signature, or leave it out"
+        yield f"{function.name} has no parameter {keyword.arg}: {cure}"
     yield from _unknown_in_grid(launch, function)
     positional = len(given.posonlyargs) + len(given.args)
     starred = any(isinstance(argument, ast.Starred) for argument in launch.node.args)
@@ -113,15 +118,6 @@ def _filled(function: JitFunction) -> frozenset[str]:
 def _tells_all(function: JitFunction) -> bool:
     """No unread decorator can be passing what the launch leaves out."""
     return function.autotune is None or function.autotune.complete
-
-
-def _unknown(launch: LaunchSite, function: JitFunction) -> Iterator[str]:
-    for keyword in launch.node.keywords:
-        if keyword.arg is None or keyword.arg in function.params or keyword.arg in LAUNCH_OPTIONS:
-            continue
-        near = get_close_matches(keyword.arg, function.params, n=1, cutoff=0.6)
-        cure = f"did you mean {near[0]}?" if near else "add it to the signature, or leave it out"
-        yield f"{function.name} has no parameter {keyword.arg}: {cure}"
 
 
 def _unknown_in_grid(launch: LaunchSite, function: JitFunction) -> Iterator[str]:

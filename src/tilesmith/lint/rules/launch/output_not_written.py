@@ -66,7 +66,8 @@ class _OutputUses:
             found = self._operations(use)
             if found is None:
                 return None
-            read = read or self._is_read_late(use)
+            # after a launch: what is returned before one is an early way out
+            read = read or (self._is_read(use) and self.source.syntax.position(use) > self.first_launch)
             operations |= found
         if read and not operations:
             return f"{name} is read as torch.empty left it: no kernel stores to it; store it or drop it"
@@ -82,7 +83,8 @@ class _OutputUses:
             return frozenset()
         if self._is_nested(use):
             return None
-        launch = self._launch_with(parent)
+        call = self.source.syntax.parents[parent] if isinstance(parent, ast.keyword) else parent
+        launch = self.launches.get(call) if isinstance(call, ast.Call) else None
         if launch is not None:
             return self._written_by(launch, use)
         return frozenset() if self._is_read(use) else None
@@ -92,10 +94,6 @@ class _OutputUses:
         inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
         return next((node for node in above if isinstance(node, inner)), None) is not self.host.node
 
-    def _launch_with(self, parent: ast.AST) -> LaunchSite | None:
-        call = self.source.syntax.parents[parent] if isinstance(parent, ast.keyword) else parent
-        return self.launches.get(call) if isinstance(call, ast.Call) else None
-
     def _written_by(self, launch: LaunchSite, use: ast.Name) -> frozenset[str] | None:
         kernels = [function for name in launch.kernels for function in self.source.jit_named(name)]
         found: frozenset[str] = frozenset()
@@ -104,7 +102,7 @@ class _OutputUses:
             names = [param for param, value in (bound or {}).items() if value is use]
             tuner = kernel.autotune
             clears = tuner is not None and any(k.arg in CLEARING for k in tuner.decorator.keywords)
-            if not names or clears or _has_hook(tuner):
+            if not names or clears or any("pre_hook" in config.options for config in getattr(tuner, "configs", ())):
                 return None
             found |= writes_of(kernel, self.source).get(names[0], frozenset())
         return None if not kernels or UNKNOWN_WRITE in found else found
@@ -124,11 +122,3 @@ class _OutputUses:
                 return False
             node = above
         return False
-
-    def _is_read_late(self, use: ast.Name) -> bool:
-        """After a launch: what is returned before one is an early way out."""
-        return self._is_read(use) and self.source.syntax.position(use) > self.first_launch
-
-
-def _has_hook(tuner: object) -> bool:
-    return any("pre_hook" in config.options for config in getattr(tuner, "configs", ()))

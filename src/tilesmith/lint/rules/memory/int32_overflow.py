@@ -46,7 +46,10 @@ def _is_offset(place: FramedNode, expansion: AddressExpansion) -> bool:
         return False
     pairs = ((node.left, node.right), (node.right, node.left))
     scaled = any(_counts_programs(i, frame, expansion) and _is_runtime(s, frame, expansion) for i, s in pairs)
-    return scaled and not _is_wide(node, frame)
+    # some part was turned into 64 bits
+    return scaled and not any(
+        isinstance(p.node, ast.Attribute) and p.node.attr in ("int64", "uint64") for p in frame.behind(node)
+    )
 
 
 def _counts_programs(node: ast.expr, frame: CallFrame, expansion: AddressExpansion) -> bool:
@@ -61,11 +64,6 @@ def _is_runtime(node: ast.expr, frame: CallFrame, expansion: AddressExpansion) -
         return False
     names = [(place.node.id, place.frame.function) for place in factors if isinstance(place.node, ast.Name)]
     return any(name in function.params and name not in function.constexprs for name, function in names)
-
-
-def _is_wide(node: ast.AST, frame: CallFrame) -> bool:
-    """Some part was turned into 64 bits."""
-    return any(isinstance(p.node, ast.Attribute) and p.node.attr in ("int64", "uint64") for p in frame.behind(node))
 
 
 def _message(node: ast.BinOp) -> str:

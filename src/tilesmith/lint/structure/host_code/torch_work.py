@@ -37,7 +37,8 @@ def heavy_members(source: KernelSource) -> frozenset[str]:
     constructors = {node for node in source.names.dotted if is_heavy_module(source.names.dotted[node])}
     if not constructors:
         return frozenset()
-    made = _calls_of(source, constructors)
+    above = [source.syntax.parents[node] for node in constructors]
+    made = [node for node in above if isinstance(node, ast.Call) and node.func in constructors]
     found = {name for name, value in _member_values(source) if _holds(source, value, made)}
     return frozenset(found)
 
@@ -47,11 +48,6 @@ def is_heavy_module(dotted: str) -> bool:
         return True
     head, _, tail = dotted.rpartition(".")
     return head in ("torch.nn", "torch.nn.modules") and any(word in tail for word in HEAVY_WORDS)
-
-
-def _calls_of(source: KernelSource, constructors: set[ast.AST]) -> list[ast.Call]:
-    above = [source.syntax.parents[node] for node in constructors]
-    return [node for node in above if isinstance(node, ast.Call) and node.func in constructors]
 
 
 def _member_values(source: KernelSource) -> Iterator[tuple[str, ast.expr]]:

@@ -107,24 +107,16 @@ def _added(value: ast.AST, name: str) -> Iterator[ast.expr]:
                 yield side
             elif isinstance(other, ast.BinOp):
                 yield from (part for part in _added(other, name))
-                if _mentions(other, name):
+                if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(other)):
                     yield side
     elif isinstance(value, ast.Call) and len(value.args) == 3:
-        yield from _added_by_call(value, name)
-
-
-def _added_by_call(call: ast.Call, name: str) -> Iterator[ast.expr]:
-    """`tl.fma(a, b, acc)` and `tl.where(mask, acc + a * b, acc)`."""
-    called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if called == "fma" and isinstance(call.args[2], ast.Name) and call.args[2].id == name:
-        yield ast.copy_location(ast.BinOp(call.args[0], ast.Mult(), call.args[1]), call)
-    elif called == "where":
-        for branch in call.args[1:]:
-            yield from _added(branch, name)
-
-
-def _mentions(value: ast.AST, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value))
+        # `tl.fma(a, b, acc)` and `tl.where(mask, acc + a * b, acc)`
+        called = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+        if called == "fma" and isinstance(value.args[2], ast.Name) and value.args[2].id == name:
+            yield ast.copy_location(ast.BinOp(value.args[0], ast.Mult(), value.args[1]), value)
+        elif called == "where":
+            for branch in value.args[1:]:
+                yield from _added(branch, name)
 
 
 class _ProductFactors:

@@ -42,8 +42,14 @@ def _is_matrix_product(found: Contraction, function: JitFunction, source: Kernel
     shapes = [_shape(factor, function, source) for factor in found.factors]
     if found.kind == "sum":
         cube = any(shape is not None and len(shape) >= 3 for shape in shapes)
-        return _broadcasts(shapes) and (cube or _is_state(found, shapes, function, source))
-    return _is_outer(shapes) or _is_scalar_times_vector(found, shapes, function, source)
+        return any(shape is not None and 1 in shape for shape in shapes) and (
+            cube or _is_state(found, shapes, function, source)
+        )
+    # `a[:, None] * b[None, :]`: each has an axis of its own
+    pairs = [(a, b) for a in shapes for b in shapes if a and b and len(a) == len(b)]
+    return any(_own_axis(a, b) and _own_axis(b, a) for a, b in pairs) or _is_scalar_times_vector(
+        found, shapes, function, source
+    )
 
 
 def _shape(factor: ast.expr, function: JitFunction, source: KernelSource) -> Shape:
@@ -60,10 +66,6 @@ def _shape(factor: ast.expr, function: JitFunction, source: KernelSource) -> Sha
     return None
 
 
-def _broadcasts(shapes: list[Shape]) -> bool:
-    return any(shape is not None and 1 in shape for shape in shapes)
-
-
 def _is_state(found: Contraction, shapes: list[Shape], function: JitFunction, source: KernelSource) -> bool:
     """The vector is no loaded weight: it was summed up before."""
     loads = load_calls(function, source)
@@ -71,12 +73,6 @@ def _is_state(found: Contraction, shapes: list[Shape], function: JitFunction, so
     bare = Dependence(function.flow, loads, [*loads, *sums])
     vectors = [f for f, shape in zip(found.factors, shapes, strict=True) if shape and 1 in shape]
     return len(found.factors) == 2 and any(not bare.behind(vector) for vector in vectors)
-
-
-def _is_outer(shapes: list[Shape]) -> bool:
-    """`a[:, None] * b[None, :]`: each has an axis of its own."""
-    pairs = [(a, b) for a in shapes for b in shapes if a and b and len(a) == len(b)]
-    return any(_own_axis(a, b) and _own_axis(b, a) for a, b in pairs)
 
 
 def _own_axis(one: Shape, other: Shape) -> bool:

@@ -83,17 +83,15 @@ def picks(function: JitFunction, source: KernelSource) -> Marks:
     widest: dict[str, int] = {}
     for load, names in starts.items():
         widest.update({name: max(_extent(load, function), widest.get(name, 0)) for name in names})
-    found: set[ast.AST] = {node for node in function.nodes if _is_element(node)}
+    # an index that is a name: Triton refuses it, but what is meant is clear
+    found: set[ast.AST] = {
+        node for node in function.nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
+    }
     for load, names in starts.items():
         beside_wider = any(_extent(load, function) < widest[name] for name in names)
         if beside_wider and placed.behind(load.args[0]):
             found.add(load)
     return frozenset(found)
-
-
-def _is_element(node: ast.AST) -> bool:
-    """An index that is a name: Triton refuses it, but what is meant is clear."""
-    return isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
 
 
 def _extent(load: ast.Call, function: JitFunction) -> int:
