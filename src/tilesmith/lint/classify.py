@@ -43,19 +43,15 @@ def classify(source: KernelSource) -> Classification:
     if not source.live_launches:
         return Classification("no_triton", "low")
     kernels = (source.kernels or _unnamed(source))[-MOST_KERNELS:]
-    kind = _file_type(_dominant(kernels, source), source)
+    types = {kernel_type(kernel, source) for kernel in kernels} or {"elementwise"}
+    first = next(kind for kind in KERNEL_RANK if kind in types)
+    kind = _file_type("normalization" if first == "reduction" and normalizes_in_steps(source) else first, source)
     return Classification(kind, _complexity(kind, kernels, source))
 
 
 def _unnamed(source: KernelSource) -> tuple[JitFunction, ...]:
     """Where no launch says which kernel it starts, every one that no other kernel calls."""
     return tuple(function for function in source.jit_functions if function.name not in source.called_names)
-
-
-def _dominant(kernels: tuple[JitFunction, ...], source: KernelSource) -> str:
-    types = {kernel_type(kernel, source) for kernel in kernels} or {"elementwise"}
-    first = next(kind for kind in KERNEL_RANK if kind in types)
-    return "normalization" if first == "reduction" and normalizes_in_steps(source) else first
 
 
 def _file_type(dominant: str, source: KernelSource) -> str:

@@ -119,7 +119,11 @@ class _CertainWalk:
         self._defined: Mapping[str, list[ast.AST]] = _definitions(syntax)
         self._members = _member_classes(syntax)
         self._stored = _stored_attributes(syntax)
-        self._annotated = not _postpones_annotations(syntax)
+        # `from __future__ import annotations`: they are never evaluated
+        imports = [
+            node for node in syntax.tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        ]
+        self._annotated = not any(alias.name == "annotations" for node in imports for alias in node.names)
         self._depth = 0
 
     def enter(self, function: ast.AST) -> None:
@@ -251,14 +255,6 @@ def _annotations(function: FunctionNode) -> list[ast.AST]:
     arguments = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
     annotations = [argument.annotation for argument in arguments if argument is not None]
     return [annotation for annotation in (*annotations, function.returns) if annotation is not None]
-
-
-def _postpones_annotations(syntax: SyntaxTree) -> bool:
-    """`from __future__ import annotations`: they are never evaluated."""
-    imports = [
-        node for node in syntax.tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-    ]
-    return any(alias.name == "annotations" for node in imports for alias in node.names)
 
 
 def _definitions(syntax: SyntaxTree) -> Mapping[str, list[ast.AST]]:

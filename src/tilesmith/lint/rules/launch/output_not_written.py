@@ -81,18 +81,15 @@ class _OutputUses:
         parent = syntax.parents[use]
         if isinstance(parent, ast.Attribute) and parent.attr in DESCRIBING:
             return frozenset()
-        if self._is_nested(use):
+        above = self.source.syntax.ancestors(use)
+        inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
+        if next((node for node in above if isinstance(node, inner)), None) is not self.host.node:
             return None
         call = self.source.syntax.parents[parent] if isinstance(parent, ast.keyword) else parent
         launch = self.launches.get(call) if isinstance(call, ast.Call) else None
         if launch is not None:
             return self._written_by(launch, use)
         return frozenset() if self._is_read(use) else None
-
-    def _is_nested(self, use: ast.Name) -> bool:
-        above = self.source.syntax.ancestors(use)
-        inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
-        return next((node for node in above if isinstance(node, inner)), None) is not self.host.node
 
     def _written_by(self, launch: LaunchSite, use: ast.Name) -> frozenset[str] | None:
         kernels = [function for name in launch.kernels for function in self.source.jit_named(name)]

@@ -24,7 +24,11 @@ def only_copies(source: KernelSource, kernel: JitFunction, launch: LaunchSite) -
     stores = [call.node for call in kernel.calls if call.operation in STORES]
     if not stores or any(call.operation == "store_tensor_descriptor" for call in kernel.calls):
         return False
-    reader = _StoredValues(kernel, _constants(source, kernel, launch))
+    # parameters that this launch passes a written-out number
+    bound = launch.bound_to(kernel) or {}
+    host = source.host_of(launch)
+    found = {name: _host_literal(value, host) for name, value in {**kernel.defaults, **bound}.items()}
+    reader = _StoredValues(kernel, {name: number for name, number in found.items() if number is not None})
     return all(reader.puts_back(store) for store in stores)
 
 
@@ -133,14 +137,6 @@ def _literal(value: ast.expr | None) -> float | None:
     if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
         return float(value.value)
     return None
-
-
-def _constants(source: KernelSource, kernel: JitFunction, launch: LaunchSite) -> dict[str, float]:
-    """Parameters that this launch passes a written-out number."""
-    bound = launch.bound_to(kernel) or {}
-    host = source.host_of(launch)
-    found = {name: _host_literal(value, host) for name, value in {**kernel.defaults, **bound}.items()}
-    return {name: number for name, number in found.items() if number is not None}
 
 
 def _host_literal(value: ast.expr, host: HostCode | None) -> float | None:
