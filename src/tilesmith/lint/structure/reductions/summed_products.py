@@ -123,14 +123,14 @@ def summed_products(source: KernelSource) -> tuple[SummedProduct, ...]:
         for made in contractions(frame.function, source):
             if made.kind != "dot" and len(made.factors) > 1:
                 found.append(SummedProduct(frame, made.node, made.kind, made.factors, source, coordinates))
-        for node, factors in _returned(frame):
+        for node, factors in returned_products(frame):
             product = SummedProduct(frame, node, "turns", factors, source, coordinates)
             if product.loops and all(product.places(factor) for factor in factors):
                 found.append(product)
     return tuple(found)
 
 
-def _returned(frame: CallFrame) -> Iterator[tuple[ast.AST, tuple[ast.expr, ...]]]:
+def returned_products(frame: CallFrame) -> Iterator[tuple[ast.AST, tuple[ast.expr, ...]]]:
     """`return x * w` in a function whose caller adds the result up."""
     for node in frame.function.nodes if frame.caller is not None else ():
         match node:
