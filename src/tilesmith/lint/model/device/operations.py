@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import inf
 
 from tilesmith.lint.model.device.values import (
     STATIC,
@@ -18,6 +19,8 @@ from tilesmith.lint.model.device.values import (
     dimension,
 )
 from tilesmith.lint.model.syntax.call_arguments import keyword
+
+INFINITE = {"inf": inf, "-inf": -inf, "+inf": inf, "infinity": inf, "-infinity": -inf}
 
 
 @dataclass(frozen=True)
@@ -183,6 +186,23 @@ def advance(a: CallArguments) -> DeviceValue:
 def kept(a: CallArguments) -> DeviceValue:
     """A hint about a value that leaves it as it is."""
     return a.value(0, "input")
+
+
+def literal(node: ast.AST | None) -> float | None:
+    """The value of a number written out; None for anything else."""
+    match node:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.UnaryOp(op=ast.USub()):
+            inner = literal(node.operand)
+            return None if inner is None else -inner
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]):
+            return INFINITE.get(word.strip().lower())
+        case ast.Attribute(attr="inf"):
+            return inf
+    return None
 
 
 def literal_int(node: ast.expr | None) -> int | None:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from tilesmith.lint.model.host.reachability import FUNCTIONS, is_main_guard
+from tilesmith.lint.model.syntax.call_arguments import last_name
 from tilesmith.lint.model.syntax.names import Names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
 from tilesmith.lint.vocabulary import words
@@ -29,24 +30,20 @@ def runs_as_written(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     called = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
     if isinstance(function, ast.AsyncFunctionDef) or any(isinstance(n, GENERATING) for n in ast.walk(function)):
         return False
-    return all(_tail(decorator) in HARMLESS or _path(decorator) == "torch.fx.wrap" for decorator in called)
+    return all(last_name(decorator) in HARMLESS or _path(decorator) == "torch.fx.wrap" for decorator in called)
 
 
 def may_suppress_exceptions(context: ast.expr) -> bool:
     """`with suppress(Exception):`, or a context manager that may do the same."""
-    return isinstance(context, ast.Call) and _tail(context.func) in ("suppress", "raises", "ExitStack")
+    return isinstance(context, ast.Call) and last_name(context.func) in ("suppress", "raises", "ExitStack")
 
 
 def _path(expression: ast.expr) -> str:
     return (
         f"{_path(expression.value)}.{expression.attr}"
         if isinstance(expression, ast.Attribute)
-        else _tail(expression)
+        else last_name(expression)
     )
-
-
-def _tail(expression: ast.expr) -> str:
-    return expression.attr if isinstance(expression, ast.Attribute) else getattr(expression, "id", "")
 
 
 def certain_parts(node: ast.AST) -> Iterator[ast.AST]:

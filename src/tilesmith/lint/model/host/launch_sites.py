@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from tilesmith.lint.model.host.reachability import FUNCTIONS
-from tilesmith.lint.model.source import FunctionNode, HostLoop, JitFunction, LaunchSite
-from tilesmith.lint.model.syntax.call_arguments import keyword
+from tilesmith.lint.model.source import HostLoop, JitFunction, LaunchSite
+from tilesmith.lint.model.syntax.call_arguments import FunctionNode, keyword, last_name
 from tilesmith.lint.model.syntax.names import Imports
 from tilesmith.lint.model.syntax.tree import SyntaxTree
 
@@ -56,7 +56,7 @@ class KernelNames:
         parts: list[ast.expr] = []
         match value:
             case ast.Name() | ast.Attribute():
-                return frozenset(self._kernels.get(tail(value), ()))
+                return frozenset(self._kernels.get(last_name(value), ()))
             case ast.Call(func=ast.Subscript()):
                 return frozenset()
             case ast.Call(func=ast.Name() | ast.Call()):
@@ -79,22 +79,15 @@ class KernelNames:
             case ast.Subscript():
                 named = isinstance(value.value, ast.Name) and value.value.id in self._jit
                 return self.kernels_in(value.value) if named or self.looks_like_grid(value.slice) else frozenset()
-            case ast.Call(args=[first, *_]) if tail(value.func) == PARTIAL:
+            case ast.Call(args=[first, *_]) if last_name(value.func) == PARTIAL:
                 return self._ready(first)
             case ast.Call(func=ast.Name(id=name)):
                 return frozenset(self._makers.get(name, ()))
             case ast.Name() | ast.Attribute():
-                return frozenset(self._launchers.get(tail(value), ()))
+                return frozenset(self._launchers.get(last_name(value), ()))
             case ast.IfExp():
                 return self._ready(value.body) | self._ready(value.orelse)
         return frozenset()
-
-
-def tail(expression: ast.expr) -> str:
-    """The last name of a dotted expression."""
-    if isinstance(expression, ast.Name):
-        return expression.id
-    return expression.attr if isinstance(expression, ast.Attribute) else ""
 
 
 def _names_for_grids(syntax: SyntaxTree) -> frozenset[str]:
@@ -114,9 +107,9 @@ def _assigned(syntax: SyntaxTree) -> list[tuple[str, ast.expr]]:
     bindings: list[tuple[str, ast.expr]] = []
     for node in syntax.nodes:
         if isinstance(node, ast.Assign):
-            bindings += [(tail(part), node.value) for target in node.targets for part in _parts(target)]
+            bindings += [(last_name(part), node.value) for target in node.targets for part in _parts(target)]
         elif isinstance(node, ast.For):
-            bindings.append((tail(node.target), node.iter))
+            bindings.append((last_name(node.target), node.iter))
     return [(name, value) for name, value in bindings if name]
 
 
@@ -176,7 +169,7 @@ def _started(call: ast.Call, names: KernelNames) -> frozenset[str] | None:
             started = names.kernels_in(call.func.value)
             return started if started and any(k.arg in RUN_KEYWORDS for k in call.keywords) else None
         case ast.Name() | ast.Attribute(value=ast.Name(id="self")):
-            return names.launchers.get(tail(call.func))
+            return names.launchers.get(last_name(call.func))
     return None
 
 

@@ -54,3 +54,10 @@ def defaults(function: FunctionNode) -> dict[str, ast.expr]:
 def is_none(node: ast.AST | None) -> bool:
     """`None` written out."""
     return isinstance(node, ast.Constant) and node.value is None
+
+
+def last_name(expression: ast.AST) -> str:
+    """`c` of `a.b.c`; empty for what is no name."""
+    if isinstance(expression, ast.Name):
+        return expression.id
+    return expression.attr if isinstance(expression, ast.Attribute) else ""

@@ -75,6 +75,13 @@ class Flow:
     def values_of(self, name: str) -> list[ast.AST]:
         return [binding.value for binding in self.by_name.get(name, ())]
 
+    def only_value(self, name: str) -> ast.expr | None:
+        """What the name stands for, where it is assigned just once, as a whole."""
+        match self.by_name.get(name, ()):
+            case (Binding(value=ast.expr() as value, whole=True),):
+                return value
+        return None
+
     def values_behind(self, *expressions: ast.AST) -> list[ast.AST]:
         """The expressions themselves and the value of every name they depend on."""
         return [*expressions, *(value for name in self.origins(*expressions) for value in self.values_of(name))]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.operations import literal
 from tilesmith.lint.model.source import KernelLoop, KernelSource, LanguageCall
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import first_on_each_line, warning
@@ -12,7 +13,6 @@ from tilesmith.lint.structure.addresses.accesses import expansion_of
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, frames_of
 from tilesmith.lint.structure.device_flow.element_types import element_types
-from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.vocabulary import DOTS, LOADS, words
 from tilesmith.records import Finding
 

@@ -6,12 +6,12 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tilesmith.lint.model.device.operations import literal
 from tilesmith.lint.model.device.values import Dim
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import info, warning
 from tilesmith.lint.structure.addresses.buffers import buffers
-from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
 from tilesmith.lint.structure.host_code.host_tensors import HostTensors
 from tilesmith.lint.structure.launches.launch_arguments import arguments

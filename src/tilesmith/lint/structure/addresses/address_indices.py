@@ -110,7 +110,7 @@ def _parts(node: ast.AST) -> list[ast.AST]:
         case ast.BinOp():
             return [node.left, node.right]
         case ast.Call():
-            return all_arguments(node)
+            return [*all_arguments(node)]
         case ast.List() | ast.Tuple():
             return [*node.elts]
     return []

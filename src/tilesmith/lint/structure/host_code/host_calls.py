@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import FunctionNode, HostCode, KernelSource, cached_per_source
-from tilesmith.lint.model.syntax.call_arguments import arguments_by_name, hides_arguments
+from tilesmith.lint.model.source import HostCode, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import FunctionNode, arguments_by_name, hides_arguments
 
 MOST_CALLEES = 4
 """Methods of one name that are all taken for the one meant; with more of them a name says nothing."""
@@ -71,7 +71,7 @@ class HostCalls:
         given = callee.node.args
         names = [argument.arg for argument in [*given.posonlyargs, *given.args]]
         applied = isinstance(call.func, ast.Attribute) and call.func.attr == "apply"
-        if callee.owner is not None and (applied or not _is_static(callee.node)):
+        if callee.owner is not None and (applied or not is_static(callee.node)):
             names = names[1:]
         return arguments_by_name(names, call)
 
@@ -149,5 +149,5 @@ def _by_name(hosts: list[HostCode]) -> Mapping[str, list[HostCode]]:
     return found
 
 
-def _is_static(node: FunctionNode) -> bool:
+def is_static(node: FunctionNode) -> bool:
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from tilesmith.lint.model.device.operations import literal
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
 from tilesmith.lint.model.syntax.flow import operands
 from tilesmith.lint.structure.addresses.buffers import pointer_params
@@ -93,7 +94,7 @@ class _StoredValues:
     def _number(self, value: ast.expr) -> float | None:
         if isinstance(value, ast.Name):
             return self.constants.get(value.id)
-        return _literal(value)
+        return literal(value)
 
 
 def place_text(address: ast.AST, kernel: JitFunction, *, loosely: bool = False) -> str | None:
@@ -133,17 +134,11 @@ def _keeps_values(dtype: ast.expr) -> bool:
     return text.endswith((".float32", ".element_ty", ".dtype"))
 
 
-def _literal(value: ast.expr | None) -> float | None:
-    if isinstance(value, ast.Constant) and isinstance(value.value, (int, float)):
-        return float(value.value)
-    return None
-
-
 def _host_literal(value: ast.expr, host: HostCode | None) -> float | None:
     if isinstance(value, ast.Name) and host is not None:
         values = host.flow.values_of(value.id)
-        return _literal(values[0]) if len(values) == 1 and isinstance(values[0], ast.expr) else None
-    return _literal(value)
+        return literal(values[0]) if len(values) == 1 and isinstance(values[0], ast.expr) else None
+    return literal(value)
 
 
 PLAIN = words(

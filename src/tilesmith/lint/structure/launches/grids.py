@@ -58,10 +58,9 @@ def resolve(value: ast.expr, flow: Flow | None) -> ast.expr:
     for _ in range(DEEPEST_LOOK):
         if flow is None or not isinstance(value, ast.Name):
             break
-        bindings = flow.by_name.get(value.id, ())
-        if len(bindings) != 1 or not bindings[0].whole or not isinstance(bindings[0].value, ast.expr):
+        if (meant := flow.only_value(value.id)) is None:
             break
-        value = bindings[0].value
+        value = meant
     return value
 
 

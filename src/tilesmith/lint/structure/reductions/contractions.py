@@ -135,9 +135,8 @@ class _ProductFactors:
             case ast.Call() if depth and (inner := self._passed_through(value)) is not None:
                 return self._opened(value, inner, depth)
             case ast.Name(id=name) if depth:
-                bindings = self.function.flow.by_name.get(name, ())
-                if len(bindings) == 1 and bindings[0].whole:
-                    return self._opened(value, bindings[0].value, depth)
+                if (inner := self.function.flow.only_value(name)) is not None:
+                    return self._opened(value, inner, depth)
         return [value] if isinstance(value, ast.expr) else []
 
     def _opened(self, value: ast.expr, inner: ast.AST, depth: int) -> list[ast.expr]:

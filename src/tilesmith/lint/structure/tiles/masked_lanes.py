@@ -6,11 +6,11 @@ import ast
 from collections.abc import Iterable
 from enum import Enum
 
+from tilesmith.lint.model.device.operations import literal
 from tilesmith.lint.model.device.values import Dim, ValueKind, dimension
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.model.syntax.flow import operands
-from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
 from tilesmith.lint.vocabulary import words
 

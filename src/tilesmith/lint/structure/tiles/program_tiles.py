@@ -62,9 +62,8 @@ def _axis(value: ast.AST, flow: Flow, queries: frozenset[ast.Call], depth: int) 
         case ast.Call(func=ast.Attribute(value=owner, attr="to")):
             return _axis(owner, flow, queries, depth)
         case ast.Name(id=name):
-            bindings = flow.by_name.get(name, ())
-            alone = depth > 0 and len(bindings) == 1 and bindings[0].whole
-            return _axis(bindings[0].value, flow, queries, depth - 1) if alone else None
+            meant = flow.only_value(name) if depth else None
+            return None if meant is None else _axis(meant, flow, queries, depth - 1)
     return None
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from tilesmith.lint.model.device.operations import literal_int
 from tilesmith.lint.model.sizes.possible_numbers import Numbers, device_numbers, host_numbers, parameter_numbers
 from tilesmith.lint.model.source import JitFunction, KernelSource, LaunchSite
 from tilesmith.lint.model.syntax.call_arguments import defaults
@@ -140,14 +141,10 @@ def _differing_config(counted: str | None, tile: ast.expr, started: StartedKerne
     if tuner is None or counted is None or not isinstance(tile, ast.Name):
         return None
     for config in tuner.configs:
-        one, other = _number(config.meta.get(counted)), _number(config.meta.get(tile.id))
+        one, other = literal_int(config.meta.get(counted)), literal_int(config.meta.get(tile.id))
         if one is not None and other is not None and one != other:
             return one, other
     return None
-
-
-def _number(value: ast.expr | None) -> int | None:
-    return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
 
 
 def _handles_several(pair: tuple[int, int], started: StartedKernel) -> bool:
