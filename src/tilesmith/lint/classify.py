@@ -12,7 +12,7 @@ from tilesmith.lint.structure.host_code.torch_work import torch_work
 from tilesmith.lint.structure.host_loops.launch_loops import find_time_loops
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_complexity, kernel_type
 from tilesmith.lint.structure.kernel_kinds.two_kernel_normalization import normalizes_in_steps
-from tilesmith.lint.structure.launches.kernels_per_call import max_kernels_on_one_path
+from tilesmith.lint.structure.launches.launch_count import max_kernels_on_one_path
 
 KERNEL_RANK = (
     "persistent_recurrent",
@@ -43,19 +43,15 @@ def classify(source: KernelSource) -> Classification:
     if not source.live_launches:
         return Classification("no_triton", "low")
     kernels = (source.kernels or _unnamed(source))[-MOST_KERNELS:]
-    kind = _file_type(_dominant(kernels, source), source)
+    types = {kernel_type(kernel, source) for kernel in kernels} or {"elementwise"}
+    first = next(kind for kind in KERNEL_RANK if kind in types)
+    kind = _file_type("normalization" if first == "reduction" and normalizes_in_steps(source) else first, source)
     return Classification(kind, _complexity(kind, kernels, source))
 
 
 def _unnamed(source: KernelSource) -> tuple[JitFunction, ...]:
     """Where no launch says which kernel it starts, every one that no other kernel calls."""
     return tuple(function for function in source.jit_functions if function.name not in source.called_names)
-
-
-def _dominant(kernels: tuple[JitFunction, ...], source: KernelSource) -> str:
-    types = {kernel_type(kernel, source) for kernel in kernels} or {"elementwise"}
-    first = next(kind for kind in KERNEL_RANK if kind in types)
-    return "normalization" if first == "reduction" and normalizes_in_steps(source) else first
 
 
 def _file_type(dominant: str, source: KernelSource) -> str:

@@ -6,15 +6,22 @@ Parsing happens once, in `reading.read_kernel`; from then on a candidate is this
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, wraps
+from typing import Any, ParamSpec, TypeVar
 
 from tilesmith.lint.model.device.evaluation import LANGUAGE
 from tilesmith.lint.model.device.inference import ValueChange
 from tilesmith.lint.model.device.values import UNKNOWN, DeviceValue
 from tilesmith.lint.model.host.reachability import is_live
-from tilesmith.lint.model.syntax.call_arguments import keyword
+from tilesmith.lint.model.syntax.call_arguments import (
+    FunctionNode,
+    arguments_by_name,
+    hides_arguments,
+    keyword,
+    parameters,
+)
 from tilesmith.lint.model.syntax.flow import Flow
 from tilesmith.lint.model.syntax.names import Names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
@@ -23,7 +30,6 @@ MOST_NAMESAKES = 4
 """Functions of one name that are followed; a later definition replaces an earlier one anyway."""
 MODEL_CLASS = "ModelNew"
 HostLoop = ast.For | ast.While
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class KernelSyntaxError(Exception):
@@ -173,11 +179,10 @@ class LaunchSite:
 
     def bound_to(self, function: JitFunction) -> Mapping[str, ast.expr] | None:
         """Arguments by parameter name; None when some hide behind a star."""
-        starred = any(isinstance(argument, ast.Starred) for argument in self.node.args)
-        if starred or any(k.arg is None for k in self.node.keywords):
+        if hides_arguments(self.node):
             return None
-        bound = dict(zip(function.params, self.node.args, strict=False))
-        return bound | {k.arg: k.value for k in self.node.keywords if k.arg in function.params}
+        bound = arguments_by_name(function.params, self.node)
+        return {name: value for name, value in bound.items() if name in function.params}
 
     def option(self, name: str) -> ast.expr | None:
         """A keyword such as `num_warps`."""
@@ -199,8 +204,7 @@ class HostCode:
 
     @property
     def params(self) -> list[str]:
-        given = self.node.args
-        return [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+        return parameters(self.node)
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,3 +289,31 @@ class KernelSource:
 
     def host_of(self, launch: LaunchSite) -> HostCode | None:
         return next((host for host in self.hosts if host.node is launch.function), None)
+
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def cached_per_source(analysis: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The result is kept in the cache of the source, or of the jit function's tree, among the arguments."""
+
+    @wraps(analysis)
+    def cached(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
+        cache = _cache_of(args)
+        key = (analysis, args, tuple(sorted(kwargs.items())))
+        if key not in cache:
+            cache[key] = analysis(*args, **kwargs)
+        found: Result = cache[key]
+        return found
+
+    return cached
+
+
+def _cache_of(args: tuple[Any, ...]) -> dict[Any, Any]:
+    for argument in args:
+        if isinstance(argument, KernelSource):
+            return argument.syntax.cache
+        if isinstance(argument, JitFunction):
+            return argument.flow.syntax.cache
+    raise TypeError("a cached analysis needs a source or a jit function among its arguments")

@@ -1,9 +1,10 @@
-"""What a rule is, and how it words and weighs what it found."""
+"""How a rule words and weighs what it found."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument as argument
@@ -32,3 +33,16 @@ def warning(rule: str, line: int | None, message: str) -> Finding:
 
 def info(rule: str, line: int | None, message: str) -> Finding:
     return Finding(rule, Severity.INFO, line, message)
+
+
+def first_on_each_line(rule: Rule) -> Rule:
+    """Of several findings on one line the first is said."""
+
+    @wraps(rule)
+    def said(source: KernelSource) -> Iterator[Finding]:
+        found: dict[int | None, Finding] = {}
+        for finding in rule(source):
+            found.setdefault(finding.line, finding)
+        yield from found.values()
+
+    return said

@@ -88,7 +88,7 @@ class _CompilerVisit:
                 branches = [*self._certain(node.body), *self._certain(node.orelse)] if both else []
                 return [node.test, *branches]
             case ast.For():
-                entered = self._is_device_loop(node) or self._unrolls(node)
+                entered = self._iterator(node) in DEVICE_RANGES or self._unrolls(node)
                 return [node.iter, *(self._certain(node.body) if entered else [])]
             case ast.While():
                 return [node.test, *self._certain(node.body)]
@@ -115,9 +115,6 @@ class _CompilerVisit:
 
     def _at_run_time(self, test: ast.expr) -> bool:
         return self.function.value(test).kind is ValueKind.TENSOR
-
-    def _is_device_loop(self, loop: ast.For) -> bool:
-        return self._iterator(loop) in DEVICE_RANGES
 
     def _unrolls(self, loop: ast.For) -> bool:
         """`tl.static_range` with literal bounds that make at least one turn."""

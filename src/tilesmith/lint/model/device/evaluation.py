@@ -5,10 +5,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tilesmith.lint.model.device.operations import OPERATIONS, literal_int
-from tilesmith.lint.model.device.tensor_members import attribute_value, method_value, subscript_value
+from tilesmith.lint.model.device.operations import (
+    OPERATIONS,
+    CallArguments,
+    attribute_value,
+    literal_int,
+    method_value,
+    subscript_value,
+)
 from tilesmith.lint.model.device.values import SCALAR, STATIC, TUPLE, UNKNOWN, DeviceValue, ValueKind, combine, join
-from tilesmith.lint.model.syntax.call_arguments import CallArguments
 
 LANGUAGE = "triton.language."
 NUMBER_TYPES = {bool: "int1", int: "int32", float: "float32"}

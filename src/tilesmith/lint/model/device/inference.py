@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from tilesmith.lint.model.device.evaluation import LANGUAGE, Environment, ValueEvaluator, arithmetic, assigned
 from tilesmith.lint.model.device.values import SCALAR, STATIC, UNKNOWN, DeviceValue, ValueKind, join
+from tilesmith.lint.model.syntax.call_arguments import parameters
 
 __all__ = ["DEVICE_RANGES", "LANGUAGE", "InferredValues", "ValueChange", "infer"]
 DEVICE_RANGES = frozenset({"range", "triton.language.range"})
@@ -41,8 +42,7 @@ def infer(
 
     Annotations bind the host only: a jit function that another calls gets what it is given.
     """
-    arguments = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
-    known = {a.arg: given.get(a.arg, STATIC if a.arg in constexprs else UNKNOWN) for a in arguments}
+    known = {name: given.get(name, STATIC if name in constexprs else UNKNOWN) for name in parameters(function)}
     reader = _StatementReader(imports, known)
     try:
         reader.read(function.body)

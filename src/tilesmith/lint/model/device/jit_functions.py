@@ -3,15 +3,89 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 
-from tilesmith.lint.model.device.helper_arguments import HelperArguments, callers_first
 from tilesmith.lint.model.device.inference import LANGUAGE, InferredValues, infer
 from tilesmith.lint.model.device.kernel_loops import find_loops
+from tilesmith.lint.model.device.values import PARAMETER, STATIC, UNKNOWN, DeviceValue, join
 from tilesmith.lint.model.sizes.autotuning import find_autotune, find_heuristics
 from tilesmith.lint.model.source import JitFunction, LanguageCall
+from tilesmith.lint.model.syntax.call_arguments import arguments_by_name, defaults, hides_arguments, parameters
 from tilesmith.lint.model.syntax.flow import read_flow
 from tilesmith.lint.model.syntax.names import Imports
 from tilesmith.lint.model.syntax.tree import SyntaxTree
+
+TaskFacts = Mapping[str, DeviceValue]
+
+
+class HelperArguments:
+    """Callers are read before those they call, so that each call is known when it matters."""
+
+    def __init__(self, syntax: SyntaxTree, functions: list[ast.FunctionDef]) -> None:
+        self.syntax = syntax
+        names = Counter(node.name for node in functions)
+        self.single = {node.name: node for node in functions if names[node.name] == 1}
+        self._mentions = Counter(n.id for n in syntax.nodes if type(n) is ast.Name and n.id in names)
+        self._given: defaultdict[str, list[TaskFacts]] = defaultdict(list)
+
+    def launched(self, function: ast.FunctionDef, constexprs: frozenset[str]) -> TaskFacts:
+        """What the host can pass."""
+        return {name: PARAMETER for name in parameters(function) if name not in constexprs}
+
+    def called(self, function: ast.FunctionDef) -> TaskFacts:
+        """What other jit functions pass; empty where some call may be out of sight."""
+        calls = self._given[function.name]
+        if function.name not in self.single or not calls or len(calls) != self._mentions[function.name]:
+            return {}
+        first, *others = calls
+        joined = dict(first)
+        for call in others:
+            joined = {name: join(value, call.get(name, UNKNOWN)) for name, value in joined.items()}
+        return joined
+
+    def note_calls(self, function: ast.FunctionDef, values: Mapping[ast.AST, DeviceValue]) -> None:
+        for node in self.syntax.inside(*function.body):
+            if type(node) is ast.Call and isinstance(node.func, ast.Name) and node.func.id in self.single:
+                self._given[node.func.id].append(_bound(self.single[node.func.id], node, values))
+
+
+def callers_first(
+    functions: list[ast.FunctionDef], mentioned: Mapping[ast.FunctionDef, set[str]]
+) -> list[ast.FunctionDef]:
+    """In an order that puts every function after all that mention it; circles are cut where they start."""
+    waiting = Counter(name for node in functions for name in mentioned[node] if name != node.name)
+    named: defaultdict[str, list[ast.FunctionDef]] = defaultdict(list)
+    for node in functions:
+        named[node.name].append(node)
+    ordered: dict[ast.FunctionDef, None] = {}
+    for start in [*(node for node in functions if not waiting[node.name]), *functions]:
+        ready = [start]
+        while ready:
+            node = ready.pop()
+            if node in ordered:
+                continue
+            ordered[node] = None
+            for name in mentioned[node] - {node.name}:
+                waiting[name] -= 1
+                ready += named[name] if not waiting[name] else []
+    return list(ordered)
+
+
+def _bound(function: ast.FunctionDef, call: ast.Call, values: Mapping[ast.AST, DeviceValue]) -> TaskFacts:
+    """Arguments by parameter; what hides behind a star, and sizes that only the caller can name, are unknown."""
+    if hides_arguments(call):
+        return {}
+    bound = arguments_by_name(parameters(function), call)
+    passed = {name: _abroad(values.get(value, UNKNOWN)) for name, value in bound.items()}
+    return dict.fromkeys(defaults(function), STATIC) | passed
+
+
+def _abroad(value: DeviceValue) -> DeviceValue:
+    if value.shape is None:
+        return value
+    return DeviceValue(value.kind, tuple(dim if isinstance(dim, int) else None for dim in value.shape), value.dtype)
+
 
 LARGEST_KERNEL_NODES = 20_000
 """A larger function is known by its calls alone: its data is not followed."""
@@ -19,7 +93,9 @@ LARGEST_KERNEL_NODES = 20_000
 
 def find_jit_functions(syntax: SyntaxTree, imports: Imports) -> tuple[JitFunction, ...]:
     """Every jit function at any level of nesting, in source order."""
-    wrapped = _names_handed_to_jit(syntax, imports)
+    # functions wrapped by hand: `kernel = triton.jit(function)`
+    jits = [n for n in syntax.nodes if type(n) is ast.Call and imports.get(n.func) == "triton.jit"]
+    wrapped = frozenset(argument.id for call in jits for argument in call.args if isinstance(argument, ast.Name))
     found = [
         node
         for node in syntax.nodes
@@ -40,12 +116,6 @@ def _is_jit(decorator: ast.expr, imports: Imports) -> bool:
     if not isinstance(decorator, ast.Call):
         return imports.get(decorator) == "triton.jit"
     return any(imports.get(part) == "triton.jit" for part in (decorator.func, *decorator.args))
-
-
-def _names_handed_to_jit(syntax: SyntaxTree, imports: Imports) -> frozenset[str]:
-    """Functions wrapped by hand: `kernel = triton.jit(function)`."""
-    jits = [n for n in syntax.nodes if type(n) is ast.Call and imports.get(n.func) == "triton.jit"]
-    return frozenset(argument.id for call in jits for argument in call.args if isinstance(argument, ast.Name))
 
 
 class _FunctionReader:
@@ -71,7 +141,7 @@ class _FunctionReader:
             node=node,
             params=params,
             constexprs=constexprs,
-            defaults=_defaults(node),
+            defaults=defaults(node),
             calls=calls,
             callees=callees,
             autotune=find_autotune(node, self.syntax, self.imports),
@@ -97,14 +167,6 @@ class _FunctionReader:
                 if dotted.startswith(LANGUAGE):
                     found.append(LanguageCall(dotted.removeprefix(LANGUAGE), node.lineno, node))
         return tuple(sorted(found, key=lambda call: (call.line, call.node.col_offset)))
-
-
-def _defaults(node: ast.FunctionDef) -> dict[str, ast.expr]:
-    positional = [*node.args.posonlyargs, *node.args.args]
-    ends = positional[len(positional) - len(node.args.defaults) :]
-    given = {argument.arg: value for argument, value in zip(ends, node.args.defaults, strict=True)}
-    named = zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)
-    return given | {argument.arg: value for argument, value in named if value is not None}
 
 
 def _is_constexpr(argument: ast.arg) -> bool:

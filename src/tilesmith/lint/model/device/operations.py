@@ -1,12 +1,15 @@
-"""What the functions of `triton.language` make of their arguments, as far as shapes go."""
+"""What the functions, methods and brackets of `triton.language` make of their arguments, as far as shapes go."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import inf
 
 from tilesmith.lint.model.device.values import (
     STATIC,
+    TENSOR,
     TUPLE,
     UNKNOWN,
     DeviceValue,
@@ -15,7 +18,39 @@ from tilesmith.lint.model.device.values import (
     combine,
     dimension,
 )
-from tilesmith.lint.model.syntax.call_arguments import CallArguments
+from tilesmith.lint.model.syntax.call_arguments import keyword
+
+INFINITE = {"inf": inf, "-inf": -inf, "+inf": inf, "infinity": inf, "-infinity": -inf}
+
+
+@dataclass(frozen=True)
+class CallArguments:
+    """The arguments of one call: their syntax and what is known of them."""
+
+    node: ast.Call
+    given: list[DeviceValue]
+    named: Mapping[str, DeviceValue]
+    imports: Mapping[ast.AST, str]
+
+    def value(self, position: int, name: str) -> DeviceValue:
+        if position < len(self.given):
+            return self.given[position]
+        return self.named.get(name, UNKNOWN)
+
+    def expression(self, position: int, name: str) -> ast.expr | None:
+        if position < len(self.node.args):
+            return self.node.args[position]
+        return keyword(self.node, name)
+
+    def without_first(self) -> CallArguments:
+        """As a method sees them: the tensor itself stands before."""
+        filler = ast.Constant(None)
+        shifted = ast.Call(self.node.func, [filler, *self.node.args], self.node.keywords)
+        return CallArguments(shifted, [UNKNOWN, *self.given], self.named, self.imports)
+
+    def dtype(self, position: int, name: str = "dtype") -> str:
+        expression = self.expression(position, name)
+        return "" if expression is None else self.imports.get(expression, "").removeprefix("triton.language.")
 
 
 def arange(a: CallArguments) -> DeviceValue:
@@ -153,6 +188,23 @@ def kept(a: CallArguments) -> DeviceValue:
     return a.value(0, "input")
 
 
+def literal(node: ast.AST | None) -> float | None:
+    """The value of a number written out; None for anything else."""
+    match node:
+        case ast.Constant(value=bool()):
+            return None
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.UnaryOp(op=ast.USub()):
+            inner = literal(node.operand)
+            return None if inner is None else -inner
+        case ast.Call(func=ast.Name(id="float"), args=[ast.Constant(value=str() as word)]):
+            return INFINITE.get(word.strip().lower())
+        case ast.Attribute(attr="inf"):
+            return inf
+    return None
+
+
 def literal_int(node: ast.expr | None) -> int | None:
     """The value of an integer written out, sign included."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -192,3 +244,49 @@ OPERATIONS: Mapping[str, BinaryOperation] = {
     "cdiv": elementwise,
     "constexpr": lambda _: STATIC,
 }
+
+
+METHODS = frozenset({"to", "cast", "sum", "max", "min", "argmax", "argmin", "reshape", "view", "trans", "abs"})
+METHODS_KEEPING_SHAPE = frozenset({"exp", "log", "sqrt", "sigmoid", "cumsum", "cumprod", "sin", "cos"})
+
+
+def method_value(base: DeviceValue, method: str, arguments: CallArguments) -> DeviceValue:
+    """`x.to(tl.float32)`, `x.sum(0)`: as the function with the tensor first."""
+    if method in ("to", "cast"):
+        return DeviceValue(base.kind, base.shape, arguments.dtype(0))
+    if base.kind is not ValueKind.TENSOR:
+        return UNKNOWN
+    if method in METHODS_KEEPING_SHAPE:
+        return base
+    operation = OPERATIONS.get(method) if method in METHODS else None
+    if operation is None:
+        return UNKNOWN
+    shifted = arguments.without_first()
+    return operation(CallArguments(shifted.node, [base, *arguments.given], shifted.named, shifted.imports))
+
+
+def attribute_value(base: DeviceValue, name: str) -> DeviceValue:
+    """`x.T` is a tensor; what describes one is known to the compiler."""
+    if name == "T" and base.kind is ValueKind.TENSOR:
+        return DeviceValue(ValueKind.TENSOR, None if base.shape is None else base.shape[::-1], base.dtype)
+    return STATIC if name in ("dtype", "shape", "element_ty", "type", "value") else UNKNOWN
+
+
+def subscript_value(base: DeviceValue, index: ast.expr) -> DeviceValue:
+    """`x[:, None]` inserts an axis; any other index picks something we know nothing of."""
+    if base.kind is ValueKind.TUPLE or base.shape is None:
+        return TENSOR if base.kind is ValueKind.TENSOR else UNKNOWN
+    shape: list[int | str | None] = []
+    left = list(base.shape)
+    for element in index.elts if isinstance(index, ast.Tuple) else [index]:
+        if isinstance(element, ast.Constant) and element.value is None:
+            shape.append(1)
+        elif _is_whole_slice(element) and left:
+            shape.append(left.pop(0))
+        else:
+            return DeviceValue(base.kind, None, base.dtype)
+    return DeviceValue(base.kind, (*shape, *left), base.dtype)
+
+
+def _is_whole_slice(node: ast.expr) -> bool:
+    return isinstance(node, ast.Slice) and node.lower is None and node.upper is None and node.step is None

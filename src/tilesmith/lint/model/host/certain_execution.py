@@ -7,18 +7,83 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from tilesmith.lint.model.host.certain_parts import (
-    certain_parts,
-    leaves,
-    may_suppress_exceptions,
-    outcome,
-    runs_as_written,
-)
 from tilesmith.lint.model.host.reachability import FUNCTIONS, is_main_guard
+from tilesmith.lint.model.syntax.call_arguments import last_name
 from tilesmith.lint.model.syntax.names import Names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
+from tilesmith.lint.vocabulary import words
+
+HARMLESS = words(
+    """
+    staticmethod classmethod property no_grad inference_mode enable_grad lru_cache cache cached_property compile
+    disable ignore unused export custom_fwd custom_bwd once_differentiable override final overload
+    """
+)
+"""Decorators whose function still does what is written in it when it is called."""
+GENERATING = (ast.Yield, ast.YieldFrom)
+
+
+def runs_as_written(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Not what a decorator of the author's makes of it, and no generator, which waits to be asked."""
+    called = [d.func if isinstance(d, ast.Call) else d for d in function.decorator_list]
+    if isinstance(function, ast.AsyncFunctionDef) or any(isinstance(n, GENERATING) for n in ast.walk(function)):
+        return False
+    return all(last_name(decorator) in HARMLESS or _path(decorator) == "torch.fx.wrap" for decorator in called)
+
+
+def may_suppress_exceptions(context: ast.expr) -> bool:
+    """`with suppress(Exception):`, or a context manager that may do the same."""
+    return isinstance(context, ast.Call) and last_name(context.func) in ("suppress", "raises", "ExitStack")
+
+
+def _path(expression: ast.expr) -> str:
+    return (
+        f"{_path(expression.value)}.{expression.attr}"
+        if isinstance(expression, ast.Attribute)
+        else last_name(expression)
+    )
+
+
+def certain_parts(node: ast.AST) -> Iterator[ast.AST]:
+    match node:
+        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            return
+        case ast.IfExp():
+            yield node.test
+        case ast.BoolOp():
+            yield node.values[0]
+        case ast.Compare():
+            yield from (node.left, node.comparators[0])
+        case _:
+            yield from ast.iter_child_nodes(node)
+
+
+def leaves(statement: ast.stmt, ways: tuple[type[ast.stmt], ...]) -> bool:
+    return any(isinstance(node, ways) for node in ast.walk(statement))
+
+
+def outcome(test: ast.expr) -> bool | None:
+    """The tests whose outcome a GPU decides; None for all others."""
+    match test:
+        case ast.UnaryOp(op=ast.Not()):
+            inner = outcome(test.operand)
+            return None if inner is None else not inner
+        case ast.Attribute(attr="is_cuda"):
+            return True
+        case ast.Call(
+            func=ast.Attribute(value=ast.Attribute(attr="cuda") | ast.Name(id="cuda"), attr="is_available")
+        ):
+            return True
+        case ast.Compare(ops=[op], comparators=[ast.Constant(value="cuda" | "cpu" as device)]):
+            certain = device == "cpu" or (isinstance(test.left, ast.Attribute) and test.left.attr == "type")
+            if isinstance(op, (ast.Eq, ast.NotEq)) and certain and "device" in ast.dump(test.left):
+                return (device == "cuda") == isinstance(op, ast.Eq)
+        case ast.Name(id="TYPE_CHECKING"):
+            return False
+    return None
+
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 LEAVES = (ast.Return, ast.Break, ast.Continue)
@@ -51,7 +116,11 @@ class _CertainWalk:
         self._defined: Mapping[str, list[ast.AST]] = _definitions(syntax)
         self._members = _member_classes(syntax)
         self._stored = _stored_attributes(syntax)
-        self._annotated = not _postpones_annotations(syntax)
+        # `from __future__ import annotations`: they are never evaluated
+        imports = [
+            node for node in syntax.tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        ]
+        self._annotated = not any(alias.name == "annotations" for node in imports for alias in node.names)
         self._depth = 0
 
     def enter(self, function: ast.AST) -> None:
@@ -183,14 +252,6 @@ def _annotations(function: FunctionNode) -> list[ast.AST]:
     arguments = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
     annotations = [argument.annotation for argument in arguments if argument is not None]
     return [annotation for annotation in (*annotations, function.returns) if annotation is not None]
-
-
-def _postpones_annotations(syntax: SyntaxTree) -> bool:
-    """`from __future__ import annotations`: they are never evaluated."""
-    imports = [
-        node for node in syntax.tree.body if isinstance(node, ast.ImportFrom) and node.module == "__future__"
-    ]
-    return any(alias.name == "annotations" for node in imports for alias in node.names)
 
 
 def _definitions(syntax: SyntaxTree) -> Mapping[str, list[ast.AST]]:

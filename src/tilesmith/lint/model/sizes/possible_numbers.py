@@ -7,8 +7,14 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
-from tilesmith.lint.model.source import FunctionNode, HostCode, JitFunction, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import (
+    FunctionNode,
+    HostCode,
+    JitFunction,
+    KernelSource,
+    LaunchSite,
+    cached_per_source,
+)
 
 Numbers = frozenset[int] | None
 """Every value it can have; None when some are unknown."""
@@ -68,7 +74,7 @@ def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, de
         if "." in name:
             return attribute_numbers(source, host, name, depth - 1)
         if host is not None:
-            if name in _parameters(host.node) or name in host.flow.origins_of(name):
+            if name in host.params or name in host.flow.origins_of(name):
                 return None
             if values := host.flow.values_of(name):
                 whole = all(binding.whole for binding in host.flow.by_name[name])
@@ -78,11 +84,6 @@ def host_numbers(source: KernelSource, host: HostCode | None, size: ast.expr, de
         return module_numbers(source, name)
 
     return _numbers(size, look_up, depth)
-
-
-def _parameters(function: FunctionNode) -> set[str]:
-    given = function.args
-    return {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}
 
 
 def attribute_numbers(source: KernelSource, host: HostCode | None, dotted: str, depth: int) -> Numbers:
@@ -182,7 +183,7 @@ def _called_numbers(call: ast.Call, look_up: Callable[[str], Numbers], depth: in
             return _numbers(inner_size, look_up, depth - 1)
         case ast.Call(func=ast.Attribute(attr="next_power_of_2"), args=[inner_size]):
             inner = _numbers(inner_size, look_up, depth - 1)
-            return None if inner is None else frozenset(_power_above(number) for number in inner)
+            return None if inner is None else frozenset(1 << max(number - 1, 0).bit_length() for number in inner)
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[left, right], keywords=[]):
             sides = [_numbers(side, look_up, depth - 1) for side in (left, right)]
             return _combined(min if name == "min" else max, *sides)
@@ -204,10 +205,6 @@ def _combined(calculate: Callable[[int, int], int], left: Numbers, right: Number
         return None
     found = frozenset(calculate(a, b) for a, b in product(left, right))
     return found if all(abs(number) < LARGEST_NUMBER for number in found) else None
-
-
-def _power_above(number: int) -> int:
-    return 1 << max(number - 1, 0).bit_length()
 
 
 def _union(sets: Iterable[Numbers]) -> Numbers:

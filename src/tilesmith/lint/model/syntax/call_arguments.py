@@ -1,12 +1,11 @@
-"""The arguments of a call: how they are written and, in device code, what is known of them."""
+"""The arguments of a call and the parameters of a function, as they are written."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 
-from tilesmith.lint.model.device.values import UNKNOWN, DeviceValue
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
@@ -21,31 +20,44 @@ def keyword(call: ast.Call, name: str) -> ast.expr | None:
     return next((given.value for given in call.keywords if given.arg == name), None)
 
 
-@dataclass(frozen=True)
-class CallArguments:
-    """The arguments of one call: their syntax and what is known of them."""
+def all_arguments(call: ast.Call) -> list[ast.expr]:
+    """Those by position, then those by name."""
+    return [*call.args, *(given.value for given in call.keywords)]
 
-    node: ast.Call
-    given: list[DeviceValue]
-    named: Mapping[str, DeviceValue]
-    imports: Mapping[ast.AST, str]
 
-    def value(self, position: int, name: str) -> DeviceValue:
-        if position < len(self.given):
-            return self.given[position]
-        return self.named.get(name, UNKNOWN)
+def hides_arguments(call: ast.Call) -> bool:
+    """Some stand behind a star."""
+    return any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
 
-    def expression(self, position: int, name: str) -> ast.expr | None:
-        if position < len(self.node.args):
-            return self.node.args[position]
-        return keyword(self.node, name)
 
-    def without_first(self) -> CallArguments:
-        """As a method sees them: the tensor itself stands before."""
-        filler = ast.Constant(None)
-        shifted = ast.Call(self.node.func, [filler, *self.node.args], self.node.keywords)
-        return CallArguments(shifted, [UNKNOWN, *self.given], self.named, self.imports)
+def arguments_by_name(params: Sequence[str], call: ast.Call) -> dict[str, ast.expr]:
+    """Arguments by parameter, as far as no star hides them."""
+    return dict(zip(params, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
 
-    def dtype(self, position: int, name: str = "dtype") -> str:
-        expression = self.expression(position, name)
-        return "" if expression is None else self.imports.get(expression, "").removeprefix("triton.language.")
+
+def parameters(function: FunctionNode) -> list[str]:
+    given = function.args
+    return [argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+
+
+def defaults(function: FunctionNode) -> dict[str, ast.expr]:
+    """By parameter."""
+    given = function.args
+    positional = [*given.posonlyargs, *given.args]
+    pairs = [
+        *zip(positional[len(positional) - len(given.defaults) :], given.defaults, strict=True),
+        *zip(given.kwonlyargs, given.kw_defaults, strict=True),
+    ]
+    return {argument.arg: value for argument, value in pairs if value is not None}
+
+
+def is_none(node: ast.AST | None) -> bool:
+    """`None` written out."""
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def last_name(expression: ast.AST) -> str:
+    """`c` of `a.b.c`; empty for what is no name."""
+    if isinstance(expression, ast.Name):
+        return expression.id
+    return expression.attr if isinstance(expression, ast.Attribute) else ""

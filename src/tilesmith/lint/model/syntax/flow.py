@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -48,15 +48,22 @@ class Flow:
     def _made_of(self) -> Mapping[str, frozenset[str]]:
         """The names each name is directly made of."""
         values = {name: [binding.value for binding in bindings] for name, bindings in self.by_name.items()}
-        return {name: frozenset(self.syntax.names(*parts)) for name, parts in values.items()}
+        return {name: frozenset(self.names(*parts)) for name, parts in values.items()}
 
     @cached_property
     def _known_origins(self) -> dict[str, frozenset[str]]:
         return {}
 
+    def nodes(self, expression: ast.AST) -> Sequence[ast.AST]:
+        return self.syntax.inside(expression)
+
+    def names(self, *expressions: ast.AST) -> set[str]:
+        """Every plain name that occurs."""
+        return {node.id for e in expressions for node in self.nodes(e) if type(node) is ast.Name}
+
     def origins(self, *expressions: ast.AST) -> frozenset[str]:
         """Every name these expressions depend on, through any number of assignments."""
-        names = self.syntax.names(*expressions)
+        names = self.names(*expressions)
         return frozenset(names).union(*(self.origins_of(name) for name in names))
 
     def origins_of(self, name: str) -> frozenset[str]:
@@ -68,13 +75,20 @@ class Flow:
     def values_of(self, name: str) -> list[ast.AST]:
         return [binding.value for binding in self.by_name.get(name, ())]
 
+    def only_value(self, name: str) -> ast.expr | None:
+        """What the name stands for, where it is assigned just once, as a whole."""
+        match self.by_name.get(name, ()):
+            case (Binding(value=ast.expr() as value, whole=True),):
+                return value
+        return None
+
     def values_behind(self, *expressions: ast.AST) -> list[ast.AST]:
         """The expressions themselves and the value of every name they depend on."""
         return [*expressions, *(value for name in self.origins(*expressions) for value in self.values_of(name))]
 
     def parts_behind(self, *expressions: ast.AST) -> list[ast.AST]:
         """Every node of the expressions and of all that lies behind them."""
-        return [part for value in self.values_behind(*expressions) for part in self.syntax.inside(value)]
+        return [part for value in self.values_behind(*expressions) for part in self.nodes(value)]
 
 
 def names_behind(name: str, made_of: Mapping[str, Set[str]]) -> frozenset[str]:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.host.reachability import FUNCTIONS
+from tilesmith.lint.model.syntax.call_arguments import parameters
 from tilesmith.lint.model.syntax.flow import Binding, bind_target
 from tilesmith.lint.model.syntax.tree import SyntaxTree
 
@@ -30,7 +31,7 @@ def home_of(name: str, scope: Scope, syntax: SyntaxTree) -> Scope | None:
     for current in outwards(scope, syntax):
         if assigned(name, current):
             return current
-        if not isinstance(current, ast.Module) and name in _parameters(current):
+        if not isinstance(current, ast.Module) and name in parameters(current):
             return None
     return None
 
@@ -66,8 +67,3 @@ def _bindings(node: ast.AST) -> list[Binding]:
     if isinstance(node, ast.AnnAssign) and node.value is not None:
         return bind_target(node.target, node.value, node.lineno)
     return []
-
-
-def _parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> set[str]:
-    given = function.args
-    return {argument.arg for argument in (*given.posonlyargs, *given.args, *given.kwonlyargs)}

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import HostCode, KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.structure.host_code.host_calls import host_calls
 from tilesmith.lint.structure.host_code.input_data import carries, host_data
 from tilesmith.lint.structure.host_code.state_between_calls import StateBetweenCalls
@@ -19,11 +19,11 @@ MESSAGE = (
 )
 
 
+@first_on_each_line
 def cached_output(source: KernelSource) -> Iterator[Finding]:
     """Kept on the object, on the class, in a global, in a default argument, or by functools."""
-    lines = {line for host in source.live_hosts for line in _returned_again(source, host)}
-    lines |= {node.lineno for node in _kept_by_decorator(source)}
-    for line in sorted(lines):
+    lines = [line for host in source.live_hosts for line in _returned_again(source, host)]
+    for line in [*lines, *(node.lineno for node in _kept_by_decorator(source))]:
         yield warning("cached-output", line, MESSAGE)
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.structure.host_code.deciding_values import DecidingValues
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
@@ -32,18 +32,13 @@ CALLER = "the caller's frames and objects are searched: compute from the inputs 
 DECIDES = "{} decides what is computed: let only the inputs, their shapes and the device decide"
 
 
+@first_on_each_line
 def environment_sniffing(source: KernelSource) -> Iterator[Finding]:
-    found: dict[int, str] = {}
     decisions = DecidingValues(source)
     for node, name in _questions(source):
-        if not source.runs(node):
-            continue
-        if name in ENVIRONMENT_READERS:
-            found.setdefault(node.lineno, CALLER)
-        elif node.lineno not in found and decisions.depend_on(node):
-            found[node.lineno] = DECIDES.format(name)
-    for line, message in sorted(found.items()):
-        yield warning("environment-sniffing", line, message)
+        if source.runs(node) and (name in ENVIRONMENT_READERS or decisions.depend_on(node)):
+            message = CALLER if name in ENVIRONMENT_READERS else DECIDES.format(name)
+            yield warning("environment-sniffing", node.lineno, message)
 
 
 def _questions(source: KernelSource) -> Iterator[tuple[ast.expr, str]]:

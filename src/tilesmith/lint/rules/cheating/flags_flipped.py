@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.vocabulary import PROCESS_SWITCHES, words
 from tilesmith.records import Finding
 
@@ -23,19 +23,17 @@ VARIABLES = ("TRITON_", "TORCH", "PYTORCH_", "CUDA_", "CUBLAS", "CUDNN_", "NVIDI
 ENVIRONMENT = "os.environ"
 
 
+@first_on_each_line
 def flags_flipped(source: KernelSource) -> Iterator[Finding]:
     """Set for this model, they change the reference as well, and results with it."""
-    found: dict[int, str] = {}
     for node, dotted in source.names.dotted.items():
         name = _flag(node, dotted, source)
         if name and isinstance(node, ast.expr) and source.runs(node):
-            found.setdefault(node.lineno, name)
-    for line, name in sorted(found.items()):
-        message = (
-            f"{name} is set for the whole process, the reference included: leave it alone, and say what this "
-            "kernel needs at the kernel (input_precision=, dtypes)"
-        )
-        yield warning("flags-flipped", line, message)
+            message = (
+                f"{name} is set for the whole process, the reference included: leave it alone, and say what this "
+                "kernel needs at the kernel (input_precision=, dtypes)"
+            )
+            yield warning("flags-flipped", node.lineno, message)
 
 
 def _flag(node: ast.AST, dotted: str, source: KernelSource) -> str:

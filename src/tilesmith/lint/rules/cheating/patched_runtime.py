@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.vocabulary import PROCESS_SWITCHES, words
 from tilesmith.records import Finding
 
@@ -15,16 +15,14 @@ MODULE_TABLE = "sys.modules"
 TABLE_WRITES = frozenset({"pop", "update", "setdefault", "__setitem__", "clear", "popitem"})
 
 
+@first_on_each_line
 def patched_runtime(source: KernelSource) -> Iterator[Finding]:
     """Who measures or compares with them afterwards measures what this file wants."""
-    found: dict[int, str] = {}
     for node, dotted in source.names.dotted.items():
         name = _patched(node, dotted, source)
         if name and isinstance(node, ast.expr) and not _adds_missing(node, source) and source.runs(node):
-            found.setdefault(node.lineno, name)
-    for line, name in sorted(found.items()):
-        message = f"{name} is replaced for the whole process: keep your own version under a name of your own"
-        yield warning("patched-runtime", line, message)
+            message = f"{name} is replaced for the whole process: keep your own version under a name of your own"
+            yield warning("patched-runtime", node.lineno, message)
 
 
 def _patched(node: ast.AST, dotted: str, source: KernelSource) -> str:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -29,16 +29,14 @@ LOADS = "a Python file is loaded by hand: a candidate stands alone; write here w
 ASKS = "the reference model is asked for the answer: compute it in this model's kernels"
 
 
+@first_on_each_line
 def reference_imported(source: KernelSource) -> Iterator[Finding]:
-    found: dict[int, str] = {}
     for node in source.syntax.nodes:
         message = _message(node, source) if type(node) in TELLING else ""
         if message and isinstance(node, (ast.stmt, ast.expr)) and source.runs(node):
-            found.setdefault(node.lineno, message)
+            yield warning("reference-imported", node.lineno, message)
     for call in _asked(source):
-        found.setdefault(call.lineno, ASKS)
-    for line, message in sorted(found.items()):
-        yield warning("reference-imported", line, message)
+        yield warning("reference-imported", call.lineno, ASKS)
 
 
 def _message(node: ast.AST, source: KernelSource) -> str:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -33,8 +33,8 @@ STREAM = "work on another stream escapes the caller's order and clock: launch on
 WORKER = "work in another thread or process escapes the caller's order and clock: do it here, before returning"
 
 
+@first_on_each_line
 def side_stream(source: KernelSource) -> Iterator[Finding]:
-    found: dict[int, str] = {}
     for node, dotted in source.names.dotted.items():
         if dotted not in STREAMS and dotted not in WORKERS:
             continue
@@ -42,9 +42,7 @@ def side_stream(source: KernelSource) -> Iterator[Finding]:
         if not isinstance(call, ast.Call) or call.func is not node or not source.runs(call):
             continue
         if not any(_is_current(argument, source) for argument in call.args):
-            found.setdefault(call.lineno, STREAM if dotted in STREAMS else WORKER)
-    for line, message in sorted(found.items()):
-        yield warning("side-stream", line, message)
+            yield warning("side-stream", call.lineno, STREAM if dotted in STREAMS else WORKER)
 
 
 def _is_current(argument: ast.expr, source: KernelSource) -> bool:

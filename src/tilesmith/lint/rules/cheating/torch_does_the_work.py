@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.host_code.torch_work import first_torch_work
-from tilesmith.lint.structure.kernel_kinds.kernel_workload import does_little
+from tilesmith.lint.structure.kernel_kinds.copying_kernels import does_little
 from tilesmith.lint.structure.launches.decoys import decoys
 from tilesmith.records import Finding
 

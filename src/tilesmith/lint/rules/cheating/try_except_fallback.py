@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.host.reachability import FUNCTIONS
 from tilesmith.lint.model.source import HostCode, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import last_name
 from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.host_code.host_calls import host_calls
 from tilesmith.lint.vocabulary import words
@@ -49,7 +50,7 @@ def _launches(statements: list[ast.stmt], host: HostCode | None, source: KernelS
 
 
 def _hides(handler: ast.ExceptHandler, around: ast.Try | ast.TryStar, source: KernelSource) -> bool:
-    caught = [_tail(kind) for kind in _kinds(handler.type)]
+    caught = [last_name(kind) for kind in _kinds(handler.type)]
     if caught and all(name in HARMLESS for name in caught):
         return False
     if any(isinstance(statement, ast.Raise) for statement in handler.body) or _tries_on(handler, around, source):
@@ -70,15 +71,11 @@ def _kinds(kind: ast.expr | None) -> list[ast.expr]:
     return kind.elts if isinstance(kind, ast.Tuple) else [kind]
 
 
-def _tail(kind: ast.expr) -> str:
-    return kind.attr if isinstance(kind, ast.Attribute) else getattr(kind, "id", "")
-
-
 def _suppresses(node: ast.With, source: KernelSource) -> bool:
     for item in node.items:
         match item.context_expr:
             case ast.Call(func=function, args=kinds) if source.dotted(function) == "contextlib.suppress":
-                return not all(_tail(kind) in HARMLESS for kind in kinds)
+                return not all(last_name(kind) in HARMLESS for kind in kinds)
     return False
 
 

@@ -21,7 +21,7 @@ def arange_not_power_of_two(source: KernelSource) -> Iterator[Finding]:
     """
     for function in source.jit_functions:
         for call, lengths in _lengths(source, function):
-            bad = sorted(length for length in lengths if length and not _is_power_of_two(length))
+            bad = sorted(length for length in lengths if length and not (length > 0 and length & (length - 1) == 0))
             if bad:
                 values = ", ".join(map(str, bad[:3]))
                 message = f"{ast.unparse(call)} has a side of {values}, which is not a power of two: {ROUND_UP}"
@@ -44,7 +44,3 @@ def _lengths(source: KernelSource, function: JitFunction) -> Iterator[tuple[ast.
         numbers = device_numbers(source, function, side)
         if numbers is not None and not is_runtime(source, function, side):
             yield call, numbers
-
-
-def _is_power_of_two(length: int) -> bool:
-    return length > 0 and length & (length - 1) == 0

@@ -74,16 +74,9 @@ def _wrong_entries(source: KernelSource, launch: LaunchSite, grid: ast.Tuple | a
 
 def _followed(grid: ast.expr, host: HostCode | None) -> ast.expr:
     """A name that is bound once, in the function of the launch, stands for its value."""
-    if isinstance(grid, ast.Name) and host is not None and grid.id not in _parameters(host):
-        bindings = host.flow.by_name.get(grid.id, ())
-        if len(bindings) == 1 and bindings[0].whole and isinstance(bindings[0].value, ast.expr):
-            return bindings[0].value
+    if isinstance(grid, ast.Name) and host is not None and grid.id not in host.params:
+        return host.flow.only_value(grid.id) or grid
     return grid
-
-
-def _parameters(host: HostCode) -> set[str]:
-    given = host.node.args
-    return {argument.arg for argument in [*given.posonlyargs, *given.args, *given.kwonlyargs]}
 
 
 def _is_number(source: KernelSource, value: ast.expr, host: HostCode | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 
 from tilesmith.lint.model.source import JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.syntax.call_arguments import hides_arguments
 from tilesmith.lint.releases import LAUNCH_OPTIONS
 from tilesmith.lint.rules.findings import compile_fault, run_fault
 from tilesmith.lint.vocabulary import TORCH_TYPES
@@ -51,8 +52,7 @@ def _is_visible(source: KernelSource, name: ast.Name, function: JitFunction) -> 
 
 def _wrong_call(call: ast.Call, function: JitFunction) -> Iterator[str]:
     given = function.node.args
-    starred = any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords)
-    if starred or given.vararg is not None or given.kwarg is not None:
+    if hides_arguments(call) or given.vararg is not None or given.kwarg is not None:
         return
     named = [str(keyword.arg) for keyword in call.keywords]
     yield from _twice(call, function)
@@ -77,7 +77,12 @@ def _complaints(source: KernelSource, launch: LaunchSite, function: JitFunction)
     given = function.node.args
     if given.kwarg is not None or function.heuristics is None:
         return
-    yield from _unknown(launch, function)
+    for keyword in launch.node.keywords:
+        if keyword.arg is None or keyword.arg in function.params or keyword.arg in LAUNCH_OPTIONS:
+            continue
+        near = get_close_matches(keyword.arg, function.params, n=1, cutoff=0.6)
+        cure = f"did you mean {near[0]}?" if near else "add it to the signature, or leave it out"
+        yield f"{function.name} has no parameter {keyword.arg}: {cure}"
     yield from _unknown_in_grid(launch, function)
     positional = len(given.posonlyargs) + len(given.args)
     starred = any(isinstance(argument, ast.Starred) for argument in launch.node.args)
@@ -113,15 +118,6 @@ def _filled(function: JitFunction) -> frozenset[str]:
 def _tells_all(function: JitFunction) -> bool:
     """No unread decorator can be passing what the launch leaves out."""
     return function.autotune is None or function.autotune.complete
-
-
-def _unknown(launch: LaunchSite, function: JitFunction) -> Iterator[str]:
-    for keyword in launch.node.keywords:
-        if keyword.arg is None or keyword.arg in function.params or keyword.arg in LAUNCH_OPTIONS:
-            continue
-        near = get_close_matches(keyword.arg, function.params, n=1, cutoff=0.6)
-        cure = f"did you mean {near[0]}?" if near else "add it to the signature, or leave it out"
-        yield f"{function.name} has no parameter {keyword.arg}: {cure}"
 
 
 def _unknown_in_grid(launch: LaunchSite, function: JitFunction) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.device.values import PARAMETER, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import is_none
 from tilesmith.lint.rules.findings import compile_fault, warning
 from tilesmith.lint.structure.addresses.pointer_parameters import is_pointer
 from tilesmith.records import Finding
@@ -72,12 +73,8 @@ def _selects(index: ast.expr, function: JitFunction) -> bool:
         case ast.Tuple():
             return any(_selects(part, function) for part in index.elts)
         case ast.Slice():
-            return any(end is not None and not _is_none(end) for end in (index.lower, index.upper, index.step))
+            return any(end is not None and not is_none(end) for end in (index.lower, index.upper, index.step))
         case ast.Constant():
             return index.value is not None
     known = function.value(index)
     return known.kind in (ValueKind.TENSOR, ValueKind.STATIC) or known == PARAMETER
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None

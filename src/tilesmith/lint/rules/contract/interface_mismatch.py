@@ -18,20 +18,16 @@ def interface_mismatch(source: KernelSource) -> Iterator[Finding]:
     ]
     if len(models) != 1 or models[0].decorator_list:
         return
-    if _takes_no_arguments(models[0], source) and source.facts.init_arguments:
+    # nothing but `nn.Module` could define a constructor, and that one takes none
+    own = {node.name for node in models[0].body if isinstance(node, ast.FunctionDef)}
+    plain = [source.dotted(base) for base in models[0].bases] == ["torch.nn.Module"]
+    if (plain and not models[0].keywords and not own & {"__init__", "__new__"}) and source.facts.init_arguments:
         message = f"ModelNew has no __init__, but the task passes {_counted(source.facts.init_arguments)}: add one"
         yield Finding(RULE, Severity.ERROR, models[0].lineno, message)
     for name, count in (("__init__", source.facts.init_arguments), ("forward", source.facts.inputs)):
         methods = [node for node in models[0].body if isinstance(node, ast.FunctionDef) and node.name == name]
         if len(methods) == 1 and not methods[0].decorator_list and count is not None:
             yield from _compare(methods[0], count)
-
-
-def _takes_no_arguments(model: ast.ClassDef, source: KernelSource) -> bool:
-    """Nothing but `nn.Module` could define a constructor, and that one takes none."""
-    own = {node.name for node in model.body if isinstance(node, ast.FunctionDef)}
-    plain = [source.dotted(base) for base in model.bases] == ["torch.nn.Module"]
-    return plain and not model.keywords and not own & {"__init__", "__new__"}
 
 
 def _counted(count: int) -> str:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import keyword
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.addresses.write_operations import accessed_params
+from tilesmith.lint.structure.addresses.buffers import accesses
+from tilesmith.lint.vocabulary import LOADS, STORES
 from tilesmith.records import Finding
 
 
@@ -35,7 +36,7 @@ def autotune_key_missing(source: KernelSource) -> Iterator[Finding]:
 
 def _runtime_sizes(function: JitFunction) -> list[str]:
     """Plain parameters that bound a loop or a mask."""
-    pointers = accessed_params(function)
+    pointers = {name for name, _ in accesses(function, LOADS | STORES)}
     plain = [p for p in function.params if p not in function.constexprs and p not in pointers]
     syntax = function.flow.syntax
     tests = [node for node in function.nodes if isinstance(node, ast.Compare)]

@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.source import AutotuneConfig, JitFunction, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import AutotuneConfig, JitFunction, KernelSource, LaunchSite, cached_per_source
 from tilesmith.lint.rules.findings import run_fault, warning
 from tilesmith.records import Finding
 

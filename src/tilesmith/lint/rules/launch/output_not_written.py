@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.source import HostCode, KernelSource, LaunchSite
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.addresses.write_operations import ACCUMULATING, UNKNOWN_WRITE, writes_of
+from tilesmith.lint.structure.addresses.written_parameters import ACCUMULATING, UNKNOWN_WRITE, writes_of
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding
 
@@ -66,7 +66,8 @@ class _OutputUses:
             found = self._operations(use)
             if found is None:
                 return None
-            read = read or self._is_read_late(use)
+            # after a launch: what is returned before one is an early way out
+            read = read or (self._is_read(use) and self.source.syntax.position(use) > self.first_launch)
             operations |= found
         if read and not operations:
             return f"{name} is read as torch.empty left it: no kernel stores to it; store it or drop it"
@@ -80,21 +81,15 @@ class _OutputUses:
         parent = syntax.parents[use]
         if isinstance(parent, ast.Attribute) and parent.attr in DESCRIBING:
             return frozenset()
-        if self._is_nested(use):
+        above = self.source.syntax.ancestors(use)
+        inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
+        if next((node for node in above if isinstance(node, inner)), None) is not self.host.node:
             return None
-        launch = self._launch_with(parent)
+        call = self.source.syntax.parents[parent] if isinstance(parent, ast.keyword) else parent
+        launch = self.launches.get(call) if isinstance(call, ast.Call) else None
         if launch is not None:
             return self._written_by(launch, use)
         return frozenset() if self._is_read(use) else None
-
-    def _is_nested(self, use: ast.Name) -> bool:
-        above = self.source.syntax.ancestors(use)
-        inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
-        return next((node for node in above if isinstance(node, inner)), None) is not self.host.node
-
-    def _launch_with(self, parent: ast.AST) -> LaunchSite | None:
-        call = self.source.syntax.parents[parent] if isinstance(parent, ast.keyword) else parent
-        return self.launches.get(call) if isinstance(call, ast.Call) else None
 
     def _written_by(self, launch: LaunchSite, use: ast.Name) -> frozenset[str] | None:
         kernels = [function for name in launch.kernels for function in self.source.jit_named(name)]
@@ -104,7 +99,7 @@ class _OutputUses:
             names = [param for param, value in (bound or {}).items() if value is use]
             tuner = kernel.autotune
             clears = tuner is not None and any(k.arg in CLEARING for k in tuner.decorator.keywords)
-            if not names or clears or _has_hook(tuner):
+            if not names or clears or any("pre_hook" in config.options for config in getattr(tuner, "configs", ())):
                 return None
             found |= writes_of(kernel, self.source).get(names[0], frozenset())
         return None if not kernels or UNKNOWN_WRITE in found else found
@@ -124,11 +119,3 @@ class _OutputUses:
                 return False
             node = above
         return False
-
-    def _is_read_late(self, use: ast.Name) -> bool:
-        """After a launch: what is returned before one is an early way out."""
-        return self._is_read(use) and self.source.syntax.position(use) > self.first_launch
-
-
-def _has_hook(tuner: object) -> bool:
-    return any("pre_hook" in config.options for config in getattr(tuner, "configs", ()))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.operations import literal
 from tilesmith.lint.model.source import KernelLoop, KernelSource, LanguageCall
 from tilesmith.lint.model.syntax.call_arguments import argument
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.structure.addresses.accesses import expansion_of
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, frames_of
 from tilesmith.lint.structure.device_flow.element_types import element_types
-from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.vocabulary import DOTS, LOADS, words
 from tilesmith.records import Finding
 
@@ -36,18 +36,16 @@ SIGNED = words("int1 int8 int16 int32 int64 uint8 uint16 uint32 uint64")
 WHOLE_TYPES = words("int8 int16 int32 int64 uint8 bool")
 
 
+@first_on_each_line
 def atomic_order(source: KernelSource) -> Iterator[Finding]:
     """Each line once, kernel by kernel."""
     expansion = expansion_of(source)
-    seen: set[int] = set()
     groups: dict[CallFrame, list[CallFrame]] = {}
     for frame in frames_of(source):
         groups.setdefault(frame.root, []).append(frame)
     for frames in groups.values():
         for line, message in [*_flags(frames, expansion), *_sums(frames, expansion, source)]:
-            if line not in seen:
-                seen.add(line)
-                yield warning(RULE, line, message)
+            yield warning(RULE, line, message)
 
 
 def _sums(frames: list[CallFrame], expansion: AddressExpansion, source: KernelSource) -> Iterator[tuple[int, str]]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import HostCode, KernelSource, LaunchSite
-from tilesmith.lint.rules.findings import info
+from tilesmith.lint.rules.findings import first_on_each_line, info
 from tilesmith.lint.structure.addresses.accesses import by_kernel, expansion_of
 from tilesmith.lint.structure.host_code.host_calls import host_calls
 from tilesmith.lint.structure.launches.launch_arguments import MOST_LAUNCHES
@@ -18,10 +18,10 @@ CHECKS = frozenset({"is_contiguous", "contiguous", "stride", "view"})
 DEEPEST_CALL = 3
 
 
+@first_on_each_line
 def contiguity_assumed(source: KernelSource) -> Iterator[Finding]:
     """Once per line: an input handed on as it came, without its strides."""
     expansion = expansion_of(source)
-    seen: set[int] = set()
     for accesses in by_kernel(source):
         kernel = accesses[0].frame.kernel
         blocks = [a for a in accesses if a.frame.function.value(a.pointer).shape != ()]
@@ -30,8 +30,7 @@ def contiguity_assumed(source: KernelSource) -> Iterator[Finding]:
             bound = launch.bound_to(kernel) or {}
             for name in sorted(pointers & bound.keys()):
                 node = bound[name]
-                if node.lineno not in seen and isinstance(node, ast.Name) and _is_raw(node.id, launch, source):
-                    seen.add(node.lineno)
+                if isinstance(node, ast.Name) and _is_raw(node.id, launch, source):
                     yield info(RULE, node.lineno, _message(node.id))
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import info, warning
+from tilesmith.lint.rules.findings import first_on_each_line, info, warning
 from tilesmith.lint.structure.addresses.accesses import KernelAccess, by_kernel, expansion_of
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode
@@ -16,6 +16,7 @@ RULE = "int32-overflow"
 LIMIT = 1 << 31
 
 
+@first_on_each_line
 def int32_overflow(source: KernelSource) -> Iterator[Finding]:
     """A program's number times a run-time stride, once per kernel; silent where the task's tensors are small."""
     largest = source.facts.largest_elements
@@ -23,12 +24,9 @@ def int32_overflow(source: KernelSource) -> Iterator[Finding]:
         return
     report = info if largest is None else warning
     expansion = expansion_of(source)
-    seen: set[int] = set()
     for accesses in by_kernel(source):
-        products = _products(accesses, expansion)
-        if products and (line := products[0].lineno) not in seen:
-            seen.add(line)
-            yield report(RULE, line, _message(products[0]))
+        if products := _products(accesses, expansion):
+            yield report(RULE, products[0].lineno, _message(products[0]))
 
 
 def _products(accesses: list[KernelAccess], expansion: AddressExpansion) -> list[ast.BinOp]:
@@ -48,7 +46,10 @@ def _is_offset(place: FramedNode, expansion: AddressExpansion) -> bool:
         return False
     pairs = ((node.left, node.right), (node.right, node.left))
     scaled = any(_counts_programs(i, frame, expansion) and _is_runtime(s, frame, expansion) for i, s in pairs)
-    return scaled and not _is_wide(node, frame)
+    # some part was turned into 64 bits
+    return scaled and not any(
+        isinstance(p.node, ast.Attribute) and p.node.attr in ("int64", "uint64") for p in frame.behind(node)
+    )
 
 
 def _counts_programs(node: ast.expr, frame: CallFrame, expansion: AddressExpansion) -> bool:
@@ -63,11 +64,6 @@ def _is_runtime(node: ast.expr, frame: CallFrame, expansion: AddressExpansion) -
         return False
     names = [(place.node.id, place.frame.function) for place in factors if isinstance(place.node, ast.Name)]
     return any(name in function.params and name not in function.constexprs for name, function in names)
-
-
-def _is_wide(node: ast.AST, frame: CallFrame) -> bool:
-    """Some part was turned into 64 bits."""
-    return any(isinstance(p.node, ast.Attribute) and p.node.attr in ("int64", "uint64") for p in frame.behind(node))
 
 
 def _message(node: ast.BinOp) -> str:

@@ -14,7 +14,7 @@ from tilesmith.lint.structure.device_flow.call_frames import CallFrame
 from tilesmith.lint.structure.launches.launch_arguments import MOST_LAUNCHES, made_of
 from tilesmith.lint.structure.tiles.block_pointers import is_block_pointer, unchecked
 from tilesmith.lint.structure.tiles.edges import TileEdges
-from tilesmith.lint.structure.tiles.tile_fit import Fit
+from tilesmith.lint.structure.tiles.tiling import Fit
 from tilesmith.records import Finding
 
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)

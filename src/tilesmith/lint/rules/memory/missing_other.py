@@ -6,17 +6,16 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from tilesmith.lint.model.device.operations import literal
 from tilesmith.lint.model.device.values import Dim
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import info, warning
-from tilesmith.lint.structure.addresses.write_operations import address_base
-from tilesmith.lint.structure.device_flow.literals import literal
+from tilesmith.lint.structure.addresses.buffers import buffers
 from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
 from tilesmith.lint.structure.host_code.host_tensors import HostTensors
 from tilesmith.lint.structure.launches.launch_arguments import arguments
-from tilesmith.lint.structure.tiles.lane_fill import LaneFill
-from tilesmith.lint.structure.tiles.masked_lanes import LaneFills
+from tilesmith.lint.structure.tiles.masked_lanes import LaneFill, LaneFills
 from tilesmith.lint.vocabulary import words
 from tilesmith.records import Finding, Severity
 
@@ -72,11 +71,9 @@ def _disturbs(r: ReductionUse, fill: LaneFill, load: ast.Call, function: JitFunc
 
 def _is_scratch(load: ast.Call, function: JitFunction, source: KernelSource) -> bool:
     """A fill written out, for numbers that an earlier kernel left in memory made for them: its author knew both."""
-    base = address_base(load.args[0], function.flow) if load.args and argument(load, 2, "other") else None
-    for passed in arguments(source, function, base or ""):
-        if passed.host is not None and HostTensors(source, passed.host).made(passed.node).fresh:
-            return True
-    return False
+    bases = buffers(function, load.args[0]) if load.args and argument(load, 2, "other") else ()
+    passed = [argument for base in bases for argument in arguments(source, function, base)]
+    return any(p.host is not None and HostTensors(source, p.host).made(p.node).fresh for p in passed)
 
 
 def _message(r: ReductionUse, load: ast.Call) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from tilesmith.lint.model.device.operations import literal
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.model.syntax.flow import operands
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.structure.device_flow.literals import literal
 from tilesmith.lint.structure.device_flow.reaching_definitions import reaching
 from tilesmith.lint.vocabulary import DOTS, EXPONENTIALS, LOADS, words
 from tilesmith.records import Finding

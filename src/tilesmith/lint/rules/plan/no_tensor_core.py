@@ -5,28 +5,26 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.device.values import Shape
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
+from tilesmith.lint.structure.reductions.matrix_products import factor_shape
 from tilesmith.lint.structure.reductions.summed_products import SummedProduct, summed_products
 from tilesmith.records import Finding
 
 Axes = frozenset[int]
 
 
+@first_on_each_line
 def no_tensor_core(source: KernelSource) -> Iterator[Finding]:
     """Outer products added up turn by turn, or a three-dimensional product summed over one axis."""
-    seen: set[int] = set()
     for product in summed_products(source):
-        line = getattr(product.node, "lineno", 0)
-        if line not in seen and _is_matrix_product(product):
-            seen.add(line)
+        if _is_matrix_product(product):
             message = (
                 "a matrix product is written out with broadcasts, so no tensor core takes part: multiply the "
                 "tiles with tl.dot(a, b, acc)"
             )
-            yield warning("no-tensor-core", line, message)
+            yield warning("no-tensor-core", getattr(product.node, "lineno", 0), message)
 
 
 def _is_matrix_product(product: SummedProduct) -> bool:
@@ -50,25 +48,9 @@ def _are_rows_and_columns(axes: list[Axes], shared: int) -> bool:
 
 def _own_axes(factor: ast.expr, product: SummedProduct, wanted: int) -> Axes | None:
     """Axes along which it changes, of a block of at least so many dimensions; none for a smaller one."""
-    shape = product.frame.function.value(factor).shape
-    if shape is None:
-        shape = _written_shape(factor, product)
+    shape = factor_shape(factor, product.frame.function, product.source)
     if shape is None:
         return None
     if len(shape) < wanted:
         return frozenset()
     return frozenset(axis for axis, size in enumerate(shape) if size != 1)
-
-
-def _written_shape(factor: ast.expr, product: SummedProduct) -> Shape:
-    """`a[:, None]` and `tl.expand_dims(a, 1)` of something unknown, as they are written."""
-    match factor:
-        case ast.Subscript(slice=ast.Tuple(elts=parts)):
-            return tuple(1 if isinstance(part, ast.Constant) and part.value is None else None for part in parts)
-        case ast.Call(args=[_, ast.Constant(value=int() as axis)]) if _expands(factor, product):
-            return (1, None) if axis == 0 else (None, 1)
-    return None
-
-
-def _expands(call: ast.Call, product: SummedProduct) -> bool:
-    return (product.source.dotted(call.func) or "").endswith("language.expand_dims")

@@ -5,25 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.rules.findings import warning
+from tilesmith.lint.rules.findings import first_on_each_line, warning
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
 from tilesmith.lint.structure.reductions.summed_products import SummedProduct, summed_products
 from tilesmith.records import Finding
 
 
+@first_on_each_line
 def scalar_vector_loop(source: KernelSource) -> Iterator[Finding]:
     """A loop that multiplies one loaded scalar with a loaded vector and adds up."""
-    seen: set[int] = set()
     for product in summed_products(source):
         if _is_scalar_times_vector(product):
-            line = product.loops[-1][1].node.lineno
-            if line not in seen:
-                seen.add(line)
-                message = (
-                    "this loop multiplies one loaded scalar with a vector in each turn: load tiles of both "
-                    "matrices and multiply them with tl.dot"
-                )
-                yield warning("scalar-vector-loop", line, message)
+            message = (
+                "this loop multiplies one loaded scalar with a vector in each turn: load tiles of both "
+                "matrices and multiply them with tl.dot"
+            )
+            yield warning("scalar-vector-loop", product.loops[-1][1].node.lineno, message)
 
 
 def _is_scalar_times_vector(product: SummedProduct) -> bool:

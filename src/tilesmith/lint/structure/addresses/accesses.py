@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import KernelSource, LanguageCall
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelSource, LanguageCall, cached_per_source
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
@@ -60,7 +59,7 @@ class KernelAccess:
 @cached_per_source
 def expansion_of(source: KernelSource) -> AddressExpansion:
     """One for all rules: what it has expanded once it knows."""
-    return AddressExpansion(source.names.dotted)
+    return AddressExpansion(source)
 
 
 @cached_per_source

@@ -6,8 +6,8 @@ import ast
 from collections import Counter
 from dataclasses import dataclass, field
 
-from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.structure.addresses.accesses import expansion_of
 from tilesmith.lint.structure.addresses.expansion import AddressTerm, key
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode
@@ -110,7 +110,7 @@ def _parts(node: ast.AST) -> list[ast.AST]:
         case ast.BinOp():
             return [node.left, node.right]
         case ast.Call():
-            return [*node.args, *(keyword.value for keyword in node.keywords)]
+            return [*all_arguments(node)]
         case ast.List() | ast.Tuple():
             return [*node.elts]
     return []

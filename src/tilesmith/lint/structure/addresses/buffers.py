@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
-from tilesmith.lint.vocabulary import LOADS, STORES
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import arguments_by_name
+from tilesmith.lint.vocabulary import LOADS, STORES, words
 
 DEEPEST_LOOK = 8
+POINTER_MAKERS = words("make_block_ptr make_tensor_descriptor advance multiple_of max_contiguous cast")
+"""Their first argument, or `base`, is the pointer."""
 DEEPEST_CALL = 4
 MOST_CALLS = 2_000
 """Between the jit functions of one file; nobody writes more by hand."""
@@ -88,8 +90,7 @@ def _all_accessed(source: KernelSource, operations: frozenset[str]) -> Mapping[a
     calls = [(f, call, callee) for f in source.jit_functions for call, callee in helper_calls(source, f)]
     for _ in range(DEEPEST_CALL if len(calls) <= MOST_CALLS else 0):
         for function, call, callee in calls:
-            passed = dict(zip(callee.params, call.args, strict=False))
-            passed |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+            passed = arguments_by_name(callee.params, call)
             inner = [passed[name] for name in found[callee.node] if name in passed]
             found[function.node] = found[function.node].union(*(buffers(function, value) for value in inner))
     return found
@@ -105,3 +106,42 @@ def helper_calls(source: KernelSource, function: JitFunction) -> tuple[tuple[ast
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in function.callees:
             found += [(node, callee) for callee in source.jit_named(node.func.id)[-1:]]
     return tuple(found)
+
+
+def pointer_params(address: ast.AST, kernel: JitFunction) -> set[str]:
+    """The run-time parameters that stand in an address as a summand, through any number of names."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    waiting: list[ast.AST] = [address]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            if node.id in kernel.params and node.id not in kernel.constexprs:
+                found.add(node.id)
+            if node.id not in seen:
+                seen.add(node.id)
+                waiting += kernel.flow.values_of(node.id)
+        else:
+            waiting += _summands(node)
+    return found
+
+
+def _summands(node: ast.AST) -> list[ast.AST]:
+    match node:
+        case ast.BinOp(op=ast.Add() | ast.Sub()):
+            return [node.left, node.right]
+        case ast.AugAssign(op=ast.Add() | ast.Sub()):
+            return [node.target, node.value]
+        case ast.Call(func=ast.Attribute(value=cast, attr="to")):
+            return [cast]
+        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in POINTER_MAKERS:
+            return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "base")]
+        case ast.Call(func=ast.Attribute(attr="where"), args=[_, one, other]):
+            return [one, other]
+        case ast.IfExp():
+            return [node.body, node.orelse]
+        case ast.Subscript():
+            return [node.value]
+        case ast.Tuple():
+            return [*node.elts]
+    return []

@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilesmith.lint.model.device.inference import LANGUAGE
-from tilesmith.lint.model.syntax.names import Imports
+from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode
 from tilesmith.lint.vocabulary import words
 
@@ -55,16 +54,11 @@ class AddressLane:
 class AddressExpansion:
     """Expands expressions of device code into sums of products."""
 
-    def __init__(self, imports: Imports) -> None:
-        self.imports = imports
+    def __init__(self, source: KernelSource) -> None:
+        self.source, self.operation = source, source.operation
         self.known: dict[tuple[ast.AST, CallFrame], list[AddressTerm]] = {}
         self.open: list[FramedNode] = []
         """Assignments being expanded, against going round in circles."""
-
-    def operation(self, node: ast.AST) -> str:
-        """`load` for any call of `triton.language.load`."""
-        dotted = self.imports.get(node.func, "") if type(node) is ast.Call else ""
-        return dotted.rpartition(".")[2] if dotted.startswith(LANGUAGE) else ""
 
     def terms(self, node: ast.AST, frame: CallFrame) -> list[AddressTerm]:
         key = (node, frame)
@@ -133,8 +127,8 @@ class AddressExpansion:
         if self.operation(call) in SAME_VALUE:
             return call.args[0] if call.args else None
         method = call.func
-        if isinstance(method, ast.Attribute) and method not in self.imports and method.attr in ("to", "cast"):
-            return method.value
+        if isinstance(method, ast.Attribute) and method.attr in ("to", "cast"):
+            return method.value if self.source.dotted(method) is None else None
         return None
 
     def lanes(self, node: ast.AST, frame: CallFrame) -> list[AddressLane]:

@@ -1,85 +1,71 @@
-"""Which of its parameters a kernel writes through, itself or in the functions it calls."""
+"""Which parameters a kernel writes through, itself or in functions it calls, and how: by stores or by atomics."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Mapping
 
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
-from tilesmith.lint.vocabulary import STORES, words
+from tilesmith.lint.model.device.inference import LANGUAGE
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import all_arguments, arguments_by_name
+from tilesmith.lint.vocabulary import STORES
 
-POINTER_MAKERS = words("make_block_ptr make_tensor_descriptor advance multiple_of max_contiguous cast")
-"""Their first argument, or `base`, is the pointer."""
-DESCRIPTOR_WRITES = frozenset({"store", "scatter", "atomic_add", "atomic_max", "atomic_min"})
-DEEPEST_CALLS = 6
+ACCUMULATING = frozenset(
+    {"atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_cas"}
+)
+"""What they leave behind depends on what was there before."""
+OPAQUE = frozenset({"inline_asm_elementwise", "inline_ptx_elementwise", "map_elementwise"})
+BUILTINS = frozenset({"range", "min", "max", "float", "int", "bool", "abs", "len", "print", "tuple", "isinstance"})
+HOST_ARITHMETIC = frozenset({"triton.cdiv", "triton.next_power_of_2"})
+UNKNOWN_WRITE = "unknown"
+DESCRIPTOR_WRITES = frozenset({"store", "scatter", "atomic_add"})
+DEEPEST_CALL = 4
+Writes = Mapping[str, frozenset[str]]
+"""Operations that may write through a parameter, by its name; `unknown` where it leaves our sight."""
 
 
 @cached_per_source
-def written_params(kernel: JitFunction, source: KernelSource, depth: int = DEEPEST_CALLS) -> frozenset[str]:
-    """Parameters that a store can reach; empty also where addresses cannot be followed."""
-    addresses = [*_stored_addresses(kernel)]
-    if depth:
-        addresses += _handed_on(kernel, source, depth)
-    return frozenset(name for address in addresses for name in pointer_params(address, kernel))
+def writes_of(function: JitFunction, source: KernelSource, depth: int = DEEPEST_CALL) -> Writes:
+    """Generous: a parameter that only takes part in computing the address counts as written, too."""
+    if any(call.operation.lstrip("_").startswith("experimental") for call in function.calls):
+        return {name: frozenset({UNKNOWN_WRITE}) for name in function.params}
+    found: dict[str, set[str]] = {}
+    for node in function.nodes:
+        if isinstance(node, ast.Call):
+            for operation, address in _written(node, source, depth):
+                for name in function.flow.origins(address) & frozenset(function.params):
+                    found.setdefault(name, set()).add(operation)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            for name in function.flow.origins(node.value) & frozenset(function.params):
+                found.setdefault(name, set()).add(UNKNOWN_WRITE)
+    return {name: frozenset(operations) for name, operations in found.items()}
 
 
-def pointer_params(address: ast.AST, kernel: JitFunction) -> set[str]:
-    """The run-time parameters that stand in an address as a summand, through any number of names."""
-    found: set[str] = set()
-    seen: set[str] = set()
-    waiting: list[ast.AST] = [address]
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Name):
-            if node.id in kernel.params and node.id not in kernel.constexprs:
-                found.add(node.id)
-            if node.id not in seen:
-                seen.add(node.id)
-                waiting += kernel.flow.values_of(node.id)
-        else:
-            waiting += _summands(node)
-    return found
+def _written(call: ast.Call, source: KernelSource, depth: int) -> list[tuple[str, ast.expr]]:
+    """Each operation this call performs, with the address it writes to."""
+    dotted = source.dotted(call.func) or ""
+    if dotted.startswith(LANGUAGE):
+        operation = dotted.rpartition(".")[2]
+        if operation in OPAQUE or ".extra." in dotted:
+            return [(UNKNOWN_WRITE, argument) for argument in all_arguments(call)]
+        written = operation in STORES or operation in ACCUMULATING
+        return [(operation, all_arguments(call)[0])] if written and all_arguments(call) else []
+    match call.func:
+        case ast.Attribute(value=owner, attr=method) if not dotted:
+            written = method in DESCRIPTOR_WRITES or method.startswith("atomic_")
+            return [(method, owner)] if written else []
+        case ast.Name(id=name) if source.jit_named(name):
+            return _written_by_callee(call, source.jit_named(name)[-1], source, depth)
+    harmless = isinstance(call.func, ast.Name) and call.func.id in BUILTINS
+    return [] if harmless or dotted in HOST_ARITHMETIC else [(UNKNOWN_WRITE, arg) for arg in all_arguments(call)]
 
 
-def _summands(node: ast.AST) -> list[ast.AST]:
-    match node:
-        case ast.BinOp(op=ast.Add() | ast.Sub()):
-            return [node.left, node.right]
-        case ast.AugAssign(op=ast.Add() | ast.Sub()):
-            return [node.target, node.value]
-        case ast.Call(func=ast.Attribute(value=cast, attr="to")):
-            return [cast]
-        case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in POINTER_MAKERS:
-            return [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "base")]
-        case ast.Call(func=ast.Attribute(attr="where"), args=[_, one, other]):
-            return [one, other]
-        case ast.IfExp():
-            return [node.body, node.orelse]
-        case ast.Subscript():
-            return [node.value]
-        case ast.Tuple():
-            return [*node.elts]
-    return []
-
-
-def _stored_addresses(kernel: JitFunction) -> Iterator[ast.AST]:
-    for call in kernel.calls:
-        if call.operation in STORES:
-            yield from call.node.args[:1]
-            yield from (keyword.value for keyword in call.node.keywords if keyword.arg == "pointer")
-    for node in kernel.nodes:
-        if type(node) is ast.Call and isinstance(node.func, ast.Attribute) and node.func.attr in DESCRIPTOR_WRITES:
-            yield from [node.func.value] if isinstance(node.func.value, ast.Name) else []
-
-
-def _handed_on(kernel: JitFunction, source: KernelSource, depth: int) -> Iterator[ast.AST]:
-    """Arguments that a called function of the file writes through."""
-    for node in kernel.nodes:
-        match node:
-            case ast.Call(func=ast.Name(id=name)) if name in kernel.callees and name != kernel.name:
-                for callee in source.jit_named(name):
-                    written = written_params(callee, source, depth - 1)
-                    given = dict(zip(callee.params, node.args, strict=False))
-                    given |= {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
-                    yield from (argument for param, argument in given.items() if param in written)
+def _written_by_callee(
+    call: ast.Call, callee: JitFunction, source: KernelSource, depth: int
+) -> list[tuple[str, ast.expr]]:
+    starred = any(isinstance(argument, ast.Starred) for argument in call.args)
+    if depth == 0 or starred or len(source.jit_named(callee.name)) > 1:
+        return [(UNKNOWN_WRITE, argument) for argument in all_arguments(call)]
+    bound = arguments_by_name(callee.params, call)
+    inner = writes_of(callee, source, depth - 1)
+    return [(op, bound[name]) for name, operations in inner.items() if name in bound for op in operations]

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import arguments_by_name
 from tilesmith.lint.model.syntax.flow import Binding
 from tilesmith.lint.structure.device_flow.reaching_definitions import MOST_ASSIGNMENTS, reaching
 
@@ -108,7 +108,5 @@ def _called(frame: CallFrame, source: KernelSource) -> Iterator[CallFrame]:
 def _passed(call: ast.Call, function: JitFunction, frame: CallFrame) -> dict[str, FramedNode]:
     if any(isinstance(argument, ast.Starred) for argument in call.args):
         return {}
-    given = dict(zip(function.params, call.args, strict=False))
-    given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg in function.params}
-    defaults = {name: value for name, value in function.defaults.items() if name not in given}
-    return {name: FramedNode(value, frame) for name, value in (given | defaults).items()}
+    given = {**function.defaults, **arguments_by_name(function.params, call)}
+    return {name: FramedNode(value, frame) for name, value in given.items() if name in function.params}

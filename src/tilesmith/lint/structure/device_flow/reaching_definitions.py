@@ -25,13 +25,10 @@ def parts_reaching(value: ast.AST, flow: ValueFlow) -> set[ast.AST]:
             seen.add(current)
             nodes = flow.nodes(current)
             found.update(nodes)
-            names = [node for node in nodes if isinstance(node, ast.Name) and _is_followed(node, flow)]
-            waiting += [binding.value for name in names for binding in reaching(flow.flow, name)]
+            names = [node for node in nodes if isinstance(node, ast.Name)]
+            names = [name for name in names if len(flow.by_name.get(name.id, ())) <= MOST_ASSIGNMENTS]
+            waiting += [binding.value for name in names for binding in reaching(flow, name)]
     return found
-
-
-def _is_followed(name: ast.Name, flow: ValueFlow) -> bool:
-    return len(flow.by_name.get(name.id, ())) <= MOST_ASSIGNMENTS
 
 
 def reaching(flow: Flow, use: ast.Name) -> list[Binding]:

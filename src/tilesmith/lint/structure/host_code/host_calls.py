@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import FunctionNode, HostCode, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import HostCode, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import FunctionNode, arguments_by_name, hides_arguments
 
 MOST_CALLEES = 4
 """Methods of one name that are all taken for the one meant; with more of them a name says nothing."""
@@ -66,14 +66,14 @@ class HostCalls:
 
     def passed(self, call: ast.Call, callee: HostCode) -> Mapping[str, ast.expr] | None:
         """Arguments by the callee's parameter names; None when some hide behind a star."""
-        if any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+        if hides_arguments(call):
             return None
         given = callee.node.args
         names = [argument.arg for argument in [*given.posonlyargs, *given.args]]
         applied = isinstance(call.func, ast.Attribute) and call.func.attr == "apply"
-        if callee.owner is not None and (applied or not _is_static(callee.node)):
+        if callee.owner is not None and (applied or not is_static(callee.node)):
             names = names[1:]
-        return dict(zip(names, call.args, strict=False)) | {k.arg: k.value for k in call.keywords if k.arg}
+        return arguments_by_name(names, call)
 
     @cached_property
     def launching(self) -> frozenset[FunctionNode]:
@@ -149,5 +149,5 @@ def _by_name(hosts: list[HostCode]) -> Mapping[str, list[HostCode]]:
     return found
 
 
-def _is_static(node: FunctionNode) -> bool:
+def is_static(node: FunctionNode) -> bool:
     return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in node.decorator_list)

@@ -76,9 +76,8 @@ class HostTensors:
         """What a name is bound to, once and whole."""
         if not isinstance(node, ast.Name):
             return node
-        bindings = self.host.flow.by_name.get(node.id, ())
-        value = bindings[0].value if len(bindings) == 1 and bindings[0].whole else None
-        return value if isinstance(value, ast.expr) and node.id not in self.source.syntax.names(value) else None
+        value = self.host.flow.only_value(node.id)
+        return None if value is None or node.id in self.source.syntax.names(value) else value
 
     def _constructed(self, call: ast.Call) -> Dims | None:
         sizes: list[ast.expr] = list(call.args)
@@ -97,9 +96,9 @@ class HostTensors:
         if isinstance(size, ast.BinOp) and isinstance(size.op, ast.Mult):
             return self._factors(size.left) + self._factors(size.right)
         if isinstance(size, ast.Name):
-            bindings = self.host.flow.by_name.get(size.id, ())
-            if len(bindings) == 1 and bindings[0].whole and isinstance(bindings[0].value, ast.Subscript):
-                return Counter([ast.unparse(bindings[0].value)])
+            value = self.host.flow.only_value(size.id)
+            if isinstance(value, ast.Subscript):
+                return Counter([ast.unparse(value)])
             owners = [(owner, names.index(size.id)) for owner, names in self.unpacked.items() if size.id in names]
             return Counter([f"{owner}.shape[{number}]" for owner, number in owners[:1]] or [size.id])
         return Counter([ast.unparse(size)])

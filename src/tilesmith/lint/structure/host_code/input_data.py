@@ -5,11 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource, cached_per_source
 from tilesmith.lint.structure.host_code.host_calls import host_calls
+from tilesmith.lint.structure.host_code.host_dependence import is_metadata_use
 from tilesmith.lint.structure.host_code.launch_results import launch_results
-from tilesmith.lint.structure.host_code.metadata_uses import is_metadata_use
 from tilesmith.lint.vocabulary import words
 
 MOST_ROUNDS = 8

@@ -9,12 +9,16 @@ import ast
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
-from tilesmith.lint.structure.addresses.written_parameters import written_params
-from tilesmith.lint.structure.host_code.aliases import aliases_of, call_word, has_own_memory
+from tilesmith.lint.model.source import MODEL_CLASS, HostCode, KernelSource, LaunchSite, cached_per_source
+from tilesmith.lint.structure.addresses.buffers import stores_to
 from tilesmith.lint.structure.host_code.host_calls import HostCalls, host_calls
-from tilesmith.lint.structure.host_code.host_dependence import DependenceLinks, read_dependence_links
+from tilesmith.lint.structure.host_code.host_dependence import (
+    DependenceLinks,
+    aliases_of,
+    call_word,
+    has_own_memory,
+    read_dependence_links,
+)
 
 FARTHEST = 8
 """Functions a result is followed through."""
@@ -61,7 +65,7 @@ class LaunchResults:
         found: list[ast.expr] = []
         for kernel in (kernel for name in launch.kernels for kernel in self.source.jit_named(name)):
             bound = launch.bound_to(kernel)
-            params = written_params(kernel, self.source)
+            params = stores_to(self.source, kernel)
             if bound is None or not params or not params <= bound.keys():
                 return []
             found += [bound[param] for param in params]

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.source import HostCode, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import HostCode, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import defaults
 from tilesmith.lint.vocabulary import words
 
 LastingPlace = str
@@ -150,11 +150,8 @@ def _globals(source: KernelSource) -> tuple[ast.Global, ...]:
 
 
 def _mutable_defaults(host: HostCode) -> set[str]:
-    given = host.node.args
-    positional = [*given.posonlyargs, *given.args]
-    pairs = [*zip(positional[len(positional) - len(given.defaults) :], given.defaults, strict=True)]
-    pairs += [(a, d) for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True) if d is not None]
-    return {argument.arg for argument, default in pairs if isinstance(default, (ast.Dict, ast.List, ast.Call))}
+    given = defaults(host.node).items()
+    return {name for name, default in given if isinstance(default, (ast.Dict, ast.List, ast.Call))}
 
 
 def _blocks(node: ast.AST) -> Iterator[Sequence[ast.stmt]]:

@@ -10,10 +10,127 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.source import HostCode, KernelSource
-from tilesmith.lint.structure.host_code.computing_functions import computing_functions, counts_places
+from tilesmith.lint.structure.host_code.host_calls import HostCalls, host_calls
 from tilesmith.lint.structure.host_code.skipped_on_gpu import skipped_on_gpu
-from tilesmith.lint.structure.host_code.torch_modules import heavy_members, is_heavy_module
 from tilesmith.lint.vocabulary import words
+
+HEAVY_WORDS = (
+    "Conv",
+    "Linear",
+    "Norm",
+    "Pool",
+    "Softm",
+    "LSTM",
+    "GRU",
+    "RNN",
+    "Attention",
+    "Transformer",
+    "CrossEntropy",
+)
+"""What the name of a class in `torch.nn` tells."""
+CONTAINERS = frozenset({"torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict"})
+MODEL_LIBRARIES = ("torchvision.models.", "transformers.", "timm.")
+
+
+def heavy_members(source: KernelSource) -> frozenset[str]:
+    """Names of attributes that hold a heavy module, or a container of such."""
+    constructors = {node for node in source.names.dotted if is_heavy_module(source.names.dotted[node])}
+    if not constructors:
+        return frozenset()
+    above = [source.syntax.parents[node] for node in constructors]
+    made = [node for node in above if isinstance(node, ast.Call) and node.func in constructors]
+    found = {name for name, value in _member_values(source) if _holds(source, value, made)}
+    return frozenset(found)
+
+
+def is_heavy_module(dotted: str) -> bool:
+    if dotted.startswith(MODEL_LIBRARIES):
+        return True
+    head, _, tail = dotted.rpartition(".")
+    return head in ("torch.nn", "torch.nn.modules") and any(word in tail for word in HEAVY_WORDS)
+
+
+def _member_values(source: KernelSource) -> Iterator[tuple[str, ast.expr]]:
+    """`self.a = v`, `self.a, self.b = v, w`, `self.layers.append(v)`, `self.add_module("a", v)`."""
+    for node in source.syntax.nodes:
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                yield from _pairs(target, value)
+            case ast.Call(func=ast.Attribute(value=ast.Attribute(attr=name), attr="append"), args=[value]):
+                yield name, value
+            case ast.Call(func=ast.Attribute(attr="add_module"), args=[ast.Constant(value=str() as name), value]):
+                yield name, value
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    match target, value:
+        case ast.Attribute(attr=name), _:
+            yield name, value
+        case ast.Tuple(elts=targets), ast.Tuple(elts=values) if len(targets) == len(values):
+            for part, piece in zip(targets, values, strict=True):
+                yield from _pairs(part, piece)
+
+
+def _holds(source: KernelSource, value: ast.expr, made: list[ast.Call]) -> bool:
+    """The value is built from a heavy module right there, or gathers a list filled nearby."""
+    syntax = source.syntax
+    if any(syntax.contains(value, call) for call in made):
+        return True
+    if not (isinstance(value, ast.Call) and source.dotted(value.func) in CONTAINERS and value.args):
+        return False
+    around = next((above for above in syntax.ancestors(value) if isinstance(above, ast.FunctionDef)), None)
+    return around is not None and any(syntax.contains(around, call) for call in made)
+
+
+COMPARING = words("eq ne lt le gt ge isin isnan isinf isfinite logical_and logical_or logical_not")
+PLACES = words("torch.arange torch.nonzero torch.where torch.searchsorted")
+PASSING = words("to int long contiguous view reshape flatten sum tolist cpu cuda flip repeat_interleave")
+DEEPEST_LOOK = 6
+
+
+def computing_functions(source: KernelSource) -> list[HostCode]:
+    """All that can run; in a file of operators those that start kernels, and what they call."""
+    if source.has_model_class:
+        return list(source.live_hosts)
+    calls = host_calls(source)
+    starting = [h for h in source.live_hosts if h.node in calls.launching and not _is_trial(h, calls, source)]
+    found = {host.node: host for host in starting}
+    waiting = list(starting)
+    while waiting:
+        host = waiting.pop()
+        for call in source.syntax.of_type(ast.Call, *host.node.body):
+            fresh = [callee for callee in calls.callees(call, host) if callee.node not in found]
+            found |= {callee.node: callee for callee in fresh}
+            waiting += fresh
+    return list(found.values()) or list(source.live_hosts)
+
+
+def _is_trial(host: HostCode, calls: HostCalls, source: KernelSource) -> bool:
+    """It takes nothing and nothing calls it, or a benchmark of Triton's runs it."""
+    given = host.node.args
+    takes = given.args or given.posonlyargs or given.kwonlyargs or given.vararg or given.kwarg
+    if host.owner is None and not takes and not calls.callers(host):
+        return True
+    parts = [part for decorator in host.node.decorator_list for part in source.syntax.inside(decorator)]
+    return any((source.dotted(part) or "").startswith("triton.testing.") for part in parts)
+
+
+def counts_places(value: ast.expr | None, host: HostCode, source: KernelSource, depth: int = DEEPEST_LOOK) -> bool:
+    """A comparison, numbers of places, or something cut out of such: `(ids == 0).cumsum(0)`."""
+    match value:
+        case ast.Compare():
+            return True
+        case ast.Call(func=function) if source.dotted(function) in PLACES:
+            return True
+        case ast.Call(func=ast.Attribute(value=owner, attr=name)) if source.dotted(value.func) is None:
+            return name in COMPARING or (name in PASSING and counts_places(owner, host, source, depth))
+        case ast.Subscript():
+            return counts_places(value.value, host, source, depth)
+        case ast.Name(id=name) if depth:
+            values = [v for v in host.flow.values_of(name) if isinstance(v, ast.expr)]
+            return bool(values) and all(counts_places(v, host, source, depth - 1) for v in values)
+    return False
+
 
 HEAVY_FUNCTIONS = words(
     """

@@ -9,7 +9,7 @@ import ast
 from enum import Enum
 
 from tilesmith.lint.model.source import HostCode, KernelSource
-from tilesmith.lint.structure.host_code.host_calls import HostCalls
+from tilesmith.lint.structure.host_code.host_calls import HostCalls, is_static
 from tilesmith.lint.vocabulary import words
 
 DEEPEST_LOOK = 12
@@ -128,15 +128,12 @@ class HostValues:
             found = frozenset()
         if name not in host.params:
             return found
-        if host.owner is not None and name == host.params[0] and not self._is_first_given(host):
+        if host.owner is not None and name == host.params[0] and not is_static(host.node):
             return frozenset({ValueOrigin.MEMBER})
         passed = self.arguments(name, host)
         if not passed:
             return found | {ValueOrigin.INPUT}
         return found.union(*(self.roots(value, caller, depth - 1) for value, caller in passed))
-
-    def _is_first_given(self, host: HostCode) -> bool:
-        return any(isinstance(d, ast.Name) and d.id == "staticmethod" for d in host.node.decorator_list)
 
     def _makes_tensor(self, call: ast.Call, host: HostCode) -> bool:
         dotted = self.source.dotted(call.func) or ""

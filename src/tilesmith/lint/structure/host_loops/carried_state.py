@@ -9,15 +9,138 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
+from tilesmith.lint.model.syntax.tree import SyntaxTree
 from tilesmith.lint.structure.addresses.buffers import accesses, loads_from, stores_to
 from tilesmith.lint.structure.host_code.host_calls import HostCalls
-from tilesmith.lint.structure.host_loops.launch_effects import effects_of, launch_effects
-from tilesmith.lint.structure.host_loops.storage_slots import StorageSlot, StorageSlots, is_shifted
+from tilesmith.lint.structure.host_code.value_origins import SIZE_ATTRIBUTES, creates_tensor
 from tilesmith.lint.vocabulary import LOADS, STORES
+
+NO_CONTENT = SIZE_ATTRIBUTES | {"dtype", "device", "stride", "dim", "ndim"}
+
+
+class StorageSlot(NamedTuple):
+    name: str
+    slot: str
+    """Which part, where the loop's index picks one."""
+
+
+class StorageSlots:
+    def __init__(self, indices: frozenset[str], host: HostCode, syntax: SyntaxTree) -> None:
+        self.indices, self.syntax = indices, syntax
+        first = [argument.arg for argument in host.node.args.args[:1]]
+        self.module = set(first) if host.owner is not None else set()
+        """The module itself: its attributes are places of their own."""
+
+    def of(self, node: ast.AST) -> list[StorageSlot]:
+        """What an expression that can be written to, or handed to a kernel, stands for."""
+        match node:
+            case ast.Name(id=name):
+                return [StorageSlot(name, "")]
+            case ast.Subscript(value=ast.Name(id=name)) if self.syntax.names(node.slice) & self.indices:
+                return [StorageSlot(name, ast.unparse(node.slice))]
+            case ast.Subscript() | ast.Starred():
+                return self.of(node.value)
+            case ast.Attribute(value=ast.Name(id=owner), attr=name):
+                return [StorageSlot(f"{owner}.{name}" if owner in self.module else owner, "")]
+            case ast.Tuple() | ast.List():
+                return [place for part in node.elts for place in self.of(part)]
+            case ast.Call(func=ast.Attribute(value=base)):
+                return self.of(base)
+        return []
+
+    def read(self, value: ast.AST) -> set[StorageSlot]:
+        """Places whose content an expression uses; asking a tensor for its shape uses nothing of it."""
+        found: set[StorageSlot] = set()
+        waiting: list[ast.AST] = [value]
+        while waiting:
+            node = waiting.pop()
+            if isinstance(node, ast.Attribute) and node.attr in NO_CONTENT:
+                continue
+            if isinstance(node, ast.Call) and creates_tensor(node):
+                continue
+            places = self.of(node) if isinstance(node, (ast.Name, ast.Subscript, ast.Attribute)) else []
+            found.update(places)
+            if not places:
+                waiting += ast.iter_child_nodes(node)
+        return found
+
+
+def is_shifted(one: str, other: str) -> bool:
+    """Slots that differ by arithmetic on the index, as `t` and `t - 1` do; the whole has all its slots."""
+    return one != other and (not one or any(sign in slot for slot in (one, other) for sign in (" + ", " - ")))
+
+
+DEEPEST_CALL = 3
+
+
+@dataclass(frozen=True)
+class LaunchEffects:
+    """Of one call, by the callee's parameter names."""
+
+    passed: Mapping[str, ast.expr]
+    read: frozenset[str]
+    """Read before anything else fills them."""
+    written: frozenset[str]
+
+
+NOTHING = LaunchEffects({}, frozenset(), frozenset())
+
+
+def launch_effects(source: KernelSource, launch: LaunchSite) -> LaunchEffects:
+    kernels = [kernel for name in launch.kernels for kernel in source.jit_named(name)[-1:]]
+    for kernel in kernels:
+        bound = launch.bound_to(kernel)
+        if bound is not None:
+            read = loads_from(source, kernel) & bound.keys()
+            return LaunchEffects(bound, frozenset(read), frozenset(stores_to(source, kernel) & bound.keys()))
+    return NOTHING
+
+
+def effects_of(
+    source: KernelSource, calls: HostCalls, call: ast.Call, host: HostCode, depth: int = DEEPEST_CALL
+) -> LaunchEffects:
+    """Of a call that leads to a launch in another function of the file."""
+    for callee in calls.callees(call, host):
+        passed = calls.passed(call, callee)
+        if passed is not None and depth:
+            if callee.node not in calls.buffers:
+                calls.buffers[callee.node] = (frozenset(), frozenset())
+                calls.buffers[callee.node] = _summary(source, calls, callee, depth - 1)
+            read, written = calls.buffers[callee.node]
+            return LaunchEffects(passed, read & passed.keys(), written & passed.keys())
+    return NOTHING
+
+
+def _summary(
+    source: KernelSource, calls: HostCalls, host: HostCode, depth: int
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Parameters the function's launches read before they fill them, and those they fill."""
+    names = set(host.params)
+    read: set[str] = set()
+    written: set[str] = set()
+    for call in calls.launching_calls(host, *host.node.body):
+        if call in calls.launches:
+            found = launch_effects(source, calls.launches[call])
+        else:
+            found = effects_of(source, calls, call, host, depth)
+        read |= {_root(found.passed[name]) for name in found.read} - written
+        written |= {_root(found.passed[name]) for name in found.written}
+    return frozenset(read & names), frozenset(written & names)
+
+
+def _root(value: ast.expr) -> str:
+    while isinstance(value, (ast.Subscript, ast.Attribute)):
+        value = value.value
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        return _root(value.func.value)
+    return value.id if isinstance(value, ast.Name) else ""
+
 
 CHANGING = frozenset({"append", "extend", "insert"})
 
@@ -84,13 +207,13 @@ class _HostLoopTurn:
             case ast.AugAssign():
                 self.write(statement.target, self.reads(statement.value), self.fed(statement.value), certain=False)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=base, attr=name)) as call) if _changes(name):
-                given = ast.Tuple(_arguments(call), ast.Load())
-                self.write(base, self.reads(given), self.fed(*_arguments(call)), certain=False)
+                given = ast.Tuple(all_arguments(call), ast.Load())
+                self.write(base, self.reads(given), self.fed(*all_arguments(call)), certain=False)
 
     def fed(self, *values: ast.AST) -> set[SlotVersion]:
         """What the launching calls inside some expressions get."""
         calls = self.calls.launching_calls(self.host, *values) if values else []
-        return set().union(*(self.reads(argument) for call in calls for argument in _arguments(call)))
+        return set().union(*(self.reads(argument) for call in calls for argument in all_arguments(call)))
 
     def call(self, call: ast.Call, certain: bool) -> None:
         """Buffers that a launch fills, directly or in a function it is left to."""
@@ -170,7 +293,3 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
     if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
         return list(zip(target.elts, value.elts, strict=True))
     return [(target, value)]
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -10,15 +10,14 @@ from functools import cached_property
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.structure.addresses.buffers import buffers
-from tilesmith.lint.structure.device_flow.dependence import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
 from tilesmith.lint.structure.reductions.reduction_sites import (
     accumulators,
     reduction_calls,
     shared_totals,
     stored_values,
 )
-from tilesmith.lint.structure.reductions.scalings import Scaling, scalings
-from tilesmith.lint.structure.reductions.single_elements import changed_in_place, picks
+from tilesmith.lint.structure.reductions.scalings import Scaling, changed_in_place, picks, scalings
 from tilesmith.lint.vocabulary import words
 
 LOGARITHMS = words("log log2")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
 from tilesmith.lint.model.syntax.flow import operands
 from tilesmith.lint.structure.addresses.buffers import buffers, loads_from, stores_to
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
 from tilesmith.lint.structure.reductions.reduction_sites import reduces
 from tilesmith.lint.vocabulary import words
 

@@ -6,9 +6,8 @@ import ast
 from collections.abc import Mapping
 from enum import Enum
 
-from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
-from tilesmith.lint.structure.addresses.written_parameters import pointer_params, written_params
+from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite, cached_per_source
+from tilesmith.lint.structure.addresses.buffers import pointer_params, stores_to
 from tilesmith.lint.structure.host_code.host_calls import host_calls
 from tilesmith.lint.structure.host_code.launch_results import launch_results
 from tilesmith.lint.structure.kernel_kinds.copying_kernels import only_copies
@@ -50,7 +49,7 @@ def _keeps_layout(source: KernelSource, kernel: JitFunction, launch: LaunchSite)
         return False
     loads = [call.node.args[0] for call in kernel.calls if call.operation in LOADS and call.node.args]
     read = {name for load in loads for name in pointer_params(load, kernel)}
-    written = written_params(kernel, source)
+    written = stores_to(source, kernel)
     if not read | written <= bound.keys() or not all(_is_whole(bound[name], host) for name in read | written):
         return False
     if not all(_is_computed(bound[name], host, source) for name in read):

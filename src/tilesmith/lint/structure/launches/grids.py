@@ -44,7 +44,8 @@ def read_grid(launch: LaunchSite, source: KernelSource) -> LaunchGrid | None:
         function = function_named(value.id, scope_of(launch.node, source.syntax), source.syntax)
         if function is None:
             return None
-        meta, value = _first(function.args), _returned(function)
+        returns = [node for node in own_statements(function) if isinstance(node, ast.Return)]
+        meta, value = _first(function.args), returns[0].value if len(returns) == 1 else None
     elif isinstance(value, ast.Lambda):
         meta, value = _first(value.args), value.body
     if not isinstance(value, (ast.Tuple, ast.List)) or any(isinstance(e, ast.Starred) for e in value.elts):
@@ -57,16 +58,10 @@ def resolve(value: ast.expr, flow: Flow | None) -> ast.expr:
     for _ in range(DEEPEST_LOOK):
         if flow is None or not isinstance(value, ast.Name):
             break
-        bindings = flow.by_name.get(value.id, ())
-        if len(bindings) != 1 or not bindings[0].whole or not isinstance(bindings[0].value, ast.expr):
+        if (meant := flow.only_value(value.id)) is None:
             break
-        value = bindings[0].value
+        value = meant
     return value
-
-
-def _returned(function: ast.FunctionDef) -> ast.expr | None:
-    returns = [node for node in own_statements(function) if isinstance(node, ast.Return)]
-    return returns[0].value if len(returns) == 1 else None
 
 
 def _first(arguments: ast.arguments) -> str | None:

@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite, cached_per_source
 from tilesmith.lint.structure.host_code.host_calls import host_calls
 
 SAYS_NO_SIZE = frozenset({"self", "cls", "torch", "triton", "tl", "math", "shape", "size", "numel", "stride"})

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers
 from tilesmith.lint.model.source import KernelLoop, KernelSource
+from tilesmith.lint.structure.addresses.accesses import expansion_of
 from tilesmith.lint.structure.addresses.coordinates import LANES, PROGRAM, Coordinate, Coordinates
-from tilesmith.lint.structure.addresses.expansion import AddressExpansion, AddressLane, AddressTerm
+from tilesmith.lint.structure.addresses.expansion import AddressLane, AddressTerm
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
 from tilesmith.lint.structure.recurrence.time_loops import time_loops
 from tilesmith.lint.structure.reductions.contractions import contractions
@@ -105,7 +106,7 @@ class _TimeStep:
             return True
         if own and len(found - own) < 2:
             return True
-        lanes = AddressExpansion(self.source.names.dotted).lanes(address.node, address.frame)
+        lanes = expansion_of(self.source).lanes(address.node, address.frame)
         return any(self._is_tile(shift, lane) for lane in lanes for shift in lane.shifts)
 
     def _is_tile(self, shift: AddressTerm, lane: AddressLane) -> bool:

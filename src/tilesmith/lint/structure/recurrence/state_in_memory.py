@@ -38,7 +38,7 @@ class _MemoryRead(NamedTuple):
 class _MemorySteps:
     def __init__(self, loop: KernelLoop, function: JitFunction, source: KernelSource) -> None:
         self.loop, self.function, self.source = loop, function, source
-        self.flow = ValueFlow(loop.flow, source)
+        self.flow = ValueFlow.of(loop.flow, source)
         self.moving = loop.indices | loop.carried
         self.loads = [call.node for call in loop.calls if call.operation in LOADS and call.node.args]
         self.helpers = [(call, callee) for call, callee in helper_calls(source, function) if self.contains(call)]
@@ -156,6 +156,6 @@ class _MemorySteps:
     def _changes(self, store: ast.Call, load: ast.Call, callee: JitFunction) -> bool:
         if not buffers(callee, store.args[0]) & buffers(callee, load.args[0]):
             return False
-        flow = ValueFlow(callee.flow, self.source)
+        flow = ValueFlow.of(callee.flow, self.source)
         value = store.args[1]
         return load in flow.parts_behind(value) and between(load, value, flow, self.source) != ONLY_SUMS

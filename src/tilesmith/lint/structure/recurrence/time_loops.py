@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 
 from tilesmith.lint.model.device.kernel_loops import advancing_loads, dots_in, stores_in
-from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.structure.addresses.buffers import helper_calls
 from tilesmith.lint.structure.device_flow.value_flow import ValueFlow
 from tilesmith.lint.structure.recurrence.state_in_memory import recurs_in_memory
@@ -77,7 +77,7 @@ class _RecurrenceReading:
 
     def __init__(self, loop: KernelLoop, source: KernelSource) -> None:
         self.loop, self.source = loop, source
-        self.flow = ValueFlow(loop.flow, source)
+        self.flow = ValueFlow.of(loop.flow, source)
         self.function = _function_of(loop.node, source)
         self.moving = loop.indices | loop.carried
         inside = [c for c in helper_calls(source, self.function) if self._contains(c[0])]
@@ -90,8 +90,7 @@ class _RecurrenceReading:
     def steps_through_input(self) -> bool:
         """Some load, here or in a called function, moves with the loop."""
         return bool(advancing_loads(self.loop)) or any(
-            operations & LOADS and self._moves(*call.args, *(k.value for k in call.keywords))
-            for call, operations in self.helpers.items()
+            operations & LOADS and self._moves(*all_arguments(call)) for call, operations in self.helpers.items()
         )
 
     def _moves(self, *expressions: ast.expr) -> bool:

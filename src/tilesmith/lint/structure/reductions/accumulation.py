@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.model.syntax.flow import operands
 from tilesmith.lint.structure.device_flow.value_flow import ValueFlow
@@ -30,12 +29,10 @@ PASSING = frozenset({"to", "cast", "broadcast_to", "reshape", "view", "multiple_
 
 def operation(node: ast.AST, source: KernelSource) -> str:
     """`load` for any call of `triton.language.load`; also Python's own `max` and `min`."""
-    if not isinstance(node, ast.Call):
-        return ""
-    dotted = source.dotted(node.func) or ""
-    if dotted.startswith(LANGUAGE):
-        return dotted.rpartition(".")[2]
-    return node.func.id if isinstance(node.func, ast.Name) and node.func.id in EXTREMES else ""
+    if found := source.operation(node):
+        return found
+    called = node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else ""
+    return called if called in EXTREMES else ""
 
 
 def carried_by(name: str, flow: ValueFlow, source: KernelSource) -> frozenset[str] | None:

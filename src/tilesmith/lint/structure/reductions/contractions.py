@@ -6,11 +6,9 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilesmith.lint.model.device.inference import LANGUAGE
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.flow import operands
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
 from tilesmith.lint.structure.reductions.reduction_sites import stored_values
 from tilesmith.lint.vocabulary import DOTS, words
 
@@ -109,24 +107,16 @@ def _added(value: ast.AST, name: str) -> Iterator[ast.expr]:
                 yield side
             elif isinstance(other, ast.BinOp):
                 yield from (part for part in _added(other, name))
-                if _mentions(other, name):
+                if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(other)):
                     yield side
     elif isinstance(value, ast.Call) and len(value.args) == 3:
-        yield from _added_by_call(value, name)
-
-
-def _added_by_call(call: ast.Call, name: str) -> Iterator[ast.expr]:
-    """`tl.fma(a, b, acc)` and `tl.where(mask, acc + a * b, acc)`."""
-    called = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-    if called == "fma" and isinstance(call.args[2], ast.Name) and call.args[2].id == name:
-        yield ast.copy_location(ast.BinOp(call.args[0], ast.Mult(), call.args[1]), call)
-    elif called == "where":
-        for branch in call.args[1:]:
-            yield from _added(branch, name)
-
-
-def _mentions(value: ast.AST, name: str) -> bool:
-    return any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(value))
+        # `tl.fma(a, b, acc)` and `tl.where(mask, acc + a * b, acc)`
+        called = value.func.attr if isinstance(value.func, ast.Attribute) else ""
+        if called == "fma" and isinstance(value.args[2], ast.Name) and value.args[2].id == name:
+            yield ast.copy_location(ast.BinOp(value.args[0], ast.Mult(), value.args[1]), value)
+        elif called == "where":
+            for branch in value.args[1:]:
+                yield from _added(branch, name)
 
 
 class _ProductFactors:
@@ -145,9 +135,8 @@ class _ProductFactors:
             case ast.Call() if depth and (inner := self._passed_through(value)) is not None:
                 return self._opened(value, inner, depth)
             case ast.Name(id=name) if depth:
-                bindings = self.function.flow.by_name.get(name, ())
-                if len(bindings) == 1 and bindings[0].whole:
-                    return self._opened(value, bindings[0].value, depth)
+                if (inner := self.function.flow.only_value(name)) is not None:
+                    return self._opened(value, inner, depth)
         return [value] if isinstance(value, ast.expr) else []
 
     def _opened(self, value: ast.expr, inner: ast.AST, depth: int) -> list[ast.expr]:
@@ -157,9 +146,7 @@ class _ProductFactors:
 
     def _passed_through(self, call: ast.Call) -> ast.expr | None:
         """The value that a cast, a reshape or a `where` hands on."""
-        dotted = self.source.dotted(call.func) or ""
-        if dotted.startswith(LANGUAGE):
-            name = dotted.rpartition(".")[2]
+        if name := self.source.operation(call):
             if name == "where" and len(call.args) == 3:
                 return call.args[1]
             return call.args[0] if name in PASSING and call.args else None

@@ -8,7 +8,7 @@ from tilesmith.lint.model.device.values import Shape
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
 from tilesmith.lint.structure.addresses.coordinates import Coordinates
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.dependence import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
 from tilesmith.lint.structure.reductions.contractions import Contraction, contractions
 from tilesmith.lint.structure.reductions.reduction_sites import reduction_calls, stored_values
 
@@ -39,14 +39,19 @@ def applies_matrix(function: JitFunction, source: KernelSource) -> bool:
 def _is_matrix_product(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
     if found.kind == "dot":
         return not any(_is_triangle(factor, function, source) for factor in found.factors)
-    shapes = [_shape(factor, function, source) for factor in found.factors]
+    shapes = [factor_shape(factor, function, source) for factor in found.factors]
     if found.kind == "sum":
         cube = any(shape is not None and len(shape) >= 3 for shape in shapes)
-        return _broadcasts(shapes) and (cube or _is_state(found, shapes, function, source))
-    return _is_outer(shapes) or _is_scalar_times_vector(found, shapes, function, source)
+        return any(shape is not None and 1 in shape for shape in shapes) and (
+            cube or _is_state(found, shapes, function, source)
+        )
+    # `a[:, None] * b[None, :]`: each has an axis of its own
+    pairs = [(a, b) for a in shapes for b in shapes if a and b and len(a) == len(b)]
+    outer = any(_own_axis(a, b) and _own_axis(b, a) for a, b in pairs)
+    return outer or _is_scalar_times_vector(found, shapes, function, source)
 
 
-def _shape(factor: ast.expr, function: JitFunction, source: KernelSource) -> Shape:
+def factor_shape(factor: ast.expr, function: JitFunction, source: KernelSource) -> Shape:
     """As far as inferred; else by how it is spread: `a[:, None]`, `tl.expand_dims(a, 1)`."""
     known = function.value(factor).shape
     if known is not None:
@@ -54,14 +59,10 @@ def _shape(factor: ast.expr, function: JitFunction, source: KernelSource) -> Sha
     match factor:
         case ast.Subscript(slice=ast.Tuple(elts=parts)):
             return tuple(1 if isinstance(part, ast.Constant) and part.value is None else None for part in parts)
-        case ast.Call(args=[_, ast.Constant(value=(0 | 1) as axis)]):
+        case ast.Call(args=[_, ast.Constant(value=int() as axis)]):
             spread = (source.dotted(factor.func) or "").endswith(".expand_dims")
             return ((1, None) if axis == 0 else (None, 1)) if spread else None
     return None
-
-
-def _broadcasts(shapes: list[Shape]) -> bool:
-    return any(shape is not None and 1 in shape for shape in shapes)
 
 
 def _is_state(found: Contraction, shapes: list[Shape], function: JitFunction, source: KernelSource) -> bool:
@@ -71,12 +72,6 @@ def _is_state(found: Contraction, shapes: list[Shape], function: JitFunction, so
     bare = Dependence(function.flow, loads, [*loads, *sums])
     vectors = [f for f, shape in zip(found.factors, shapes, strict=True) if shape and 1 in shape]
     return len(found.factors) == 2 and any(not bare.behind(vector) for vector in vectors)
-
-
-def _is_outer(shapes: list[Shape]) -> bool:
-    """`a[:, None] * b[None, :]`: each has an axis of its own."""
-    pairs = [(a, b) for a in shapes for b in shapes if a and b and len(a) == len(b)]
-    return any(_own_axis(a, b) and _own_axis(b, a) for a, b in pairs)
 
 
 def _own_axis(one: Shape, other: Shape) -> bool:
@@ -107,7 +102,7 @@ def _advances(load: ast.AST, loop: KernelLoop) -> bool:
 def _is_vector_product(found: Contraction, function: JitFunction, source: KernelSource) -> bool:
     if found.kind == "dot":
         return False
-    shapes = [_shape(factor, function, source) for factor in found.factors]
+    shapes = [factor_shape(factor, function, source) for factor in found.factors]
     ranks = {len(shape) for shape in shapes if shape is not None}
     if ranks == {2}:
         whole = [shape for shape in shapes if shape is not None and 1 not in shape]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.buffers import buffers, helper_calls
-from tilesmith.lint.structure.device_flow.dependence import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
 from tilesmith.lint.vocabulary import REDUCTIONS, STORES, words
 
 METHODS = words("sum max min argmax argmin reduce xor_sum")
@@ -52,7 +51,10 @@ def _is_reduced(name: str, reductions: Marks, callee: JitFunction) -> bool:
 @cached_per_source
 def accumulators(function: JitFunction, source: KernelSource) -> Mapping[str, ast.AST]:
     """Names that a loop builds up from what it loads in each turn, each with the statement that does it."""
-    loads = load_calls(function, source) | _loading_calls(function, source)
+    # calls of jit functions that load something and hand it back
+    loads = load_calls(function, source) | frozenset(
+        call for call, callee in helper_calls(source, function) if load_calls(callee, source)
+    )
     loaded = Dependence(function.flow, loads, loads)
     found: dict[str, ast.AST] = {}
     for loop in function.loops:
@@ -81,11 +83,6 @@ def shared_totals(function: JitFunction, source: KernelSource) -> Marks:
     names = frozenset(n for c in added if reduced.behind(c.args[1]) for n in buffers(function, c.args[0]))
     loads = [load for load in load_calls(function, source) if isinstance(load, ast.Call) and load.args]
     return frozenset(load for load in loads if names & buffers(function, load.args[0])) if names else frozenset()
-
-
-def _loading_calls(function: JitFunction, source: KernelSource) -> Marks:
-    """Calls of jit functions that load something and hand it back."""
-    return frozenset(call for call, callee in helper_calls(source, function) if load_calls(callee, source))
 
 
 def _is_address(name: str, function: JitFunction) -> bool:

@@ -1,4 +1,4 @@
-"""Where one value is scaled by another: products, quotients, differences, and functions that do it."""
+"""Where one value is scaled by another, and single elements that a kernel picks: the target's logit in a loss."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tilesmith.lint.model.source import JitFunction, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
+from tilesmith.lint.model.syntax.call_arguments import arguments_by_name
 from tilesmith.lint.model.syntax.flow import operands
-from tilesmith.lint.structure.addresses.buffers import helper_calls
+from tilesmith.lint.structure.addresses.buffers import buffers, helper_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
 from tilesmith.lint.structure.reductions.reduction_sites import stored_values
-from tilesmith.lint.vocabulary import words
+from tilesmith.lint.vocabulary import STORES, words
 
 DIVISIONS = words("fdiv div_rn")
 DEEPEST_CALL = 3
@@ -44,8 +45,7 @@ def _own(function: JitFunction) -> Iterator[Scaling]:
 
 def _handed_over(function: JitFunction, source: KernelSource, depth: int) -> Iterator[Scaling]:
     for call, callee in helper_calls(source, function):
-        given = dict(zip(callee.params, call.args, strict=False))
-        given |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+        given = arguments_by_name(callee.params, call)
         for block, scale in _scaled_params(callee, source, depth):
             if block in given and scale in given:
                 yield Scaling(call, given[block], given[scale])
@@ -72,3 +72,43 @@ def _scaled_params(callee: JitFunction, source: KernelSource, depth: int) -> fro
 def _subtracts(node: ast.AST) -> bool:
     found = operands(node)
     return found is not None and isinstance(found.op, ast.Sub)
+
+
+@cached_per_source
+def picks(function: JitFunction, source: KernelSource) -> Marks:
+    """`tl.load(row + target)` beside a load of the whole row, where the target was loaded; `row[target]`."""
+    loads = [load for load in load_calls(function, source) if isinstance(load, ast.Call) and load.args]
+    placed = Dependence(function.flow, loads, loads)
+    starts = {load: buffers(function, load.args[0]) for load in loads}
+    widest: dict[str, int] = {}
+    for load, names in starts.items():
+        widest.update({name: max(_extent(load, function), widest.get(name, 0)) for name in names})
+    # an index that is a name: Triton refuses it, but what is meant is clear
+    found: set[ast.AST] = {
+        node for node in function.nodes if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name)
+    }
+    for load, names in starts.items():
+        beside_wider = any(_extent(load, function) < widest[name] for name in names)
+        if beside_wider and placed.behind(load.args[0]):
+            found.add(load)
+    return frozenset(found)
+
+
+def _extent(load: ast.Call, function: JitFunction) -> int:
+    """Along how many axes it runs."""
+    shape = function.value(load).shape
+    return 0 if shape is None else sum(size != 1 for size in shape)
+
+
+@cached_per_source
+def changed_in_place(function: JitFunction, source: KernelSource) -> Marks:
+    """What a loss writes back over the data it picked from: a gradient, and not the result."""
+    picked = [node for node in picks(function, source) if isinstance(node, ast.Call)]
+    if not picked:
+        return frozenset()
+    behind = Dependence(function.flow, picked, load_calls(function, source))
+    origins = frozenset().union(*(buffers(function, load.args[0]) for load in picked))
+    stores = [call.node for call in function.calls if call.operation in STORES and len(call.node.args) > 1]
+    inside = {store.args[1] for store in stores if buffers(function, store.args[0]) & origins}
+    is_loss = any(store.args[1] not in inside and behind.behind(store.args[1]) for store in stores)
+    return frozenset(inside) if is_loss else frozenset()

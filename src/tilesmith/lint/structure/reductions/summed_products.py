@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers
-from tilesmith.lint.model.source import KernelLoop, KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelLoop, KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.coordinates import Coordinate, Coordinates
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.dependence import Dependence, load_calls
-from tilesmith.lint.structure.device_flow.value_flow import ValueFlow
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, ValueFlow, load_calls
 from tilesmith.lint.structure.reductions.accumulation import ONLY_SUMS, carried_by
 from tilesmith.lint.structure.reductions.contractions import contractions
 from tilesmith.lint.vocabulary import DOTS, LOADS, STORES
@@ -51,7 +49,7 @@ class SummedProduct:
     def adds_only(self) -> bool:
         """The loops do nothing with the total but add to it."""
         for frame, loop in self.loops:
-            flow = ValueFlow(loop.flow, self.source)
+            flow = ValueFlow.of(loop.flow, self.source)
             name = next(iter(_targets(_statement(self.node, self.frame)) & loop.carried), None)
             if frame is not self.frame or name is None:
                 continue
@@ -125,14 +123,14 @@ def summed_products(source: KernelSource) -> tuple[SummedProduct, ...]:
         for made in contractions(frame.function, source):
             if made.kind != "dot" and len(made.factors) > 1:
                 found.append(SummedProduct(frame, made.node, made.kind, made.factors, source, coordinates))
-        for node, factors in _returned(frame):
+        for node, factors in returned_products(frame):
             product = SummedProduct(frame, node, "turns", factors, source, coordinates)
             if product.loops and all(product.places(factor) for factor in factors):
                 found.append(product)
     return tuple(found)
 
 
-def _returned(frame: CallFrame) -> Iterator[tuple[ast.AST, tuple[ast.expr, ...]]]:
+def returned_products(frame: CallFrame) -> Iterator[tuple[ast.AST, tuple[ast.expr, ...]]]:
     """`return x * w` in a function whose caller adds the result up."""
     for node in frame.function.nodes if frame.caller is not None else ():
         match node:

@@ -10,7 +10,7 @@ from tilesmith.lint.structure.addresses.accesses import KernelAccess
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode
 from tilesmith.lint.structure.tiles.edges import TileEdges
-from tilesmith.lint.structure.tiles.tile_fit import UNKNOWN, Fit, TileFit, worst
+from tilesmith.lint.structure.tiles.tiling import UNKNOWN, Fit, TileFit, worst
 
 
 class BlockPointerAxis(NamedTuple):

@@ -30,10 +30,13 @@ def divisions_in(source: KernelSource, nodes: Iterable[ast.AST]) -> list[Divisio
 
 
 def read_division(source: KernelSource, node: ast.AST) -> Division | None:
+    # a function of the file that returns the quotient of its two parameters, rounded up
     match node:
         case ast.Call(args=[size, tile]) if source.dotted(node.func) in CEILING_CALLS:
             return Division(size, tile, True)
-        case ast.Call(func=ast.Name(id=name), args=[size, tile]) if _rounds_up(source, name):
+        case ast.Call(func=ast.Name(id=name), args=[size, tile]) if any(
+            host.name == name and _returns_ceiling(source, host) for host in source.hosts
+        ):
             return Division(size, tile, True)
         case ast.Call(args=[ast.BinOp(op=ast.Div()) as quotient]) if source.dotted(node.func) == "math.ceil":
             return Division(quotient.left, quotient.right, True)
@@ -71,11 +74,6 @@ def _summands(node: ast.expr) -> Iterable[ast.expr]:
         yield from _summands(node.right)
     else:
         yield node
-
-
-def _rounds_up(source: KernelSource, name: str) -> bool:
-    """A function of the file that returns the quotient of its two parameters, rounded up."""
-    return any(host.name == name and _returns_ceiling(source, host) for host in source.hosts)
 
 
 def _returns_ceiling(source: KernelSource, host: HostCode) -> bool:

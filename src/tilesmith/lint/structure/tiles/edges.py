@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from tilesmith.lint.model.source import KernelLoop, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.structure.addresses.accesses import KernelAccess
 from tilesmith.lint.structure.addresses.expansion import AddressExpansion, AddressLane, AddressTerm, key
 from tilesmith.lint.structure.device_flow.call_frames import FramedNode
 from tilesmith.lint.structure.launches.launch_arguments import is_checked, made_of, words_of
-from tilesmith.lint.structure.tiles.tile_fit import UNKNOWN, Fit, TileFit, worst
-from tilesmith.lint.structure.tiles.tiling import Tiling, counts_turns
+from tilesmith.lint.structure.tiles.tiling import UNKNOWN, Fit, TileFit, Tiling, counts_turns, worst
 
 ROUNDED = frozenset({"next_power_of_2", "bit_length"})
 CONSTRUCTORS = frozenset({"empty", "zeros", "ones", "full", "new_empty", "new_zeros", "new_ones", "new_full"})
@@ -135,7 +135,7 @@ class TileEdges:
                 if isinstance(node, ast.Call) and "pad" in words_of([node.func]):
                     return True
                 if isinstance(node, ast.Call) and CONSTRUCTORS & words_of([node.func]):
-                    parts = made_of(self.source, argument.host, *node.args, *(k.value for k in node.keywords))
+                    parts = made_of(self.source, argument.host, *all_arguments(node))
                     if any(isinstance(part, ast.expr) and ast.dump(part) in tiles for part in parts):
                         return True
         return False

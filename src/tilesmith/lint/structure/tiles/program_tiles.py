@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from tilesmith.lint.model.source import JitFunction, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.model.syntax.flow import Flow, operands
 
 DEEPEST_LOOK = 6
@@ -55,15 +56,14 @@ def _axis(value: ast.AST, flow: Flow, queries: frozenset[ast.Call], depth: int) 
     """The axis, where the value is `tl.program_id(axis)` itself, or a name that is nothing else."""
     match value:
         case ast.Call() if value in queries:
-            given = [*value.args, *(keyword.value for keyword in value.keywords)]
+            given = all_arguments(value)
             axis = given[0].value if given and isinstance(given[0], ast.Constant) else None
             return axis if type(axis) is int else None
         case ast.Call(func=ast.Attribute(value=owner, attr="to")):
             return _axis(owner, flow, queries, depth)
         case ast.Name(id=name):
-            bindings = flow.by_name.get(name, ())
-            alone = depth > 0 and len(bindings) == 1 and bindings[0].whole
-            return _axis(bindings[0].value, flow, queries, depth - 1) if alone else None
+            meant = flow.only_value(name) if depth else None
+            return None if meant is None else _axis(meant, flow, queries, depth - 1)
     return None
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
+from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers, host_numbers
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelLoop, KernelSource
@@ -17,7 +19,29 @@ from tilesmith.lint.structure.launches.launch_arguments import (
     made_of,
 )
 from tilesmith.lint.structure.tiles.divisions import Division, divides, divisions_in, same_number
-from tilesmith.lint.structure.tiles.tile_fit import UNKNOWN, WHOLE, Fit, TileFit, worst
+
+
+class Fit(Enum):
+    WHOLE = "whole"
+    """Something shows that tiles go into the size, or that a remainder is left out."""
+    RAGGED = "ragged"
+    UNKNOWN = "unknown"
+
+
+class TileFit(NamedTuple):
+    fit: Fit
+    size: str = ""
+    """What the tiles run over, as written."""
+
+
+UNKNOWN = TileFit(Fit.UNKNOWN)
+WHOLE = TileFit(Fit.WHOLE)
+
+
+def worst(verdicts: Iterable[TileFit]) -> TileFit:
+    """Ragged if one is, whole if some are, else unknown."""
+    known = [verdict for verdict in verdicts if verdict.fit is not Fit.UNKNOWN]
+    return next((verdict for verdict in known if verdict.fit is Fit.RAGGED), known[0] if known else UNKNOWN)
 
 
 class Tiling:
@@ -104,7 +128,7 @@ class Tiling:
             node = place.node
             if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Pow, ast.LShift)):
                 return True
-            if isinstance(node, ast.Call) and (self.source.dotted(node.func) or "").endswith("language.load"):
+            if self.source.operation(node) == "load":
                 return True
         return False
 

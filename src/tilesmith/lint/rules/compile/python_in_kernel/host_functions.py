@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
+from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.rules.findings import compile_fault, info
 from tilesmith.lint.structure.device_flow.compile_time import is_launched
 from tilesmith.lint.vocabulary import LANGUAGE_NAMES, TORCH_TYPES, words
@@ -87,7 +88,7 @@ def _torch_types(source: KernelSource, node: ast.Call, dotted: str) -> Iterator[
     converts = isinstance(node.func, ast.Attribute) and node.func.attr == "to" and not dotted
     if not converts and not dotted.startswith(LANGUAGE):
         return
-    for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+    for argument in all_arguments(node):
         named = (source.dotted(argument) or "") if isinstance(argument, ast.Attribute) else ""
         if named.startswith("torch.") and named.removeprefix("torch.") in TORCH_TYPES:
             message = f"a kernel needs Triton's own types: write tl.{named.removeprefix('torch.')} for {named}"

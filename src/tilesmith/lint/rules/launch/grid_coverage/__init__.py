@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.rules.launch.grid_coverage.fixed_programs import fixed_numbers_of_programs
 from tilesmith.lint.rules.launch.grid_coverage.missing_remainder import remainders_left_out
-from tilesmith.lint.rules.launch.grid_coverage.started_kernels import started_kernels
-from tilesmith.lint.rules.launch.grid_coverage.tile_sizes import tiles_of_other_sizes
+from tilesmith.lint.rules.launch.grid_coverage.tile_sizes import started_kernels, tiles_of_other_sizes
 from tilesmith.records import Finding
 
 

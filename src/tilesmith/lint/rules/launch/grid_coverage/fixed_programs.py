@@ -6,11 +6,9 @@ import ast
 from collections.abc import Iterator
 
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers, host_numbers
-from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelSource, cached_per_source
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel
-from tilesmith.lint.rules.launch.grid_coverage.tile_sizes import tile_on
+from tilesmith.lint.rules.launch.grid_coverage.tile_sizes import StartedKernel, tile_on
 from tilesmith.lint.structure.tiles.program_tiles import axes_asked
 from tilesmith.records import Finding
 

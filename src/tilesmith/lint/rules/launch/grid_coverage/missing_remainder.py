@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.source import KernelSource
-from tilesmith.lint.model.source_cache import cached_per_source
+from tilesmith.lint.model.source import KernelSource, cached_per_source
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel, is_cdiv
+from tilesmith.lint.rules.launch.grid_coverage.tile_sizes import StartedKernel, is_cdiv
 from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, loops_by_program_id
 from tilesmith.records import Finding
 

@@ -1,16 +1,81 @@
-"""A grid made for one tile size, a kernel given another."""
+"""One launch with the kernel it certainly starts, and grids made for one tile size where the kernel has another."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from tilesmith.lint.model.sizes.possible_numbers import device_numbers
+from tilesmith.lint.model.device.operations import literal_int
+from tilesmith.lint.model.sizes.possible_numbers import Numbers, device_numbers, host_numbers, parameter_numbers
+from tilesmith.lint.model.source import JitFunction, KernelSource, LaunchSite
+from tilesmith.lint.model.syntax.call_arguments import defaults
 from tilesmith.lint.rules.findings import warning
-from tilesmith.lint.rules.launch.grid_coverage.started_kernels import StartedKernel, is_cdiv
+from tilesmith.lint.structure.launches.grids import LaunchGrid, read_grid
 from tilesmith.lint.structure.tiles.program_tiles import arange_sizes, loops_by_program_id, scaled_numbers
 from tilesmith.lint.vocabulary import STORES
 from tilesmith.records import Finding
+
+
+@dataclass(frozen=True)
+class StartedKernel:
+    source: KernelSource
+    launch: LaunchSite
+    kernel: JitFunction
+    grid: LaunchGrid
+    bound: Mapping[str, ast.expr]
+    """Arguments by parameter; empty when some hide behind a star."""
+
+    def numbers(self, value: ast.expr) -> Numbers:
+        """What a size in the grid can be: a literal, a name for one, or a meta-parameter."""
+        name = self.grid.meta_parameter(value)
+        if name is not None:
+            return parameter_numbers(self.source, self.kernel, name) if name in self.kernel.params else None
+        return host_numbers(self.source, self.grid.host, value)
+
+    def same(self, one: ast.expr, other: ast.expr) -> bool:
+        """Two host expressions for one size."""
+        if ast.dump(self.grid.resolved(one)) == ast.dump(self.grid.resolved(other)):
+            return True
+        numbers = self.numbers(one)
+        return numbers is not None and len(numbers) == 1 and numbers == self.numbers(other)
+
+    def parameter_for(self, size: ast.expr) -> str | None:
+        """The kernel's compile-time parameter that gets this size."""
+        name = self.grid.meta_parameter(size)
+        if name is not None:
+            return name if name in self.kernel.params else None
+        if self.numbers(size) is None and not self._is_chosen(size):
+            return None
+        compile_time = [(name, value) for name, value in self.bound.items() if name in self.kernel.constexprs]
+        return next((name for name, value in compile_time if self.same(size, value)), None)
+
+    def _is_chosen(self, size: ast.expr) -> bool:
+        """A size the author picks rather than the data: a default, or the smaller of a literal and something."""
+        meant = self.grid.resolved(size)
+        if isinstance(meant, ast.Name) and self.grid.host is not None:
+            return isinstance(defaults(self.grid.host.node).get(meant.id), ast.Constant)
+        match meant:
+            case ast.Call(func=ast.Name(id="min"), args=arguments):
+                return any(isinstance(argument, ast.Constant) for argument in arguments)
+        return False
+
+
+def started_kernels(source: KernelSource) -> Iterator[StartedKernel]:
+    for launch in source.live_launches:
+        kernels = [function for name in launch.kernels for function in source.jit_named(name)]
+        grid = read_grid(launch, source) if len(kernels) == 1 else None
+        if grid is not None:
+            yield StartedKernel(source, launch, kernels[0], grid, launch.bound_to(kernels[0]) or {})
+
+
+def is_cdiv(call: ast.AST, source: KernelSource) -> bool:
+    """`triton.cdiv` or a function of that name, whoever wrote it."""
+    if not isinstance(call, ast.Call) or len(call.args) != 2:
+        return False
+    dotted = source.dotted(call.func) or ""
+    name = call.func.id if isinstance(call.func, ast.Name) else dotted.rpartition(".")[2]
+    return name in {"cdiv", "ceil_div", "ceildiv"}
 
 
 def tiles_of_other_sizes(started: StartedKernel) -> Iterator[Finding]:
@@ -76,14 +141,10 @@ def _differing_config(counted: str | None, tile: ast.expr, started: StartedKerne
     if tuner is None or counted is None or not isinstance(tile, ast.Name):
         return None
     for config in tuner.configs:
-        one, other = _number(config.meta.get(counted)), _number(config.meta.get(tile.id))
+        one, other = literal_int(config.meta.get(counted)), literal_int(config.meta.get(tile.id))
         if one is not None and other is not None and one != other:
             return one, other
     return None
-
-
-def _number(value: ast.expr | None) -> int | None:
-    return value.value if isinstance(value, ast.Constant) and type(value.value) is int else None
 
 
 def _handles_several(pair: tuple[int, int], started: StartedKernel) -> bool:
