@@ -45,7 +45,8 @@ from tilesmith.forge.settings import settings_for
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import OperatorCheck, check_project
 from tilesmith.operators.definition import Definition, read_definition
-from tilesmith.operators.exchange.exporting import TARGETS, export_project
+from tilesmith.operators.exchange.exporting import export_project
+from tilesmith.operators.exchange.homes import HOMES
 from tilesmith.operators.forging import Workshop
 from tilesmith.operators.making import make_project
 from tilesmith.operators.project import TOML
@@ -130,7 +131,7 @@ class Bench:
         if checked is not None and checked.accuracy.passed:
             least_s = time.monotonic() - began  # it ends with a second check
             self.step(name, "tune", lambda: self.tune(folder, checked), min(least_s, 60.0))
-        for target in TARGETS:
+        for target in HOMES:
             out = self.folder / f"exported-{name}" / target
             export = partial(export_project, folder, target, out, force=True)
             self.step(name, f"export {target}", export, -math.inf)  # however late it is
@@ -217,9 +218,9 @@ def format_row(results: Results, name: str) -> str:
     shares = [int(one) for one in re.findall(r"(\d+)%", results.found(name, "by hand").get("table", ""))]
     cells.append(f"{min(shares)} / {statistics.median(shares):.0f} / {max(shares)} %" if shares else "not measured")
     cells[1:] = [f"{one:<34}" for one in cells[1:]]
-    exported = [target for target in TARGETS if results.found(name, f"export {target}")]
+    exported = [target for target in HOMES if results.found(name, f"export {target}")]
     errors = [f"{one.name}: {one.error.splitlines()[0][:80]}" for one in results.steps.get(name, ()) if one.error]
-    return "".join([*cells, f"{len(exported)} of {len(TARGETS)}  ", "; ".join(errors)]).rstrip()
+    return "".join([*cells, f"{len(exported)} of {len(HOMES)}  ", "; ".join(errors)]).rstrip()
 
 
 def _speeds(performance: dict[str, Any] | None) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from tilesmith.errors import ProjectError
 from tilesmith.operators.bound_names import bound_names, require_free_names
-from tilesmith.operators.project import TOML, code_digest, read_files, read_project, update_command
+from tilesmith.operators.project import TOML, code_digest, moved_kinds, read_files, read_project, update_command
 from tilesmith.operators.records import KINDS, Operator, Project
 from tilesmith.operators.source_edits import constants_of, entry_of, with_head
 from tilesmith.operators.writing import accuracy_text, contract, function_head, performance_text
@@ -63,7 +63,7 @@ def require_one_interface(project: Project, texts: Mapping[str, str]) -> None:
     names = {kind: operator.file_name(kind) for kind in KINDS}
     seen = {TOML: _of_operator(operator)}
     seen |= {names[kind]: _of_file(operator, kind, texts[kind], names[kind]) for kind in KINDS}
-    moved = {names[kind] for kind in _moved(project, texts)} if project.passed else set()
+    moved = {names[kind] for kind in moved_kinds(project, texts)} if project.passed else set()
     wanted = _newest(seen, moved)
     lagging = [name for name in seen if _differs(seen[name], wanted)]
     if not lagging:
@@ -134,16 +134,12 @@ def describe_change(project: Project, texts: Mapping[str, str]) -> str:
     """What moved since the last check that passed."""
     if not project.passed:
         return "no check has passed yet"
-    moved = _moved(project, texts)
+    moved = moved_kinds(project, texts)
     names = ", ".join(project.operator.file_name(kind) for kind in moved)
     if not moved:
         return "nothing changed since the last check that passed"
     kind = "the kernel alone" if moved == ["triton"] else "interface or maths"
     return f"{kind}: {names} changed since the last check that passed"
-
-
-def _moved(project: Project, texts: Mapping[str, str]) -> list[str]:
-    return [kind for kind in KINDS if code_digest(texts[kind]) != project.passed.get(kind)]
 
 
 def _of_operator(operator: Operator) -> InterfaceSeen:

@@ -176,6 +176,11 @@ def code_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def moved_kinds(project: Project, texts: Mapping[str, str]) -> list[str]:
+    """What changed since the last check that passed."""
+    return [kind for kind in KINDS if code_digest(texts[kind]) != project.passed.get(kind)]
+
+
 def passing(project: Project, texts: Mapping[str, str], device: str | None = None) -> Project:
     """The project with these texts as its last passing state, on cuda or, in Triton's interpreter, on the cpu."""
     digests = {kind: code_digest(texts[kind]) for kind in KINDS if kind in texts}

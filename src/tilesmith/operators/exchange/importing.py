@@ -8,8 +8,8 @@ from pathlib import Path
 
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.operators.exchange.download import DownloadReader, Hints
+from tilesmith.operators.exchange.exported_text import without_header
 from tilesmith.operators.exchange.exporting import write_files
-from tilesmith.operators.exchange.provenance import without_header
 from tilesmith.operators.interface import with_interface
 from tilesmith.operators.project import TOML, code_digest, read_source, toml_text
 from tilesmith.operators.records import KINDS, Project
