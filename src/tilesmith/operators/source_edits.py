@@ -109,11 +109,11 @@ def is_kernel(node: ast.FunctionDef) -> bool:
 def with_wrapped_launches(text: str, wrapper: str) -> str:
     """`kernel[grid](...)` as `wrapper(kernel)[grid](...)`, wherever a kernel is launched, by a second name too."""
     tree, names = parse(text), set[str]()
-    for node in tree.body:
-        if isinstance(node, ast.FunctionDef) and is_kernel(node):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in names:
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    for top in tree.body:
+        if isinstance(top, ast.FunctionDef) and is_kernel(top):
+            names.add(top.name)
+        elif isinstance(top, ast.Assign) and isinstance(top.value, ast.Name) and top.value.id in names:
+            names |= {target.id for target in top.targets if isinstance(target, ast.Name)}
     edits: list[Edit] = []
     for node in ast.walk(tree):
         match node:

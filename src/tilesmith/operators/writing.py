@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.records import LEADING, Operator, OperatorParameter, Sizes
 from tilesmith.operators.sizes import is_free, ordinary_place, other_values, usual_value
+from tilesmith.syntax import parse
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -167,7 +167,7 @@ def _environment() -> Environment:
 def render(template: str, **facts: Any) -> str:
     """A Python file; what a template makes must at least parse."""
     text = render_text(f"{template}.py.j2", **facts)
-    ast.parse(text)
+    parse(text)
     return text
 
 

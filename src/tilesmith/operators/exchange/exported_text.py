@@ -62,7 +62,7 @@ class ExportedProject:
         """Whether other homes allow an error for each element of a row."""
         return self.operator.arithmetic in ("reduction", "product") and bool(self.operator.tensors[0].shape)
 
-    def render(self, template: str, device: str = "", **facts: Any) -> str:
+    def render(self, template: str, device: str, facts: Mapping[str, Any]) -> str:
         operator = self.operator
         shared = {"operator": operator, "header": self.header, "inputs": _sample_inputs(operator, device)}
         shared["several"] = operator.returns.startswith("tuple[")

@@ -43,10 +43,10 @@ def flaggems_files(project: ExportedProject) -> dict[str, str]:
     kernels = with_imports(guarded, "import logging\n\n", render_text("exchange/flaggems_logger.j2"))
     return {
         f"src/flag_gems/fused/{name}.py": project.header + kernels,
-        f"tests/test_{name}.py": project.render("flaggems_test.py", device, **facts),
-        f"benchmark/test_{name}.py": project.render("flaggems_benchmark.py", device, **facts),
-        f"conf/operators.{name}.yaml": project.render("flaggems_operators.yaml"),
-        f"REGISTER_{name}.md": project.render("flaggems_register.md", **facts),
+        f"tests/test_{name}.py": project.render("flaggems_test.py", device, facts),
+        f"benchmark/test_{name}.py": project.render("flaggems_benchmark.py", device, facts),
+        f"conf/operators.{name}.yaml": project.render("flaggems_operators.yaml", device, facts),
+        f"REGISTER_{name}.md": project.render("flaggems_register.md", device, facts),
     }
 
 
@@ -66,18 +66,18 @@ def torch_library_files(project: ExportedProject) -> dict[str, str]:
         kernels = with_imports(kernels, first, render_text("exchange/wrap_triton.j2"))
     facts = {"package": package, "wrapped": "wrap_triton(" in kernels}
     return {
-        f"{package}/__init__.py": project.render("library_init.py", **facts),
+        f"{package}/__init__.py": project.render("library_init.py", "DEVICE", facts),
         f"{package}/kernels.py": project.header + kernels,
         f"{package}/reference.py": project.header + project.texts["baseline"],
-        f"test_{package}.py": project.render("library_test.py", "DEVICE", **facts),
+        f"test_{package}.py": project.render("library_test.py", "DEVICE", facts),
     }
 
 
 def module_files(project: ExportedProject) -> dict[str, str]:
     name = project.operator.name
     return {
-        f"{name}/__init__.py": project.render("module_init.py"),
-        f"{name}/gradients.py": project.render("module_gradients.py"),
+        f"{name}/__init__.py": project.render("module_init.py", "", {}),
+        f"{name}/gradients.py": project.render("module_gradients.py", "", {}),
         f"{name}/kernels.py": project.header + project.texts["triton"],
         f"{name}/reference.py": project.header + project.texts["baseline"],
     }
@@ -97,8 +97,8 @@ def kernelgen_files(project: ExportedProject) -> dict[str, str]:
     return {
         operator.file_name("triton"): project.header + project.texts["triton"],
         operator.file_name("baseline"): project.header + project.texts["baseline"],
-        f"test_{operator.name}_accuracy.py": project.render("kernelgen_accuracy.py", "device", **facts),
-        f"test_{operator.name}_performance.py": project.render("kernelgen_performance.py", "device", **facts),
+        f"test_{operator.name}_accuracy.py": project.render("kernelgen_accuracy.py", "device", facts),
+        f"test_{operator.name}_performance.py": project.render("kernelgen_performance.py", "device", facts),
     }
 
 

@@ -132,7 +132,7 @@ def _with_hint(text: str, pointer: str, kept: bool) -> str:
     for call in (call for name, call in _loads(parse(text)) if name == pointer):
         hint = next((one for one in call.keywords if one.arg == _POLICY), None)
         if kept and hint is None:
-            line, column = max(map(end_of, (*call.args, *call.keywords)))
+            line, column = max([*map(end_of, call.args), *map(end_of, call.keywords)])
             rest = lines[line - 1][column : end_of(call)[1] - 1 if line == call.end_lineno else None]
             closing = re.match(rb"[\s)]*\)", rest)  # of parentheses around the last argument
             column += closing.end() if closing else 0
