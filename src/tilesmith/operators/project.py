@@ -34,10 +34,11 @@ _FORMS: Mapping[str, tuple[type, str]] = {
     "shape": (list, 'a list, as ["M", "N"]'),
     **dict.fromkeys(("accuracy", "performance"), (list, "a list, as [{M = 37, N = 53}]")),
     "parameters": (list, "tables with the head [[parameters]]"),
-    **dict.fromkeys(("shapes", "passed"), (dict, "a table")),
+    "shapes": (dict, "a table"),
+    "passed": (dict, "a table of texts"),
 }
 """What a value in operator.toml is, by its name."""
-_ELEMENTS = {"dtypes": str, "accuracy": dict, "performance": dict, "parameters": dict}
+_ELEMENTS = {"dtypes": str, "passed": str, "accuracy": dict, "performance": dict, "parameters": dict}
 
 
 def read_project(folder: Path) -> Project:
@@ -223,7 +224,7 @@ def _require_forms(data: Mapping[str, Any], names: Iterable[str], where: str = "
     for name in (name for name in names if name in data and name in _FORMS):
         form, told = _FORMS[name]
         value = float(data[name]) if form is float and type(data[name]) is int else data[name]
-        elements = value if isinstance(value, list) else ()
+        elements = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
         if not isinstance(value, form) or not all(isinstance(one, _ELEMENTS.get(name, object)) for one in elements):
             raise ProjectError(f"{where}{name} must be {told}, not {data[name]!r}")
 
