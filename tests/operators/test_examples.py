@@ -15,7 +15,8 @@ from workshop_tools import CPU, EXAMPLES, example, make
 
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import NOT_MEASURED, check_project
-from tilesmith.operators.exchange.exporting import TARGETS, export_project
+from tilesmith.operators.exchange.exporting import export_project
+from tilesmith.operators.exchange.homes import HOMES
 from tilesmith.operators.sizes import is_empty
 from tilesmith.operators.tuning.tuner import WITHOUT_GPU, TuneOptions, tune_project
 
@@ -69,7 +70,7 @@ def test_an_example_goes_the_whole_way(name: str, tmp_path: Path, judge: Judge) 
     assert tuned.tried > 1
     assert tuned.why.endswith(WITHOUT_GPU)
 
-    for target in TARGETS:
+    for target in HOMES:
         exported = export_project(project, target, out / target)
         assert exported.is_verified
     run("-c", SAME.format(name=name, project=str(project), module=str(out / "module")), cwd=tmp_path)

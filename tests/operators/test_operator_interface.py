@@ -90,6 +90,8 @@ def test_a_file_that_does_not_parse_is_named() -> None:
     project, texts = written()
     told = complaint(require_one_interface, project, texts | {"triton": "def softmax(:\n"})
     assert told.startswith("softmax_triton.py, line 1: ")
+    told = complaint(require_one_interface, project, texts | {"triton": "\0"})
+    assert told == "softmax_triton.py: source code string cannot contain null bytes; Python cannot read it"
 
 
 @pytest.mark.parametrize(

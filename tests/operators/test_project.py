@@ -49,6 +49,16 @@ def test_a_signature_is_what_follows_def() -> None:
         ("{M = 1, N = 1}", "{M = 1, N = 1, K = 1}", "shapes: no tensor has the size K of "),
         ('shape = ["N"]', "shape = [0]", "bias: 0 is no size: "),
         ("[shapes]", "[sizes]", "shapes is missing"),
+        ("target = 1.0", 'target = "fast"', "target must be a number, as 1.2, not 'fast'"),
+        ('dtypes = ["float32", "float16", "bfloat16"]', 'dtypes = "float32"', "dtypes must be a list, as ["),
+        ('shape = ["N"]', 'shape = "N"', "bias: shape must be a list, as "),
+        (
+            "accuracy = [",
+            "accuracy = [1, ",
+            "accuracy must be a list, as [{M = 37, N = 53}], not [1, {'M': 1, 'N': 1}",
+        ),
+        ('summary = "x plus a bias for each column"', "summary = 3", "summary must be a text, not 3"),
+        ("[shapes]", "[passed]\ntriton = 3\n[shapes]", "passed must be a table of texts, not {'triton': 3}"),
         ('history = "history.md"', 'history = "../h.md"', "history is the name of a file in the project's folder"),
     ],
 )

@@ -7,10 +7,10 @@ import ast
 import pytest
 
 from tilesmith.operators.source_edits import (
+    edited,
     entry_of,
     in_place_of,
     parts_of,
-    replaced,
     with_imports,
     with_prologue,
     with_wrapped_launches,
@@ -60,8 +60,8 @@ def test_every_launch_is_wrapped_and_no_other_call() -> None:
 def test_what_spans_lines_is_replaced_whole() -> None:
     text = '\x0cé = f(\n    "ü",\n)[0]; ß = é\n'
     first, second = (one.value for one in ast.parse(text).body)
-    changes = [in_place_of(first.value, text, "g(\n)"), in_place_of(second, text, "ö")]
-    assert replaced(text, changes) == "\x0cé = g(\n)[0]; ß = ö\n"
+    changes = [in_place_of(first.value, "g(\n)"), in_place_of(second, "ö")]
+    assert edited(text, changes) == "\x0cé = g(\n)[0]; ß = ö\n"
 
 
 def test_the_entry_is_the_last_of_its_name() -> None:

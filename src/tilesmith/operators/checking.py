@@ -231,7 +231,10 @@ def measure(
                 reason = f"{call.label}: {evaluation.verdict}: {evaluation.reason}"
                 return PerformanceResult(tuple(found), None, operator.target, False, reason)
             else:
-                found.append(_measured(call.dtype, size_text(call.sizes), evaluation))
+                one = _measured(call.dtype, size_text(call.sizes), evaluation)
+                found.append(one)
+                times = f"{one.kernel_ms:.4f} ms against {one.baseline_ms:.4f} ms"
+                tell(f"performance: {call.label}: {one.speedup:.2f}x, {times}")
     finally:
         pool.shutdown(cancel_futures=True)
     mean = math.exp(sum(math.log(one.speedup) for one in found) / len(found))

@@ -18,6 +18,7 @@ from __future__ import annotations
 import ast
 import builtins
 import math
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,10 +28,18 @@ from typing import Any
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.operators.bound_names import require_free_names
 from tilesmith.operators.project import read_source
-from tilesmith.operators.records import FLOATS, LEADING, Number, Operator, OperatorParameter, Sizes, is_name
+from tilesmith.operators.records import FLOATS, LEADING, Operator, OperatorParameter, Sizes, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
-from tilesmith.operators.source_edits import is_docstring
+from tilesmith.operators.source_edits import (
+    PlainArgument,
+    functions_of,
+    is_docstring,
+    plain_arguments,
+    read_syntax,
+    without_docstring,
+)
 from tilesmith.playbook.graph.operators import POINTWISE, SYNONYMS
+from tilesmith.syntax import parse, parse_expression
 
 _SIZES = '[{"M": 37, "N": 53}]'
 SETTINGS = {
@@ -72,29 +81,30 @@ def read_definition(path: Path, name: str) -> Definition:
         text = read_source(path)
     except FileNotFoundError:
         raise UsageError(f"{path}: cannot be read: there is no such file") from None
+    read_syntax(text, path)
     try:
         return parse_definition(text, name)
-    except SyntaxError as error:
-        raise ProjectError(f"{path}, line {error.lineno}: {error.msg}") from None
     except ProjectError as error:
         raise ProjectError(f"{path}: {error}") from None
 
 
 def parse_definition(text: str, name: str) -> Definition:
-    tree = ast.parse(text)
+    tree = parse(text)
     function = _function(tree, name)
     require_free_names(tree)
     settings = _settings(tree)
     docstring = ast.get_docstring(function) or ast.get_docstring(tree) or ""
     kept = [node for node in tree.body if node is not function and not is_docstring(node) and not _setting(node)]
-    statements = function.body[1:] if is_docstring(function.body[0]) else function.body
+    statements = without_docstring(function.body)
     if not statements:
         raise ProjectError(f"{name} has no body: write what it computes in PyTorch")
     operator = _operator(function, settings, docstring.split("\n\n")[0].replace("\n", " ").strip())
     operator = replace(operator, arithmetic=_arithmetic(tree))
-    return Definition(
-        operator, _preamble(text, kept), _body(text, statements), docstring.strip().rpartition("\n")[2]
-    )
+    parts = [_segment(text, node) for node in kept]
+    if not any(isinstance(node, ast.Import) and "torch" in {one.name for one in node.names} for node in kept):
+        parts.insert(0, "import torch")
+    last_line = docstring.strip().rpartition("\n")[2]
+    return Definition(operator, "\n".join(parts), _body(text, statements), last_line)
 
 
 def _body(text: str, statements: Sequence[ast.stmt]) -> str:
@@ -111,7 +121,7 @@ def _body(text: str, statements: Sequence[ast.stmt]) -> str:
 
 def _indents_to(written: str, statements: Sequence[ast.stmt]) -> bool:
     try:
-        function = ast.parse(f"def _():\n    pass\n{textwrap.indent(written, '    ')}\n").body[0]
+        function = parse(f"def _():\n    pass\n{textwrap.indent(written, '    ')}\n").body[0]
     except SyntaxError:
         return False
     assert isinstance(function, ast.FunctionDef)
@@ -127,7 +137,7 @@ def define_expression(name: str, expression: str, scalars: Sequence[str] = ()) -
     if not is_name(name):
         raise UsageError(f"'{name}' is no name for a Python function")
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
+        tree = parse_expression(expression.strip())
     except SyntaxError as error:
         raise UsageError(f"--expr: {error.msg} in  {expression}") from None
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name)]
@@ -162,7 +172,7 @@ def _scalar(text: str) -> tuple[str, float | None]:
     return name.strip(), number
 
 
-def _is_elementwise(tree: ast.Expression) -> bool:
+def _is_elementwise(tree: ast.expr) -> bool:
     """Arithmetic, comparisons and calls of functions that take each element by itself."""
     called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
     for node in ast.walk(tree):
@@ -219,25 +229,21 @@ def _size(text: str) -> str | int:
 
 
 def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
-    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")]
-    found = [node for node in functions if node.name == name]
-    if not found:
-        names = ", ".join(node.name for node in functions) or "no function"
-        raise ProjectError(f"there is no function {name}, but {names}; the operator is named after its function")
-    if len(functions) > 1:
-        others = [node.name for node in functions if node.name != name]
-        raise ProjectError(f"more than one function; let the names of helpers begin with _: {', '.join(others)}")
-    if found[0].decorator_list:
-        raise ProjectError(f"line {found[0].lineno}: {name} is decorated; a definition is a plain function")
-    return found[0]
+    names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name[0] != "_"]
+    if name not in names:
+        told = ", ".join(names) or "no function"
+        raise ProjectError(f"there is no function {name}, but {told}; the operator is named after its function")
+    if len(names) > 1:
+        told = ", ".join(one for one in names if one != name) or f"{name}, twice"
+        raise ProjectError(f"more than one function; let the names of helpers begin with _: {told}")
+    found = functions_of(tree)[name]
+    if found.decorator_list:
+        raise ProjectError(f"line {found.lineno}: {name} is decorated; a definition is a plain function")
+    return found
 
 
 def _operator(function: ast.FunctionDef, settings: Mapping[str, Any], summary: str) -> Operator:
-    given = function.args
-    if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs:
-        raise ProjectError(f"line {function.lineno}: {function.name} may have plain parameters only: no *, ** or /")
-    defaults: list[ast.expr | None] = [None] * (len(given.args) - len(given.defaults)) + list(given.defaults)
-    parameters = [_parameter(one, default, settings) for one, default in zip(given.args, defaults, strict=True)]
+    parameters = [_parameter(one, settings) for one in plain_arguments(function)]
     for setting in ("SHAPES", "OWN_DTYPES", "INDICES", "VALUES"):
         kind = "scalar" if setting == "VALUES" else "tensor"
         names = {one.name for one in parameters if one.kind == kind}
@@ -254,35 +260,35 @@ def _operator(function: ast.FunctionDef, settings: Mapping[str, Any], summary: s
     return _with_sizes(operator, settings)
 
 
-def _parameter(one: ast.arg, default: ast.expr | None, settings: Mapping[str, Any]) -> OperatorParameter:
-    known: Number | None = None
-    if isinstance(default, ast.Constant) and default.value is None:
-        raise ProjectError(
-            f"line {one.lineno}: {one.arg} may be None, which the parameter of an operator cannot be: make an "
-            "operator with it and one without"
-        )
-    if default is not None:
+def _parameter(one: PlainArgument, settings: Mapping[str, Any]) -> OperatorParameter:
+    known: Any = None
+    if one.default is not None:
         try:
-            known = ast.literal_eval(default)
+            known = ast.literal_eval(one.default)
         except ValueError:
-            known = None
+            known = ()
+        if known is None:
+            raise ProjectError(
+                f"line {one.line}: {one.name} may be None, which the parameter of an operator cannot be: make an "
+                "operator with it and one without"
+            )
         if not isinstance(known, float | int | bool | str):
-            raise ProjectError(f"line {one.lineno}: the default of {one.arg} must be a number, a boolean or a word")
+            raise ProjectError(f"line {one.line}: the default of {one.name} must be a number, a boolean or a word")
     plain = type(known).__name__ if known is not None else "torch.Tensor"
     annotation = _annotation(one.annotation) if one.annotation else plain
     if annotation in _SCALARS:
         if annotation == "float" and type(known) is int:
             known = float(known)
-        said = settings.get("VALUES", {}).get(one.arg)
+        said = settings.get("VALUES", {}).get(one.name)
         value = tuple(said) if isinstance(said, list | tuple) else said
-        return OperatorParameter(one.arg, annotation, "scalar", default=known, value=value)
+        return OperatorParameter(one.name, annotation, "scalar", default=known, value=value)
     if annotation != "torch.Tensor":
         allowed = ", ".join(_SCALARS)
-        raise ProjectError(f"line {one.lineno}: {one.arg}: {annotation} is neither torch.Tensor nor {allowed}")
-    below = settings.get("INDICES", {}).get(one.arg)
-    shape = tuple(settings.get("SHAPES", {}).get(one.arg, ("M", "N")))
-    dtype = settings.get("OWN_DTYPES", {}).get(one.arg, "int64" if below is not None else None)
-    return OperatorParameter(one.arg, shape=shape, dtype=dtype, below=below)
+        raise ProjectError(f"line {one.line}: {one.name}: {annotation} is neither torch.Tensor nor {allowed}")
+    below = settings.get("INDICES", {}).get(one.name)
+    shape = tuple(settings.get("SHAPES", {}).get(one.name, ("M", "N")))
+    dtype = settings.get("OWN_DTYPES", {}).get(one.name, "int64" if below is not None else None)
+    return OperatorParameter(one.name, shape=shape, dtype=dtype, below=below)
 
 
 def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
@@ -299,13 +305,8 @@ def _sizes(given: Any) -> tuple[Sizes, ...]:
 
 def _annotation(node: ast.expr) -> str:
     """As text, with torch's tensors under one name."""
-
-    class Spelled(ast.NodeTransformer):
-        def visit_Name(self, node: ast.Name) -> ast.expr:
-            return ast.parse("torch.Tensor", mode="eval").body if node.id == "Tensor" else node
-
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
-    return ast.unparse(Spelled().visit(ast.parse(text, mode="eval")))
+    return re.sub(r"(?<![\w.])Tensor\b", "torch.Tensor", ast.unparse(parse_expression(text)))
 
 
 def _settings(tree: ast.Module) -> dict[str, Any]:
@@ -323,16 +324,13 @@ def _settings(tree: ast.Module) -> dict[str, Any]:
 
 def _has_form(setting: str, said: Any) -> bool:
     """Whether a setting is put together as the example of it is."""
-    match setting:
-        case "TARGET":
-            return type(said) in (int, float)
-        case "DTYPES":
-            return isinstance(said, list | tuple) and all(isinstance(one, str) for one in said)
-        case "ACCURACY" | "PERFORMANCE":
-            return isinstance(said, list | tuple) and all(isinstance(one, dict) for one in said)
-        case "SHAPES":
-            return isinstance(said, dict) and all(isinstance(one, list | tuple) for one in said.values())
-    return isinstance(said, dict)
+    example = ast.literal_eval(SETTINGS[setting])
+    if isinstance(example, float):
+        return type(said) in (int, float)
+    if isinstance(example, list):
+        return isinstance(said, list | tuple) and all(isinstance(one, type(example[0])) for one in said)
+    lists = said.values() if setting == "SHAPES" and isinstance(said, dict) else ()
+    return isinstance(said, dict) and all(isinstance(one, list | tuple) for one in lists)
 
 
 def _setting(node: ast.stmt) -> str | None:
@@ -349,12 +347,6 @@ def _arithmetic(tree: ast.Module) -> str:
     if names & _PRODUCTS or any(isinstance(node, ast.MatMult) for node in inside):
         return "product"
     return "reduction" if names & _REDUCTIONS else "rounding"
-
-
-def _preamble(text: str, kept: Sequence[ast.stmt]) -> str:
-    parts = [_segment(text, node) for node in kept]
-    has_torch = any(isinstance(node, ast.Import) and "torch" in {one.name for one in node.names} for node in kept)
-    return "\n".join([*([] if has_torch else ["import torch"]), *parts])
 
 
 def _segment(text: str, node: ast.stmt) -> str:

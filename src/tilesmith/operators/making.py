@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -31,8 +31,10 @@ from tilesmith.operators.project import (
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.recovering import recover_project, shaped
 from tilesmith.operators.sizes import different, is_empty, shape_of, size_text, usual_value
+from tilesmith.operators.source_edits import read_syntax
 from tilesmith.operators.writing import accuracy_text, baseline_text, contract, performance_text
 from tilesmith.runs.atomic_files import write_atomically
+from tilesmith.syntax import parse_expression
 
 
 @dataclass(frozen=True)
@@ -81,11 +83,10 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
     path, known = project.path("baseline"), project.operator
     try:
         text = read_source(path)
-        found = parse_definition(text, known.name)
     except FileNotFoundError:
         raise missing_file(project, "baseline") from None
-    except SyntaxError as error:
-        raise ProjectError(f"{path}, line {error.lineno}: {error.msg}") from None
+    read_syntax(text, path)
+    found = parse_definition(text, known.name)
     own = {one.name: one for one in known.parameters}
     if code_digest(text) == known.baseline:
         if list(own) != [one.name for one in found.operator.parameters]:
@@ -102,18 +103,16 @@ def _own_definition(project: Project, tell: Tell) -> Definition:
     )
     changed = replace(found.operator, parameters=parameters, accuracy=(), performance=())
     if set(changed.size_names) <= set(known.size_names):
-        accuracy, performance = (_of_sizes(one, changed.size_names) for one in (known.accuracy, known.performance))
-        operator = replace(changed, accuracy=accuracy, performance=performance)
+        operator = replace(  # without what no tensor has any more
+            changed,
+            accuracy=different({name: one[name] for name in changed.size_names} for one in known.accuracy),
+            performance=different({name: one[name] for name in changed.size_names} for one in known.performance),
+        )
     else:
         operator = with_shapes(replace(found, operator=changed), {}).operator
     settings = {one: getattr(known, one) for one in ("dtypes", "target", "history")}
     settings |= {"summary": _summary(known, found, tell), "arithmetic": _arithmetic(known, found)}
     return replace(found, operator=replace(operator, **settings))
-
-
-def _of_sizes(sizes: Sequence[Sizes], names: Sequence[str]) -> tuple[Sizes, ...]:
-    """Without what no tensor has any more."""
-    return different({name: one[name] for name in names} for one in sizes)
 
 
 def _arithmetic(known: Operator, found: Definition) -> str:
@@ -127,7 +126,7 @@ def _summary(known: Operator, found: Definition, tell: Tell) -> str:
     if said != (known.summary or known.name).replace('"""', "'''"):
         return said
     if _is_formula(known.summary) and found.body.startswith("return ") and _is_formula(found.body[7:]):
-        return ast.unparse(ast.parse(found.body[7:], mode="eval"))
+        return ast.unparse(parse_expression(found.body[7:]))
     if known.summary:
         tell(f'summary "{known.summary}" is kept: change it in {TOML} where it is no longer true')
     return known.summary
@@ -135,7 +134,7 @@ def _summary(known: Operator, found: Definition, tell: Tell) -> str:
 
 def _is_formula(text: str) -> bool:
     try:
-        return not isinstance(ast.parse(text, mode="eval").body, ast.Name | ast.Constant)
+        return not isinstance(parse_expression(text), ast.Name | ast.Constant)
     except SyntaxError:
         return False
 
@@ -160,7 +159,10 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
             triton = _in_line(definition, own, old.operator, judge, workshop)
             why = why if triton == own else "the kernel is kept; its entry has the others' interface now"
         if triton is None:
-            forging = _without_needless_checks(workshop)
+            forging = workshop
+            if workshop.author.kind == "playbook":  # its text is judged again in every dtype and shape
+                check, settings = replace(workshop.check, timing=False), replace(workshop.settings, confirm=False)
+                forging = replace(workshop, check=check, settings=settings)
             with Judge(forging.check, host=judge) as forging_judge:
                 written = _write_kernel(definition, forging, forging_judge)
             definition, triton, why = written.definition, written.text, written.why
@@ -179,33 +181,17 @@ def _make(definition: Definition, folder: Path, workshop: Workshop, old: Project
     if accuracy and accuracy.passed and judge.device == "cpu":  # on a GPU a check measures the speed, too
         project = passing(project, texts, judge.device)
     changed = {kind: text for kind, text in texts.items() if kind != "triton" or text != own}
-    for path in _write_files(project, changed):
-        workshop.tell(f"kept    {path}: what was there before")
+    folder.mkdir(parents=True, exist_ok=True)
+    aside = [set_aside(path)] if path and "triton" in changed and path.exists() else []
+    for kind, text in changed.items():
+        write_atomically(project.path(kind), text)
+    for kept in filter(None, [*aside, rewrite_project(project)]):
+        workshop.tell(f"kept    {kept}: what was there before")
     if unjudged is not None:
         raise NotJudgedHere(f"{folder}: written, but its kernel is not judged: {unjudged}")
     files = (*(operator.file_name(kind) for kind in sorted(changed)), TOML)
     keeps, runs = (written.keeps_pytorch, written.runs) if written else (False, ())
     return MadeProject(str(folder), operator.name, files, why, keeps, accuracy, runs)
-
-
-def _write_files(project: Project, texts: Mapping[str, str]) -> list[Path]:
-    """Where a kernel and an operator.toml are now that were there before and had more to lose than these texts."""
-    project.folder.mkdir(parents=True, exist_ok=True)
-    kernel = project.path("triton")
-    aside = [set_aside(kernel)] if "triton" in texts and kernel.exists() else []
-    for kind, text in texts.items():
-        write_atomically(project.path(kind), text)
-    rewritten = rewrite_project(project)
-    return [*aside, *([] if rewritten is None else [rewritten])]
-
-
-def _without_needless_checks(workshop: Workshop) -> Workshop:
-    """The playbook has one text, and knows no seed: `op check` measures it, `op tune` looks for a faster one, and
-    its values are judged again in every dtype and shape."""
-    if workshop.author.kind != "playbook":
-        return workshop
-    check, settings = replace(workshop.check, timing=False), replace(workshop.settings, confirm=False)
-    return replace(workshop, check=check, settings=settings)
 
 
 def _in_line(definition: Definition, own: str, old: Operator, judge: Judge, workshop: Workshop) -> str | None:

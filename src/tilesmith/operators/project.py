@@ -20,10 +20,25 @@ from typing import Any
 from tilesmith.errors import ProjectError
 from tilesmith.operators.records import KINDS, LEADING, Operator, OperatorParameter, Project, Sizes
 from tilesmith.runs.atomic_files import write_atomically
+from tilesmith.syntax import parse
 
 FORMAT = 1
 TOML = "operator.toml"
 _SETTINGS = ("name", "summary", "target", "arithmetic", "history", "dtypes", "returns", "baseline")
+_FORMS: Mapping[str, tuple[type, str]] = {
+    **dict.fromkeys(("name", "summary", "arithmetic", "history", "returns", "dtype"), (str, "a text")),
+    **dict.fromkeys(("annotation", "baseline"), (str, "a text")),
+    "target": (float, "a number, as 1.2"),
+    "fixed": (bool, "true or false"),
+    "dtypes": (list, 'a list, as ["float32"]'),
+    "shape": (list, 'a list, as ["M", "N"]'),
+    **dict.fromkeys(("accuracy", "performance"), (list, "a list, as [{M = 37, N = 53}]")),
+    "parameters": (list, "tables with the head [[parameters]]"),
+    "shapes": (dict, "a table"),
+    "passed": (dict, "a table of texts"),
+}
+"""What a value in operator.toml is, by its name."""
+_ELEMENTS = {"dtypes": str, "passed": str, "accuracy": dict, "performance": dict, "parameters": dict}
 
 
 def read_project(folder: Path) -> Project:
@@ -38,6 +53,7 @@ def read_project(folder: Path) -> Project:
     try:
         if data["format"] != FORMAT:
             raise ProjectError(f"format {data['format']} is not {FORMAT}; another tilesmith wrote it")
+        _require_forms(data, (*_SETTINGS, "parameters", "shapes", "passed"))
         return Project(folder, _operator_of(data), dict(data.get("passed", {})))
     except ProjectError as error:
         raise ProjectError(f"{path}: {error}") from None
@@ -56,33 +72,42 @@ def write_project(project: Project) -> None:
         write_atomically(path, toml_text(project))
         return
     text = path.read_text(encoding="utf-8-sig")
-    changed = _with_passed(text, project.passed)
     try:
-        wanted = tomllib.loads(text) | {"passed": dict(project.passed)}
+        wanted = tomllib.loads(text)
     except ValueError as error:
         raise ProjectError(f"{path}: cannot be read: {error}") from None
-    if not _reads_as(changed, wanted):
+    if not _write_passed(path, text, project, wanted):
         raise ProjectError(f"{path}: the state that passed cannot be noted; remove what it says of `passed`")
-    write_atomically(path.resolve(), changed)
 
 
 def rewrite_project(project: Project) -> Path | None:
     """Writes another operator into operator.toml. Where more changes than the baseline's digest and [passed], the
     file is laid out anew; what was in it is then kept in the file that is returned."""
-    path = project.folder / TOML
-    wanted = toml_text(project)
+    path, wanted = project.folder / TOML, toml_text(project)
     if not path.exists():
         write_project(project)
         return None
     baseline = f"baseline = {_value(project.operator.baseline)}"
     text = re.sub(r"^baseline = .*$", baseline, path.read_text(encoding="utf-8-sig"), count=1, flags=re.MULTILINE)
-    changed = _with_passed(text, project.passed)
-    if _reads_as(changed, tomllib.loads(wanted) | {"passed": dict(project.passed)}):
-        write_atomically(path.resolve(), changed)
+    if _write_passed(path, text, project, tomllib.loads(wanted)):
         return None
     kept = set_aside(path)
     write_atomically(path.resolve(), wanted)
     return kept
+
+
+def _write_passed(path: Path, text: str, project: Project, wanted: Mapping[str, Any]) -> bool:
+    """Whether the text, with another table [passed], reads as it should, and so was written. Own tables of the
+    user, which nobody reads, are no difference."""
+    changed, wanted = _with_passed(text, project.passed), {**wanted, "passed": dict(project.passed)}
+    try:
+        found = tomllib.loads(changed)
+    except ValueError:
+        return False
+    if {"passed": {}} | {name: found[name] for name in wanted if name in found} != wanted:
+        return False
+    write_atomically(path.resolve(), changed)
+    return True
 
 
 def set_aside(path: Path) -> Path:
@@ -104,15 +129,6 @@ def _with_passed(text: str, passed: Mapping[str, str]) -> str:
     end = next((place for place in range(start, len(lines)) if lines[place].startswith("[")), len(lines))
     others = [line for line in lines[start:end] if line.partition("=")[0].strip() not in (*KINDS, "device")]
     return "\n".join([*lines[:start], *wanted, *others, *lines[end:]]) + "\n"
-
-
-def _reads_as(text: str, wanted: Mapping[str, Any]) -> bool:
-    """Own tables of the user, which nobody reads, are no difference."""
-    try:
-        found = tomllib.loads(text)
-    except ValueError:
-        return False
-    return {"passed": {}} | {name: found[name] for name in wanted if name in found} == wanted
 
 
 def read_files(project: Project) -> dict[str, str]:
@@ -172,8 +188,13 @@ def _update_command(name: str, folder: Path) -> str:
 def code_digest(text: str) -> str:
     """Of the code alone: comments and layout do not count. Of a text that does not parse, of the text."""
     with contextlib.suppress(SyntaxError):
-        text = ast.dump(ast.parse(text))
+        text = ast.dump(parse(text))
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def moved_kinds(project: Project, texts: Mapping[str, str]) -> list[str]:
+    """What changed since the last check that passed."""
+    return [kind for kind in KINDS if code_digest(texts[kind]) != project.passed.get(kind)]
 
 
 def passing(project: Project, texts: Mapping[str, str], device: str | None = None) -> Project:
@@ -188,6 +209,7 @@ def _operator_of(data: Mapping[str, Any]) -> Operator:
     )
     known = {name: data[name] for name in _SETTINGS if name in data}
     shapes = data["shapes"]
+    _require_forms(shapes, shapes)
     operator = Operator(
         **{**known, "name": data["name"], "dtypes": tuple(data["dtypes"])},
         parameters=tuple(_parameter_of(one) for one in data["parameters"]),
@@ -198,8 +220,18 @@ def _operator_of(data: Mapping[str, Any]) -> Operator:
     return operator
 
 
+def _require_forms(data: Mapping[str, Any], names: Iterable[str], where: str = "") -> None:
+    for name in (name for name in names if name in data and name in _FORMS):
+        form, told = _FORMS[name]
+        value = float(data[name]) if form is float and type(data[name]) is int else data[name]
+        elements = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if not isinstance(value, form) or not all(isinstance(one, _ELEMENTS.get(name, object)) for one in elements):
+            raise ProjectError(f"{where}{name} must be {told}, not {data[name]!r}")
+
+
 def _parameter_of(data: Mapping[str, Any]) -> OperatorParameter:
     _require_known(data, [one.name for one in fields(OperatorParameter)])
+    _require_forms(data, data, f"{data['name']}: ")
     value = data.get("value")
     known = {"name": data["name"], "shape": tuple(data.get("shape", ()))}
     return OperatorParameter(**{**data, **known, "value": tuple(value) if isinstance(value, list) else value})

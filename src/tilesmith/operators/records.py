@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import keyword
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tilesmith.errors import ProjectError
+from tilesmith.syntax import parse_expression
 
 LEADING = "..."
 """In a shape, and among sizes: any leading sizes, none included."""
@@ -191,7 +191,7 @@ def is_name(text: str) -> bool:
 
 def _is_expression(text: str) -> bool:
     try:
-        ast.parse(text, mode="eval")
+        parse_expression(text)
     except SyntaxError:
         return False
     return True

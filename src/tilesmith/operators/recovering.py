@@ -10,25 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import ProjectError
-from tilesmith.operators.definition import Definition, parse_definition, parse_shapes, with_shapes
+from tilesmith.operators.definition import parse_definition, parse_shapes, with_shapes
 from tilesmith.operators.project import code_digest, read_source
-from tilesmith.operators.records import KINDS, LEADING, Operator, OperatorParameter, Project, Sizes
-from tilesmith.operators.source_edits import constants_of
+from tilesmith.operators.records import KINDS, LEADING, OperatorParameter, Project, Sizes
+from tilesmith.operators.source_edits import constants_of, functions_of, read_syntax
 from tilesmith.operators.writing import accuracy_text
 
 
 def recover_project(folder: Path, name: str) -> Project:
     """Interface, shapes and dtypes as the baseline has them; sizes, values and the target as the tests have them,
     or sensible ones. Raises ProjectError where there is no baseline."""
-    texts = {kind: _text(folder / f"{name}_{kind}.py") for kind in KINDS}
+    paths = {kind: folder / f"{name}_{kind}.py" for kind in KINDS}
+    texts = {kind: read_source(path) if path.exists() else "" for kind, path in paths.items()}
     if not texts["baseline"]:
         raise ProjectError(f"{folder}: no operator project (it has no operator.toml); tilesmith op new makes one")
-    try:
-        definition = parse_definition(texts["baseline"], name)
-        told = {kind: constants_of(ast.parse(texts[kind])) for kind in ("accuracy", "performance")}
-    except SyntaxError as error:
-        raise ProjectError(f"{folder}: line {error.lineno}: {error.msg}; mend the file first") from None
-    values = dict(_values(ast.parse(texts["accuracy"])))
+    trees = {kind: read_syntax(texts[kind], path) for kind, path in paths.items() if kind != "triton"}
+    definition = parse_definition(texts["baseline"], name)
+    values = dict(_values(trees["accuracy"]))
     parameters = tuple(
         shaped(one, definition.contract) or one
         if one.is_tensor
@@ -38,8 +36,12 @@ def recover_project(folder: Path, name: str) -> Project:
     operator = replace(definition.operator, parameters=parameters, accuracy=(), performance=())
     dtypes = re.findall(r"\w+", definition.contract.rpartition("; ")[2])
     operator = replace(operator, dtypes=tuple(dtypes) or operator.dtypes)
-    operator = _with_sizes(replace(definition, operator=operator), told)
-    operator = replace(operator, baseline=code_digest(texts["baseline"]))
+    told = {kind: constants_of(trees[kind]) for kind in ("accuracy", "performance")}
+    found = {kind: _sizes(constants.get("SHAPES")) for kind, constants in told.items()}
+    target = getattr(told["performance"].get("TARGET"), "value", operator.target)
+    operator = with_shapes(replace(definition, operator=operator), {}).operator
+    sizes: dict[str, Any] = {kind: rows for kind, rows in found.items() if rows}
+    operator = replace(operator, **sizes, target=target, baseline=code_digest(texts["baseline"]))
     fixed = replace(operator, parameters=tuple(replace(one, fixed=one.annotation == "float") for one in parameters))
     is_fixed = code_digest(accuracy_text(fixed)) == code_digest(texts["accuracy"])
     return Project(folder, fixed if is_fixed else operator)
@@ -55,19 +57,6 @@ def shaped(one: OperatorParameter, contract: str) -> OperatorParameter | None:
     return replace(one, shape=tuple(shape), dtype=said[2], below=below)
 
 
-def _text(path: Path) -> str:
-    return read_source(path) if path.exists() else ""
-
-
-def _with_sizes(definition: Definition, told: dict[str, dict[str, ast.expr]]) -> Operator:
-    found = {kind: _sizes(constants.get("SHAPES")) for kind, constants in told.items()}
-    target = told["performance"].get("TARGET")
-    operator = with_shapes(definition, {}).operator
-    sizes: dict[str, Any] = {kind: rows for kind, rows in found.items() if rows}
-    sizes |= {"target": target.value} if isinstance(target, ast.Constant) else {}
-    return replace(operator, **sizes)
-
-
 def _sizes(shapes: ast.expr | None) -> tuple[Sizes, ...]:
     """Of a list of `dict(M=37, N=53)`."""
     calls = [one for one in getattr(shapes, "elts", []) if isinstance(one, ast.Call)]
@@ -79,10 +68,7 @@ def _sizes(shapes: ast.expr | None) -> tuple[Sizes, ...]:
 
 def _values(tree: ast.Module) -> Iterator[tuple[str, Any]]:
     """Of the scalars, from what `make_inputs` returns."""
-    for function in tree.body:
-        if isinstance(function, ast.FunctionDef) and function.name == "make_inputs":
-            for node in ast.walk(function):
-                if isinstance(node, ast.Dict):
-                    for key, value in zip(node.keys, node.values, strict=True):
-                        if isinstance(key, ast.Constant) and not isinstance(value, ast.Call):
-                            yield str(key.value), ast.literal_eval(value)
+    for node in ast.walk(functions_of(tree).get("make_inputs", ast.Module([], []))):
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            if isinstance(key, ast.Constant) and not isinstance(value, ast.Call):
+                yield str(key.value), ast.literal_eval(value)

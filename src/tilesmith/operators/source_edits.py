@@ -1,4 +1,5 @@
-"""Changes to a Python file that leave every other character as its author wrote it."""
+"""A Python file as text and syntax: what it has at its top level, and changes that leave every other character as
+its author wrote it."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import io
 import itertools
 import tokenize
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from tilesmith.errors import ProjectError
@@ -16,34 +16,51 @@ from tilesmith.syntax import parse
 KERNEL_DECORATORS = ("jit", "autotune", "heuristics")
 
 
-@dataclass(frozen=True)
-class TextReplacement:
-    """What stands in one place of a text, and what shall stand there instead."""
+class Edit(NamedTuple):
+    """What shall stand between two places: each a line, counted from 1, and a column in bytes, as `ast` counts."""
 
-    line: int
-    """Counted from 1, as `ast` does."""
-    column: int
-    """Counted in bytes, as `ast` does."""
-    old: str
+    start: tuple[int, int]
+    end: tuple[int, int]
     new: str
 
 
-def replaced(text: str, changes: Iterable[TextReplacement]) -> str:
+def in_place_of(node: ast.expr | ast.stmt, new: str) -> Edit:
+    return Edit((node.lineno, node.col_offset), end_of(node), new)
+
+
+def before_line(line: int, new: str) -> Edit:
+    return Edit((line, 0), (line, 0), new)
+
+
+def end_of(node: ast.expr | ast.stmt | ast.keyword) -> tuple[int, int]:
+    return node.end_lineno or node.lineno, node.end_col_offset or 0
+
+
+def edited(text: str, edits: Iterable[Edit]) -> str:
     data = text.encode()
     starts = [0, *itertools.accumulate(map(len, data.splitlines(keepends=True)))]
-    for one in sorted(changes, key=lambda change: (change.line, change.column), reverse=True):
-        start = starts[one.line - 1] + one.column
-        data = data[:start] + one.new.encode() + data[start + len(one.old.encode()) :]
+    for one in sorted(edits, key=lambda edit: edit.start)[::-1]:  # of two at one place, the first comes first
+        start, end = (starts[line - 1] + column for line, column in (one.start, one.end))
+        data = data[:start] + one.new.encode() + data[end:]
     return data.decode()
 
 
-def in_place_of(node: ast.expr | ast.stmt, text: str, new: str) -> TextReplacement:
-    return TextReplacement(node.lineno, node.col_offset, ast.get_source_segment(text, node) or "", new)
+def read_syntax(text: str, path: object) -> ast.Module:
+    """Raises ProjectError, in one line that names the file, where Python cannot read it."""
+    try:
+        return parse(text)
+    except SyntaxError as error:
+        line = "" if error.lineno is None else f", line {error.lineno}"
+        raise ProjectError(f"{path}{line}: {error.msg}; Python cannot read it") from None
 
 
 def is_docstring(node: ast.stmt | None = None) -> bool:
     value = node.value if isinstance(node, ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
+    return body[1:] if is_docstring(*body[:1]) else body
 
 
 def constants_of(tree: ast.Module) -> dict[str, ast.expr]:
@@ -52,41 +69,57 @@ def constants_of(tree: ast.Module) -> dict[str, ast.expr]:
     return {target.id: value for target, value in pairs if isinstance(target, ast.Name)}
 
 
+def functions_of(tree: ast.Module) -> dict[str, ast.FunctionDef]:
+    """Of several with one name the last, which is called from outside: a kernel may have had it before."""
+    return {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+
+
 def entry_of(text: str, name: str, path: str) -> ast.FunctionDef:
-    """The function called from outside: the last of that name, for a kernel may have had it before."""
-    found = [node for node in _module(text, path).body if isinstance(node, ast.FunctionDef) and node.name == name]
-    if not found or _is_kernel(found[-1]):
+    entry = functions_of(read_syntax(text, path)).get(name)
+    if entry is None or is_kernel(entry):
         raise ProjectError(f"{path} has no function {name}: every file of the project must have it under that name")
-    return found[-1]
+    return entry
 
 
-def kernel_names(text: str) -> frozenset[str]:
-    """Every name that a Triton kernel has at the module's level, its second names included."""
-    names: set[str] = set()
-    for node in parse(text).body:
-        if isinstance(node, ast.FunctionDef) and _is_kernel(node):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and node.value.id in names:
-            names |= {target.id for target in node.targets if isinstance(target, ast.Name)}
-    return frozenset(names)
+class PlainArgument(NamedTuple):
+    """A parameter as a `def` has it."""
+
+    name: str
+    annotation: ast.expr | None
+    default: ast.expr | None
+    line: int
+
+
+def plain_arguments(function: ast.FunctionDef, where: str = "") -> list[PlainArgument]:
+    """Raises ProjectError where there are others than an operator may have; `where` begins its line."""
+    given = function.args
+    if given.vararg or given.kwarg or given.kwonlyargs or given.posonlyargs:
+        raise ProjectError(
+            f"{where}line {function.lineno}: {function.name} may have plain parameters only; remove *, ** and /"
+        )
+    defaults = [*[None] * (len(given.args) - len(given.defaults)), *given.defaults]
+    pairs = zip(given.args, defaults, strict=True)
+    return [PlainArgument(one.arg, one.annotation, default, one.lineno) for one, default in pairs]
+
+
+def is_kernel(node: ast.FunctionDef) -> bool:
+    return any(ast.unparse(one).split("(")[0].split(".")[-1] in KERNEL_DECORATORS for one in node.decorator_list)
 
 
 def with_wrapped_launches(text: str, wrapper: str) -> str:
-    """`kernel[grid](...)` as `wrapper(kernel)[grid](...)`, wherever a kernel is launched."""
-    names = kernel_names(text)
-    launched = (
-        node.func.value
-        for node in ast.walk(parse(text))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Subscript)
-    )
-    return replaced(
-        text,
-        [
-            TextReplacement(name.lineno, name.col_offset, name.id, f"{wrapper}({name.id})")
-            for name in launched
-            if isinstance(name, ast.Name) and name.id in names
-        ],
-    )
+    """`kernel[grid](...)` as `wrapper(kernel)[grid](...)`, wherever a kernel is launched, by a second name too."""
+    tree, names = parse(text), set[str]()
+    for top in tree.body:
+        if isinstance(top, ast.FunctionDef) and is_kernel(top):
+            names.add(top.name)
+        elif isinstance(top, ast.Assign) and isinstance(top.value, ast.Name) and top.value.id in names:
+            names |= {target.id for target in top.targets if isinstance(target, ast.Name)}
+    edits: list[Edit] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Subscript(value=ast.Name(id=name) as launched)) if name in names:
+                edits.append(in_place_of(launched, f"{wrapper}({name})"))
+    return edited(text, edits)
 
 
 def with_imports(text: str, first: str, last: str) -> str:
@@ -95,37 +128,31 @@ def with_imports(text: str, first: str, last: str) -> str:
     start = int(is_docstring(*body[:1]))
     while start < len(body) and isinstance(node := body[start], ast.ImportFrom) and node.module == "__future__":
         start += 1
-    end = start
-    while end < len(body) and isinstance(body[end], ast.Import | ast.ImportFrom):
-        end += 1
-    lines = _lines(text)
-    top = _last_line(body[start - 1]) if start else 0
-    bottom = _last_line(body[end - 1]) if end else 0
-    imports = "".join(lines[top:bottom]).lstrip("\n")
+    top, bottom = (_line_after(body, end) for end in (start, _end_of_imports(body, start)))
+    imports = "".join(_lines(text)[top:bottom]).lstrip("\n")
     gap = "\n" if start else ""
-    return "".join([*lines[:top], gap, first, imports, last, *lines[bottom:]])
+    return edited(text, [Edit((top + 1, 0), (bottom + 1, 0), f"{gap}{first}{imports}{last}")])
 
 
 def with_prologue(text: str, entry: ast.FunctionDef, statement: str, context: str) -> str:
     """The entry with `statement` as its first, and everything after that inside `with context:`."""
-    start, end = _body_start(text, entry), _last_line(entry)
+    start, end = _body_start(text, entry), end_of(entry)[0]
     indent, inside = " " * entry.body[0].col_offset, set(_lines_inside_strings(text))
-    lines = _lines(text)
     moved = [
-        f"    {line}" if line.strip() and number not in inside else line
-        for number, line in enumerate(lines[start:end], start + 1)
+        before_line(number, "    ")
+        for number, line in enumerate(_lines(text)[start:end], start + 1)
+        if line.strip() and number not in inside
     ]
-    opening = [f"{indent}{statement}\n", f"{indent}with {context}:\n"]
-    return "".join([*lines[:start], *opening, *moved, *lines[end:]])
+    return edited(text, [before_line(start + 1, f"{indent}{statement}\n{indent}with {context}:\n"), *moved])
 
 
 def with_head(text: str, entry: ast.FunctionDef, head: str, docstring: str) -> str:
     """The entry with another head, from `def` to the colon, and another docstring."""
-    lines = _lines(text)
-    start, indent = _body_start(text, entry), " " * entry.body[0].col_offset
+    indent = " " * entry.body[0].col_offset
     told = docstring.replace("\\", "\\\\").replace('"""', "'''").splitlines()
     inner = "".join(f"{indent}{line}\n" if line else "\n" for line in [*told[1:], '"""'])
-    return "".join([*lines[: entry.lineno - 1], f'{head}\n{indent}"""{told[0]}\n{inner}', *lines[start:]])
+    new = f'{head}\n{indent}"""{told[0]}\n{inner}'
+    return edited(text, [Edit((entry.lineno, 0), (_body_start(text, entry) + 1, 0), new)])
 
 
 class Parts(NamedTuple):
@@ -137,14 +164,21 @@ class Parts(NamedTuple):
 
 def parts_of(text: str) -> Parts:
     body = parse(text).body
-    start = end = int(is_docstring(*body[:1]))
-    while end < len(body) and isinstance(body[end], ast.Import | ast.ImportFrom):
-        end += 1
-    lines = _lines(text)
-    rest = "".join(lines[_last_line(body[end - 1]) if end else 0 :])
+    start = int(is_docstring(*body[:1]))
+    end = _end_of_imports(body, start)
     imports = [ast.unparse(node) for node in body[start:end]]
     kept = [line for line in imports if line != "import torch" and not line.startswith("from __future__")]
-    return Parts("\n".join(kept), rest.strip())
+    return Parts("\n".join(kept), "".join(_lines(text)[_line_after(body, end) :]).strip())
+
+
+def _end_of_imports(body: list[ast.stmt], start: int) -> int:
+    imports = itertools.takewhile(lambda node: isinstance(node, ast.Import | ast.ImportFrom), body[start:])
+    return start + len(list(imports))
+
+
+def _line_after(body: list[ast.stmt], count: int) -> int:
+    """How many lines the first statements take."""
+    return end_of(body[count - 1])[0] if count else 0
 
 
 def _lines(text: str) -> list[str]:
@@ -152,27 +186,12 @@ def _lines(text: str) -> list[str]:
     return io.StringIO(text).readlines()
 
 
-def _module(text: str, path: str) -> ast.Module:
-    try:
-        return parse(text)
-    except SyntaxError as error:
-        raise ProjectError(f"{path}:{error.lineno}: {error.msg}; mend it first") from None
-
-
-def _is_kernel(node: ast.FunctionDef) -> bool:
-    return any(ast.unparse(one).split("(")[0].split(".")[-1] in KERNEL_DECORATORS for one in node.decorator_list)
-
-
-def _last_line(node: ast.stmt) -> int:
-    return node.end_lineno or node.lineno
-
-
 def _body_start(text: str, entry: ast.FunctionDef) -> int:
     """The last line of the docstring, or of the head where there is none: the one with the colon."""
     if entry.body[0].lineno == entry.lineno:
         raise ProjectError(f"{entry.name}: put its body on lines of its own, below `def`")
     if is_docstring(entry.body[0]):
-        return _last_line(entry.body[0])
+        return end_of(entry.body[0])[0]
     lines = _lines(text)
     number = entry.body[0].lineno - 1
     while number > entry.lineno and not lines[number - 1].split("#")[0].strip():

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ast
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.records import LEADING, Operator, OperatorParameter, Sizes
 from tilesmith.operators.sizes import is_free, ordinary_place, other_values, usual_value
+from tilesmith.syntax import parse
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -103,7 +104,7 @@ def _argument(operator: Operator, one: OperatorParameter, for_judge: bool) -> st
         _number(size, for_judge) if isinstance(size, int) else size.replace(LEADING, "*leading")
         for size in one.shape
     ]
-    shape = f"({', '.join(sizes)}{',' if len(sizes) == 1 else ''})"
+    shape = tuple_text(sizes)
     device = _device(for_judge)
     if one.below is not None:
         return f"torch.randint({one.below}, {shape}, dtype=torch.{one.dtype}, device={device})"
@@ -113,6 +114,10 @@ def _argument(operator: Operator, one: OperatorParameter, for_judge: bool) -> st
     if one.dtype is None and _any_whole(operator):
         return f"{'judged_' if for_judge else ''}drawn({shape}, dtype)"
     return f"torch.randn({shape}, device={device}).to({f'torch.{one.dtype}' if one.dtype else 'dtype'})"
+
+
+def tuple_text(parts: Sequence[str]) -> str:
+    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
 
 
 def _call(sizes: Sizes) -> str:
@@ -162,7 +167,7 @@ def _environment() -> Environment:
 def render(template: str, **facts: Any) -> str:
     """A Python file; what a template makes must at least parse."""
     text = render_text(f"{template}.py.j2", **facts)
-    ast.parse(text)
+    parse(text)
     return text
 
 

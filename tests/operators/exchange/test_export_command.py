@@ -11,7 +11,8 @@ import pytest
 from exchange_projects import BIAS_ADD, OPERATORS, write_sample
 
 from tilesmith.errors import ProjectError
-from tilesmith.operators.exchange.exporting import TARGETS, export_project
+from tilesmith.operators.exchange.exporting import export_project
+from tilesmith.operators.exchange.homes import HOMES
 from tilesmith.operators.project import (
     code_digest,
     passing,
@@ -40,7 +41,7 @@ def test_the_document_names_what_was_written(op, project: Path, tmp_path: Path) 
     )
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", HOMES)
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_every_file_says_where_it_came_from(operator: Operator, target: str, tmp_path: Path) -> None:
     project = write_sample(operator, tmp_path, passed=False)
@@ -175,7 +176,7 @@ def test_names_need_no_further_import(tmp_path: Path) -> None:
     moved = read_project(project)
     digest = code_digest((project / "bias_add_baseline.py").read_text())
     rewrite_project(replace(moved, operator=replace(moved.operator, baseline=digest)))
-    for target in TARGETS:
+    for target in HOMES:
         export_project(project, target, tmp_path / target)
     package = (tmp_path / "module" / "bias_add" / "__init__.py").read_text()
     assert "def bias_add(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:" in package

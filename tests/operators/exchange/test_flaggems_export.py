@@ -16,7 +16,7 @@ import pytest
 from exchange_projects import BIAS_ADD, PICK_AND_MAX, SCALED_SOFTMAX
 
 from tilesmith.operators.exchange.exporting import export_project
-from tilesmith.operators.exchange.flaggems import RELEASE
+from tilesmith.operators.exchange.homes import RELEASE
 from tilesmith.operators.project import read_project
 from tilesmith.operators.records import Operator
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from tilesmith.errors import UsageError
-from tilesmith.operators.exchange import flaggems, kernelgen, module, provenance, torch_library
+from tilesmith.operators.exchange.exported_text import exported_project, verification_of
+from tilesmith.operators.exchange.homes import HOMES
 from tilesmith.operators.interface import read_whole_project
-from tilesmith.operators.records import Project
 from tilesmith.runs.atomic_files import write_atomically
-
-Texts = Mapping[str, str]
-"""By the path of a file, relative to where it shall lie."""
-TARGETS: Mapping[str, Callable[[Project, Texts], dict[str, str]]] = {
-    "flaggems": flaggems.exported_files,
-    "torch-library": torch_library.exported_files,
-    "module": module.exported_files,
-    "kernelgen": kernelgen.exported_files,
-}
 
 
 @dataclass(frozen=True)
@@ -36,18 +27,18 @@ class Exported:
 
 
 def export_project(folder: Path, target: str, out: Path, force: bool = False) -> Exported:
-    if target not in TARGETS:
-        raise UsageError(f"--to {target}: an operator goes to {', '.join(TARGETS)}")
+    if target not in HOMES:
+        raise UsageError(f"--to {target}: an operator goes to {', '.join(HOMES)}")
     project, texts = read_whole_project(folder)
     if out.resolve() == folder.resolve():
         raise UsageError(f"--out {out} is the project itself: choose another folder")
-    files = TARGETS[target](project, texts)
+    files = HOMES[target](exported_project(project, texts))
     write_files(out, files, force)
-    said, holds = provenance.verified(project, texts), provenance.is_verified(project, texts)
-    return Exported(project.operator.name, target, str(out), tuple(files), said, holds)
+    verification = verification_of(project, texts)
+    return Exported(project.operator.name, target, str(out), tuple(files), verification.told, verification.holds)
 
 
-def write_files(out: Path, files: Texts, force: bool = False) -> None:
+def write_files(out: Path, files: Mapping[str, str], force: bool = False) -> None:
     """All of them or none; a file that is there already and says something else is the user's."""
     taken = [name for name, text in files.items() if _differs(out / name, text)]
     if taken and not force:

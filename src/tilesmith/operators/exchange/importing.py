@@ -8,12 +8,12 @@ from pathlib import Path
 
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.operators.exchange.download import DownloadReader, Hints
+from tilesmith.operators.exchange.exported_text import without_header
 from tilesmith.operators.exchange.exporting import write_files
-from tilesmith.operators.exchange.provenance import without_header
 from tilesmith.operators.interface import with_interface
 from tilesmith.operators.project import TOML, code_digest, read_source, toml_text
 from tilesmith.operators.records import KINDS, Project
-from tilesmith.operators.source_edits import entry_of
+from tilesmith.operators.source_edits import entry_of, read_syntax
 from tilesmith.operators.writing import accuracy_text, performance_text
 
 
@@ -30,7 +30,9 @@ class Imported:
 
 def import_project(folder: Path, out: Path | None, hints: Hints, force: bool = False) -> Imported:
     paths = _files_in(folder)
-    texts = {kind: without_header(_text(path)) for kind, path in paths.items()}
+    texts = {kind: without_header(read_source(path)) for kind, path in paths.items()}
+    for kind, path in paths.items():
+        read_syntax(texts[kind], path)
     name = hints.name or paths["triton"].stem.removesuffix("_triton")
     entry = entry_of(texts["triton"], name, paths["triton"].name)
     entry_of(texts["baseline"], name, paths["baseline"].name)
@@ -66,12 +68,3 @@ def _files_in(folder: Path) -> dict[str, Path]:
             raise ProjectError(f"{folder}: {what} *_{kind}.py; a KernelGen download has exactly one")
         found[kind] = paths[0]
     return found
-
-
-def _text(path: Path) -> str:
-    try:
-        text = read_source(path)
-        ast.parse(text)
-    except SyntaxError as error:
-        raise ProjectError(f"{path}:{error.lineno}: {error.msg}; mend it first") from None
-    return text

@@ -13,6 +13,7 @@ from typing import Any
 
 from tilesmith.operators.exchange.literals import Underivable, dtype_of, literal
 from tilesmith.operators.records import LEADING, Number
+from tilesmith.syntax import parse
 
 CREATORS = ("randn", "rand", "ones", "zeros", "empty", "full", "randint")
 LETTERS = ("N", "M", "B", "A")
@@ -222,7 +223,7 @@ class ParametrizedTest:
 
 def find_test(text: str, operator: str) -> ParametrizedTest | None:
     """The first function of a file that calls the Triton side of an operator."""
-    module = ast.parse(text)
+    module = parse(text)
     for function in (node for node in module.body if isinstance(node, ast.FunctionDef)):
         calls = [node for node in ast.walk(function) if isinstance(node, ast.Call) and _name(node) == operator]
         calls.sort(key=lambda call: "triton" in ast.unparse(call.func))

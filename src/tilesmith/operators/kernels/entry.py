@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tilesmith.errors import ProjectError
 from tilesmith.operators.records import LEADING, Operator, OperatorParameter
 from tilesmith.operators.sizes import is_free, usual_value
-from tilesmith.operators.writing import contract, quoted
+from tilesmith.operators.writing import contract, quoted, tuple_text
 
 _WIDTH = 110
 
@@ -114,7 +114,3 @@ def fixed_scalars(operator: Operator) -> list[OperatorParameter]:
                 "for one of them: let its VALUES begin with the default"
             )
     return found
-
-
-def tuple_text(parts: Sequence[str]) -> str:
-    return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"

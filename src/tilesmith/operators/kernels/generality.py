@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from tilesmith.operators.records import Operator
 from tilesmith.operators.sizes import is_free
-from tilesmith.operators.source_edits import TextReplacement, replaced
+from tilesmith.operators.source_edits import Edit, edited, in_place_of
+from tilesmith.syntax import parse
 
 _OTHER_NAMES = {"float16": {"half"}}
 
@@ -16,10 +17,10 @@ def for_any_float(operator: Operator, source: str, dtype: str, reference: str) -
     """The file with casts to the type of a tensor where it has casts to `dtype`, in which it was written. None
     where it serves that dtype alone: it names it elsewhere, the kernel has no tensor of the operator's dtypes, or
     the reference asks for it."""
-    asked = {getattr(one, "attr", None) for one in ast.walk(ast.parse(reference))}
+    asked = {getattr(one, "attr", None) for one in ast.walk(parse(reference))}
     named: list[ast.Attribute] = []
-    casts: list[TextReplacement] = []
-    for function in ast.parse(source).body:
+    casts: list[Edit] = []
+    for function in parse(source).body:
         inside = list(ast.walk(function))
         named += [one for one in inside if isinstance(one, ast.Attribute) and one.attr == dtype]
         names = {one.arg for one in inside if isinstance(one, ast.arg)}
@@ -29,11 +30,10 @@ def for_any_float(operator: Operator, source: str, dtype: str, reference: str) -
             match call:
                 case ast.Call(func=ast.Attribute(attr="to"), args=[ast.Attribute() as given]) if pointer:
                     if ast.unparse(given) == f"tl.{dtype}":
-                        new = f"{pointer}.dtype.element_ty"
-                        casts.append(TextReplacement(given.lineno, given.col_offset, f"tl.{dtype}", new))
+                        casts.append(in_place_of(given, f"{pointer}.dtype.element_ty"))
     if len(named) > len(casts) or asked & {dtype, *_OTHER_NAMES.get(dtype, ())}:
         return None
-    return replaced(source, casts)
+    return edited(source, casts)
 
 
 def built_in_floats(operator: Operator, source: str) -> Sequence[str]:
@@ -41,7 +41,7 @@ def built_in_floats(operator: Operator, source: str) -> Sequence[str]:
     names = {one.name for one in operator.scalars if is_free(operator, one.name)}
     refused = {
         ast.unparse(one.test.left)
-        for one in ast.walk(ast.parse(source))
+        for one in ast.walk(parse(source))
         if isinstance(one, ast.If)
         and isinstance(one.test, ast.Compare)
         and isinstance(one.test.ops[0], ast.NotEq)

@@ -15,11 +15,20 @@ from dataclasses import dataclass, replace
 from tilesmith.errors import ProjectError
 from tilesmith.lint.model.reading import read_kernel
 from tilesmith.lint.structure.kernel_kinds.synchronization import waits_for_others
-from tilesmith.operators.kernels.entry import fixed_scalars, in_parentheses, refusals, tuple_text
+from tilesmith.operators.kernels.entry import fixed_scalars, in_parentheses, refusals
 from tilesmith.operators.records import LEADING, Number, Operator
 from tilesmith.operators.sizes import is_free, traced_value, usual_value
-from tilesmith.operators.source_edits import TextReplacement, in_place_of, is_docstring, replaced
-from tilesmith.operators.writing import docstring, function_head, quoted, render
+from tilesmith.operators.source_edits import (
+    Edit,
+    constants_of,
+    edited,
+    functions_of,
+    in_place_of,
+    is_docstring,
+    without_docstring,
+)
+from tilesmith.operators.writing import docstring, function_head, quoted, render, tuple_text
+from tilesmith.syntax import parse
 
 _WIDTH = 110
 _ROW_BLOCK = 2048
@@ -78,11 +87,11 @@ def _waits(source: str) -> bool:
 
 
 def _split(operator: Operator, source: str) -> WrittenKernel:
-    tree = ast.parse(source)
+    tree = parse(source)
     lines = source.splitlines()
     model = next((one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == "ModelNew"), None)
     forward = next((one for one in model.body if isinstance(one, ast.FunctionDef)), None) if model else None
-    if model is None or forward is None or forward.name != "forward" or len(_without_docstring(model.body)) > 1:
+    if model is None or forward is None or forward.name != "forward" or len(without_docstring(model.body)) > 1:
         raise ProjectError(
             f"the kernel of {operator.name} keeps something between calls (its ModelNew is more than a forward), "
             "which an operator cannot"
@@ -92,15 +101,17 @@ def _split(operator: Operator, source: str) -> WrittenKernel:
         raise ProjectError(f"the kernel of {operator.name} takes {', '.join(names)}")
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
     rest = [one for one in tree.body if one is not model and one not in imports and not is_docstring(one)]
-    needless = {*_implied_assertions(operator, tree), *_unread_constants(tree)}
+    read = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+    unread = [value.lineno - 1 for name, value in constants_of(tree).items() if name not in read]
+    needless = {*_implied_assertions(operator, tree), *unread}
     inside = range(_first_line(rest[0]) - 1, model.lineno - 1) if rest else ()
     code = "\n".join(lines[place] for place in inside if place not in needless).strip("\n")
-    body = [one for one in _without_docstring(forward.body) if not _is_refusal(operator, one)]
+    body = [one for one in without_docstring(forward.body) if not _is_refusal(operator, one)]
     forward_text = textwrap.dedent("\n".join(lines[body[0].lineno - 1 : forward.end_lineno]))
     shown = [
         ast.unparse(one) for one in imports if "nn." in code + forward_text or "torch.nn" not in ast.unparse(one)
     ]
-    summary = _summary(operator, ast.get_docstring(tree) or "", rest)
+    summary = _summary(operator, ast.get_docstring(tree) or "", constants_of(tree))
     code = _with_rows_of_nothing(operator, code)
     return _with_rows_by_length(WrittenKernel(summary, tuple(shown), code, forward_text))
 
@@ -144,9 +155,8 @@ def _is_refusal(operator: Operator, node: ast.stmt) -> bool:
 
 def _implied_assertions(operator: Operator, tree: ast.Module) -> list[int]:
     """Lines of launchers that assert what the entry has made sure of."""
-    inside = [one for node in tree.body if isinstance(node, ast.FunctionDef) for one in node.body]
-    found = [one for one in inside if isinstance(one, ast.Assert) and isinstance(one.test, ast.Compare)]
-    return [one.lineno - 1 for one in found if one.lineno == one.end_lineno and _is_implied(operator, one.test)]
+    inside = [one for node in functions_of(tree).values() for one in node.body if isinstance(one, ast.Assert)]
+    return [one.lineno - 1 for one in inside if one.lineno == one.end_lineno and _is_implied(operator, one.test)]
 
 
 _OPPOSITES = {
@@ -164,15 +174,15 @@ _OPPOSITES = {
 def _with_refusals(operator: Operator, code: str) -> str:
     """`assert N <= 64, "why"` of a launcher as `if N > 64: raise ValueError(...)` in the operator's name."""
     lines, changes = code.splitlines(), []
-    for function in ast.parse(code).body:
+    for function in parse(code).body:
         if not isinstance(function, ast.FunctionDef) or function.decorator_list:
             continue
         for one in ast.walk(function):
             if isinstance(one, ast.Assert) and lines[one.lineno - 1].strip().startswith("assert "):
                 raised = f"raise ValueError{_problem(operator, one, code)}"
                 refused = f"if {_opposite(one.test, code)}:\n{textwrap.indent(raised, ' ' * (one.col_offset + 4))}"
-                changes.append(in_place_of(one, code, refused))
-    return replaced(code, changes)
+                changes.append(in_place_of(one, refused))
+    return edited(code, changes)
 
 
 def _opposite(test: ast.expr, code: str) -> str:
@@ -195,11 +205,6 @@ def _problem(operator: Operator, one: ast.Assert, code: str) -> str:
     return f"(\n    {literal}\n    {quoted(why)}\n)" if why else f"({literal})"
 
 
-def _unread_constants(tree: ast.Module) -> list[int]:
-    read = {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-    return [one.lineno - 1 for one in tree.body if _is_constant(one) and ast.unparse(one).split(" ")[0] not in read]
-
-
 def _is_implied(operator: Operator, test: ast.expr) -> bool:
     """`x.dim() == 2`, `bias.shape[-1] == x.shape[-1]`; leading sizes have become one by then."""
     left, _, right = ast.unparse(test).partition(" == ")
@@ -215,19 +220,18 @@ def _is_implied(operator: Operator, test: ast.expr) -> bool:
     return len(named) == 2 and named[0] == named[1]
 
 
-def _summary(operator: Operator, text: str, constants: Sequence[ast.stmt]) -> str:
+def _summary(operator: Operator, text: str, constants: Mapping[str, ast.expr]) -> str:
     """Without the shapes of the task; numbers that are constants or scalars under their names, so that it stays
     true when those change."""
     text = re.sub(r"\n*Shapes in the task:.*?\.\n(?=\S)", "\n\n", text, flags=re.DOTALL)
     for one in operator.scalars:
         if is_free(operator, one.name):
             text = _named(text, traced_value(operator, one.name), one.name)
-    for node in constants:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            name = ast.unparse(node.targets[0])
+    for name, value in constants.items():
+        if isinstance(value, ast.Constant):
             counted = next((noun for noun in _COUNTED if name.endswith(noun.upper())), None)
             after = f"(?= {counted})" if counted else f"(?=[ ,])(?! (?:{'|'.join(_COUNTED)}))"
-            text = re.sub(rf"\b{node.value.value!r}\b{after}", name, text, count=1)
+            text = re.sub(rf"\b{value.value!r}\b{after}", name, text, count=1)
     paragraphs = [one if one.startswith(" ") else textwrap.fill(one, _WIDTH) for one in text.split("\n\n")]
     whole = f"{operator.name} in Triton: " + "\n\n".join(paragraphs)
     return whole.replace("\\", "\\\\").replace('"""', "'''").rstrip()
@@ -249,94 +253,76 @@ def _named(text: str, value: Number, name: str) -> str:
 
 def _renamed(written: WrittenKernel, operator: Operator, suffix: str) -> WrittenKernel:
     """Under names that do not clash with the entry or with another variant."""
-    text = f"{written.code}\n\n\ndef forward_():\n" + "\n".join(
-        f"    {one}" for one in written.forward.splitlines()
-    )
-    tree = ast.parse(text)
-    functions = [one.name for one in tree.body if isinstance(one, ast.FunctionDef)][:-1]
-    constants = [one.targets[0].id for one in tree.body if _is_constant(one)]  # type: ignore[attr-defined]
+    forward = "\n\n\ndef forward_():\n"
+    text = f"{written.code}{forward}{textwrap.indent(written.forward, '    ')}"
+    tree = parse(text)
+    functions = [name for name in functions_of(tree) if name != "forward_"]
     names = {name: f"{name}{suffix}" for name in functions}
-    names |= {name: f"{name}{suffix.upper()}" for name in constants}
+    names |= {name: f"{name}{suffix.upper()}" for name in constants_of(tree)}
     launchers = [name for name in functions if f"{name}_kernel" in functions]
     if len(launchers) == 1:
         names[launchers[0]] = f"launch_{operator.name}{suffix}"
         names[f"{launchers[0]}_kernel"] = f"{operator.name}_kernel{suffix}"
     if names.get(operator.name) == operator.name:
         names[operator.name] = f"launch_{operator.name}"
-    text = rename(text, {old: new for old, new in names.items() if old != new})
-    code, _, forward = text.rpartition("\n\n\ndef forward_():\n")
-    return WrittenKernel(written.summary, written.imports, code, textwrap.dedent(forward))
+    code, _, body = rename(text, names).rpartition(forward)
+    return replace(written, code=code, forward=textwrap.dedent(body))
 
 
 def rename(text: str, names: Mapping[str, str]) -> str:
     """Top-level names, and not the variables of functions that happen to be called alike."""
-    changes: list[TextReplacement] = []
-    for top in ast.parse(text).body:
-        local = _local_names(top) if isinstance(top, ast.FunctionDef) else set()
-        for node in ast.walk(top):
-            if isinstance(node, ast.Name) and node.id in names and node.id not in local:
-                changes.append(TextReplacement(node.lineno, node.col_offset, node.id, names[node.id]))
-        if isinstance(top, ast.FunctionDef) and top.name in names:
-            changes.append(TextReplacement(top.lineno, top.col_offset + len("def "), top.name, names[top.name]))
-    return replaced(text, changes)
-
-
-def _local_names(function: ast.FunctionDef) -> set[str]:
-    inside = list(ast.walk(function))
-    stored = {one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return stored | {one.arg for one in inside if isinstance(one, ast.arg)}
+    changes: list[Edit] = []
+    for top in parse(text).body:
+        used = [one for one in ast.walk(top) if isinstance(one, ast.Name)]
+        local: set[str] = set()
+        if isinstance(top, ast.FunctionDef):
+            local = {one.id for one in used if isinstance(one.ctx, ast.Store)}
+            local |= {one.arg for one in ast.walk(top) if isinstance(one, ast.arg)}
+            place = (top.lineno, top.col_offset + len("def "))
+            new = names.get(top.name, top.name)
+            changes.append(Edit(place, (place[0], place[1] + len(top.name.encode())), new))
+        changes += [in_place_of(one, names[one.id]) for one in used if one.id in names and one.id not in local]
+    return edited(text, changes)
 
 
 def _entry(operator: Operator, variants: Sequence[KernelVariant], written: Sequence[WrittenKernel]) -> str:
     """The body of the entry, after what it refuses."""
-    lines: list[str] = []
     first = next((one for one in operator.tensors if one.dtype is None), operator.tensors[0])
-    flat = _flattening(operator, written)
-    lines += flat[0]
-    for place, (variant, one) in enumerate(zip(variants, written, strict=True)):
-        body = _unflattened(one, flat[1])
-        if place < len(variants) - 1:
-            lines.append(f"if {first.name}.dtype in {tuple_text([f'torch.{dtype}' for dtype in variant.dtypes])}:")
-            body = [f"    {line}" for line in body]
-        lines += body
-    return "\n".join(lines)
+    lines = _flattening(operator, written)
+    bodies = [_unflattened(one) if lines else one.forward for one in written]
+    for variant, body in zip(variants[:-1], bodies, strict=False):
+        lines.append(f"if {first.name}.dtype in {tuple_text([f'torch.{dtype}' for dtype in variant.dtypes])}:")
+        lines.append(textwrap.indent(body, "    "))
+    return "\n".join([*lines, bodies[-1]])
 
 
-def _flattening(operator: Operator, written: Sequence[WrittenKernel]) -> tuple[list[str], str | None]:
-    """Where there are leading sizes: the lines that make one size of them, and how to find them again."""
+def _flattening(operator: Operator, written: Sequence[WrittenKernel]) -> list[str]:
+    """Where there are leading sizes: the lines that make one size of them."""
     leading = [one for one in operator.tensors if one.shape[:1] == (LEADING,)]
     alone = len(operator.tensors) == 1 and operator.tensors[0].shape == (LEADING,)
     reads_sizes = any(".dim() ==" in one.code or ".shape[" in one.code for one in written)
     if not leading or (alone and not reads_sizes):
-        return [], None
-    first = leading[0]
-    inner = len(first.shape) - 1
-    lines = [f"leading = {first.name}.shape" + (f"[:-{inner}]" if inner else "")]
+        return []
+    inner = len(leading[0].shape) - 1
+    lines = [f"leading = {leading[0].name}.shape" + (f"[:-{inner}]" if inner else "")]
     for one in leading:
         kept = "".join(f", {one.name}.shape[{place - len(one.shape)}]" for place in range(1, len(one.shape)))
         lines.append(f"{one.name} = {one.name}.reshape(leading.numel(){kept})")
-    return lines, "leading"
+    return lines
 
 
-def _unflattened(written: WrittenKernel, leading: str | None) -> list[str]:
+def _unflattened(written: WrittenKernel) -> str:
     """A kernel's result with the leading sizes back in their place; one without dimensions is what it is."""
-    lines, returned = written.forward.splitlines(), ast.parse(written.forward).body[-1]
-    is_single = "torch.empty((), " in written.code
-    if leading is None or not isinstance(returned, ast.Return) or returned.value is None:
-        return lines
-    lines, value = lines[: returned.lineno - 1], ast.unparse(returned.value)
-    shaped = f"y.reshape({leading} + y.shape[1:])"
+    returned = parse(written.forward).body[-1]
+    if not isinstance(returned, ast.Return) or returned.value is None:
+        return written.forward
+    lines, value = written.forward.splitlines()[: returned.lineno - 1], ast.unparse(returned.value)
+    is_single, shaped = "torch.empty((), " in written.code, "y.reshape(leading + y.shape[1:])"
     if isinstance(returned.value, ast.Tuple):
-        return [*lines, f"return tuple({shaped}{' if y.dim() else y' * is_single} for y in {value})"]
-    return [*lines, f"return {value}"] if is_single else [*lines, f"y = {value}", f"return {shaped}"]
-
-
-def _is_constant(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
-
-
-def _without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
-    return [one for one in body if not is_docstring(one)]
+        lines.append(f"return tuple({shaped}{' if y.dim() else y' * is_single} for y in {value})")
+    else:
+        lines += [f"return {value}"] if is_single else [f"y = {value}", f"return {shaped}"]
+    return "\n".join(lines)
 
 
 def _first_line(node: ast.stmt) -> int:

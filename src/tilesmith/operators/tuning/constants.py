@@ -7,18 +7,16 @@ the cache; that is a constant too, `KEEP_bias_ptr`, which shows in the file as `
 from __future__ import annotations
 
 import ast
-import io
 import re
-import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tilesmith.operators.source_edits import TextReplacement, constants_of, replaced
+from tilesmith.operators.source_edits import Edit, constants_of, edited, end_of
 from tilesmith.playbook.recipe import TunedPart, Tuning
+from tilesmith.syntax import parse
 
 _KEEP = "KEEP_"
-_HINT = ', eviction_policy="evict_last"'
-_LAYOUT = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
+_POLICY = "eviction_policy"
 _LIMITS = {"WARPS": (1, 16), "STAGES": (1, 6), "ROWS": (1, 64), "GROUP": (1, 16), "BLOCK": (16, 8192)}
 """By a word in a constant's name: the least and the largest value."""
 _STAGES = {"grid": ("ROWS", "GROUP"), "block": ("BLOCK",), "memory": ("WARPS", "STAGES", "KEEP")}
@@ -26,10 +24,12 @@ _STAGES = {"grid": ("ROWS", "GROUP"), "block": ("BLOCK",), "memory": ("WARPS", "
 
 def read_tuning(text: str) -> Tuning:
     """The constants of a file that are known by their names, and its loads that may be kept."""
-    tree = ast.parse(text)
+    tree = parse(text)
     known = {name: node.value for name, node in constants_of(tree).items() if isinstance(node, ast.Constant)}
-    found = [(name, value) for name, value in known.items() if type(value) is int and _limits(name)]
-    return Tuning((*found, *((f"{_KEEP}{name}", kept) for name, kept in _loads(tree).items())))
+    found = {name: value for name, value in known.items() if type(value) is int and _limits(name)}
+    for pointer, call in _loads(tree):
+        found.setdefault(f"{_KEEP}{pointer}", int(any(one.arg == _POLICY for one in call.keywords)))
+    return Tuning(tuple(found.items()))
 
 
 def with_tuning(text: str, tuning: Tuning) -> str:
@@ -44,29 +44,20 @@ def with_tuning(text: str, tuning: Tuning) -> str:
 
 def neighbors(tuning: Tuning, stage: str) -> tuple[Tuning, ...]:
     """One constant doubled, halved or switched."""
-    return tuple(_neighbors(tuning, _STAGES[stage]))
-
-
-def _neighbors(tuning: Tuning, words: tuple[str, ...]) -> Iterator[Tuning]:
+    found: list[Tuning] = []
     for name, value in tuning.values:
-        if not any(word in name for word in words):
-            continue
-        if name.startswith(_KEEP):
-            yield tuning.changed(name, 1 - value)
-            continue
-        least, most = _limits(name) or (value, value)
-        steps = (value + 1, value - 1) if "STAGES" in name else (value * 2, value // 2)
-        yield from (tuning.changed(name, one) for one in steps if least <= one <= most)
+        if any(word in name for word in _STAGES[stage]):
+            least, most = _limits(name) or (value, value)
+            is_counted = "STAGES" in name or name.startswith(_KEEP)
+            steps = (value + 1, value - 1) if is_counted else (value * 2, value // 2)
+            found += [tuning.changed(name, one) for one in steps if least <= one <= most]
+    return tuple(found)
 
 
 def is_allowed(name: str, value: object) -> bool:
     """Whether a constant may have this value."""
-    if type(value) is not int:
-        return False
-    if name.startswith(_KEEP):
-        return value in (0, 1)
-    least, most = _limits(name) or (0, 0)
-    return least <= value <= most and (value & (value - 1) == 0 or "STAGES" in name)
+    least, most = _limits(name) or (0, -1)
+    return type(value) is int and least <= value <= most and (value & (value - 1) == 0 or "STAGES" in name)
 
 
 def without_hints(tuning: Tuning) -> Tuning:
@@ -121,52 +112,34 @@ class TunedFile:
 
 
 def _limits(name: str) -> tuple[int, int] | None:
+    if name.startswith(_KEEP):
+        return 0, 1
     return next((limits for word, limits in _LIMITS.items() if word in name), None)
 
 
-def _loads(tree: ast.Module) -> dict[str, int]:
-    """Pointers that are read by loads, and whether what is read is kept in the cache."""
-    found: dict[str, int] = {}
-    for node in ast.walk(tree):
-        pointer = _pointer(node)
-        if pointer is not None and isinstance(node, ast.Call):
-            hints = [one for one in node.keywords if one.arg == "eviction_policy"]
-            found.setdefault(pointer, int(bool(hints)))
-    return found
-
-
-def _pointer(node: ast.AST) -> str | None:
-    """`bias_ptr` of `tl.load(bias_ptr + cols, ...)`"""
-    if not isinstance(node, ast.Call) or ast.unparse(node.func) != "tl.load" or not node.args:
-        return None
-    names = [one.id for one in ast.walk(node.args[0]) if isinstance(one, ast.Name) and one.id.endswith("_ptr")]
-    return names[0] if len(names) == 1 else None
+def _loads(tree: ast.Module) -> Iterator[tuple[str, ast.Call]]:
+    """`tl.load(bias_ptr + cols, ...)`, by the name of its pointer."""
+    for call in ast.walk(tree):
+        if isinstance(call, ast.Call) and call.args and ast.unparse(call.func) == "tl.load":
+            names = [one.id for one in ast.walk(call.args[0]) if isinstance(one, ast.Name)]
+            pointers = [name for name in names if name.endswith("_ptr")]
+            if len(pointers) == 1:
+                yield pointers[0], call
 
 
 def _with_hint(text: str, pointer: str, kept: bool) -> str:
-    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call) and _pointer(node) == pointer]
-    lines = io.StringIO(text).readlines()
-    tokens = [one for one in tokenize.generate_tokens(io.StringIO(text).readline) if one.type not in _LAYOUT]
-    changes: list[TextReplacement] = []
-    for call in calls:
-        hints = [one for one in call.keywords if one.arg == "eviction_policy"]
-        if kept and not hints:
-            line, column = call.end_lineno or call.lineno, call.end_col_offset or 0
-            closing = (line, _characters(lines[line - 1], column))
-            place = next(place for place, one in enumerate(tokens) if one.end == closing) - 1
-            row, end = tokens[place - (tokens[place].string == ",")].end
-            changes.append(TextReplacement(row, len(lines[row - 1][:end].encode()), "", _HINT))
-        elif not kept and hints:
-            whole = lines[hints[0].lineno - 1]
-            start, end = (_characters(whole, one or 0) for one in (hints[0].col_offset, hints[0].end_col_offset))
-            before, rest = whole[:start].rstrip().removesuffix(","), whole[end:]
-            if not before:
-                rest = rest.removeprefix(",").lstrip()
-            old = whole[len(before) : len(whole) - len(rest)]
-            changes.append(TextReplacement(hints[0].lineno, len(before.encode()), old, ""))
-    return replaced(text, changes)
-
-
-def _characters(line: str, column: int) -> int:
-    """A column of ast, which counts bytes, in characters."""
-    return len(line.encode()[:column].decode())
+    lines, edits = text.encode().splitlines(keepends=True), list[Edit]()
+    for call in (call for name, call in _loads(parse(text)) if name == pointer):
+        hint = next((one for one in call.keywords if one.arg == _POLICY), None)
+        if kept and hint is None:
+            line, column = max([*map(end_of, call.args), *map(end_of, call.keywords)])
+            rest = lines[line - 1][column : end_of(call)[1] - 1 if line == call.end_lineno else None]
+            closing = re.match(rb"[\s)]*\)", rest)  # of parentheses around the last argument
+            column += closing.end() if closing else 0
+            edits.append(Edit((line, column), (line, column), f', {_POLICY}="evict_last"'))
+        elif not kept and hint is not None:
+            (first, start), (line, end) = (hint.lineno, hint.col_offset), end_of(hint)
+            before, after = lines[first - 1][:start].rstrip().removesuffix(b","), lines[line - 1][end:]
+            end += 0 if before else len(after) - len(after.removeprefix(b",").lstrip())
+            edits.append(Edit((first, len(before)), (line, end), ""))
+    return edited(text, edits)

@@ -6,6 +6,7 @@ Both rewrite `<op>_triton.py` in place: the kernels stay as they are.
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -15,9 +16,19 @@ from tilesmith.errors import ProjectError
 from tilesmith.operators.definition import Definition
 from tilesmith.operators.kernels.entry import find_sizes
 from tilesmith.operators.records import Operator, Sizes
-from tilesmith.operators.source_edits import TextReplacement, constants_of, in_place_of, replaced
+from tilesmith.operators.source_edits import (
+    Edit,
+    before_line,
+    constants_of,
+    edited,
+    end_of,
+    functions_of,
+    in_place_of,
+    without_docstring,
+)
 from tilesmith.operators.writing import function_head, render_text
 from tilesmith.playbook.recipe import Tuning
+from tilesmith.syntax import parse
 
 CHOICES = "CHOICES"
 _META = {"num_warps": "WARPS", "num_stages": "STAGES"}
@@ -49,16 +60,23 @@ def with_autotune(text: str, tunings: Sequence[Tuning]) -> str:
     key = [one.arg for one in launch.kernel.args.args if one.arg not in launch.constants.values()]
     key = [one for one in key if not one.endswith("_ptr") and one in _sizes_of(text, launch.kernel)]
     decorator = render_text("autotune.j2", configs=configs, key=key)
-    text = replaced(text, [in_place_of(launch.grid, text, _grid(text, launch))])
+    text = edited(text, [in_place_of(launch.grid, _grid(text, launch))])
     launch, lines = _launch(text, tunings[0]), text.splitlines(keepends=True)
-    start, end = launch.call.lineno - 1, launch.call.end_lineno or launch.call.lineno
-    for keyword, constant in sorted((keyword, constant) for constant, keyword in launch.constants.items()):
-        for place in range(start, end):
-            lines[place] = re.sub(rf"\b{keyword}={constant}(, |,\n|\b)", _rest, lines[place])
-    body = [line for line in lines[start:end] if line.strip() and line.strip() != "# constants"]
-    lines[start:end] = body
+    start, end = launch.call.lineno - 1, end_of(launch.call)[0]
+    passing = "".join(lines[start:end])
+    for constant, keyword in launch.constants.items():
+        passing = re.sub(rf"\b{keyword}={constant}(?:, |,(?=\n)|\b)", "", passing)
+    kept = [one for one in passing.splitlines(keepends=True) if one.strip() and one.strip() != "# constants"]
+    lines[start:end] = kept
     lines.insert(launch.kernel.decorator_list[0].lineno - 1, decorator)
-    return _without_unread(_with_largest("".join(lines), tunings))
+    text = "".join(lines)
+    for name in tunings[0].names:  # what the host asserts by a constant must hold for every configuration
+        largest = max(one[name] for one in tunings)
+        text = re.sub(rf"^{name} = \d+$", f"{name} = {largest}", text, flags=re.MULTILINE)
+    names = [one for one in ast.walk(parse(text)) if isinstance(one, ast.Name)]
+    read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
+    constants = re.compile(r"^([A-Z][A-Z0-9_]*) = \d+\n", re.MULTILINE)
+    return constants.sub(lambda found: found[0] if found[1] in read else "", text)
 
 
 Choice = tuple[Sizes, Tuning | None]
@@ -67,23 +85,28 @@ Choice = tuple[Sizes, Tuning | None]
 def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pytorch: Definition) -> str:
     """A table of the constants that were fastest at each measured shape, None where that was what `pytorch`
     defines. The launcher takes its constants as arguments then."""
-    known = next(tuning for _, tuning in choices if tuning is not None)
-    launch = _launch(text, known)
-    names = launch.read
+    launch = _launch(text, next(tuning for _, tuning in choices if tuning is not None))
     keeps = any(tuning is None for _, tuning in choices)
-    rows = [(shape_key(operator, sizes), _written(tuning, names)) for sizes, tuning in choices]
-    head = function_head(operator).replace(f"def {operator.name}(", f"def {operator.name}_pytorch(", 1)
-    helpers = [line for line in pytorch.preamble.splitlines() if not line.startswith(("import ", "from "))]
+    preamble = pytorch.preamble.splitlines()
+    imports = [line for line in preamble if line.startswith(("import ", "from "))]
     table = render_text(
         "dispatch.j2",
         name=operator.name,
-        rows=rows,
+        rows=[
+            (shape_key(operator, sizes), tuning and json.dumps({name: tuning[name] for name in launch.read}))
+            for sizes, tuning in choices
+        ],
         names=operator.size_names,
-        head=head if keeps else "",
-        helpers="\n".join(helpers).strip("\n"),
+        head=function_head(operator).replace("(", "_pytorch(", 1) if keeps else "",
+        helpers="\n".join(line for line in preamble if line not in imports).strip("\n"),
         body=pytorch.body,
     )
-    entry, call = _entry(text, operator), _entry_call(text, operator)
+    entry = functions_of(parse(text))[operator.name]
+    call = next((one for one in ast.walk(entry) if _calls(one, f"launch_{operator.name}")), None)
+    if not isinstance(call, ast.Call):
+        raise ProjectError(
+            f"{operator.name}_triton.py: its entry does not call launch_{operator.name}, which --dispatch needs"
+        )
     refusals = [one for one in entry.body if isinstance(one, ast.If) and isinstance(one.body[-1], ast.Raise)]
     if not refusals:
         raise ProjectError(
@@ -95,19 +118,22 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
         arguments = ", ".join(one.name for one in operator.parameters)
         chosen += f"    if chosen is None:\n        return {operator.name}_pytorch({arguments})\n"
     last = launch.launcher.body[0].lineno - 1
-    head = text.split("\n")[last - 1]
-    defaults = "".join(f", {name}: int = {name}" for name in names)
-    closing = re.compile(r",?\s*\)( ->.*)?:$")
+    head, closing = text.split("\n")[last - 1], re.compile(r",?\s*\)((?: ->.*)?):$")
+    defaults = "".join(f", {name}: int = {name}" for name in launch.read)
+    line, column = end_of(call)
     changes = [
-        in_place_of(call, text, f"{(ast.get_source_segment(text, call) or '')[:-1]}, **chosen)"),
-        TextReplacement((refusals[-1].end_lineno or refusals[-1].lineno) + 1, 0, "", chosen),
-        TextReplacement(entry.lineno, 0, "", f"{table.rstrip()}\n\n\n"),
-        TextReplacement(last, 0, head, closing.sub(lambda found: f"{defaults}){found[1] or ''}:", head.rstrip())),
+        Edit((line, column - 1), (line, column - 1), ", **chosen"),
+        before_line(end_of(refusals[-1])[0] + 1, chosen),
+        before_line(entry.lineno, f"{table.rstrip()}\n\n\n"),
+        Edit((last, 0), (last, len(head.encode())), closing.sub(rf"{defaults})\1:", head.rstrip())),
     ]
-    before, imports, after = replaced(text, changes).partition("import torch\n")
-    own = [line for line in pytorch.preamble.splitlines() if keeps and line.startswith(("import ", "from "))]
-    brought = "".join(f"{line}\n" for line in own if f"{line}\n" not in text and line != "import math")
-    return f"{before}import math\n\n{imports}{brought}{after}"
+    before, rest, after = edited(text, changes).partition("import torch\n")
+    brought = "".join(f"{line}\n" for line in imports if f"{line}\n" not in text and line != "import math")
+    return f"{before}import math\n\n{rest}{brought if keeps else ''}{after}"
+
+
+def _calls(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func) == name
 
 
 def chooses_by_shape(text: str) -> bool:
@@ -129,7 +155,7 @@ def always_kernel(text: str) -> str:
     if table is None:
         return text
     left = [value for value in table.values if ast.unparse(value) == "None"]
-    return replaced(text, [in_place_of(value, text, "{}") for value in left])
+    return edited(text, [in_place_of(value, "{}") for value in left])
 
 
 def kernel_once(text: str, operator: Operator) -> str | None:
@@ -140,7 +166,7 @@ def kernel_once(text: str, operator: Operator) -> str | None:
         return None
     rows = dict.fromkeys(keys, "None") | {max(keys, key=math.prod): "{}"}
     new = "{" + ", ".join(f"{key}: {chosen}" for key, chosen in rows.items()) + "}"
-    return replaced(text, [in_place_of(table, text, new)])
+    return edited(text, [in_place_of(table, new)])
 
 
 def require_own_pytorch(operator: Operator, texts: Mapping[str, str]) -> None:
@@ -160,10 +186,8 @@ def require_own_pytorch(operator: Operator, texts: Mapping[str, str]) -> None:
 
 
 def _body(text: str, name: str) -> list[str]:
-    """Of the last function of that name, without its docstring."""
-    found = [one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef) and one.name == name]
-    statements = found[-1].body if found else []
-    return [ast.dump(one) for one in statements[bool(found and ast.get_docstring(found[-1])) :]]
+    function = functions_of(parse(text)).get(name)
+    return [ast.dump(one) for one in without_docstring(function.body)] if function else []
 
 
 def shape_key(operator: Operator, sizes: Sizes) -> tuple[int, ...]:
@@ -172,22 +196,21 @@ def shape_key(operator: Operator, sizes: Sizes) -> tuple[int, ...]:
 
 
 def _table(text: str) -> ast.Dict | None:
-    value = constants_of(ast.parse(text)).get(CHOICES)
+    value = constants_of(parse(text)).get(CHOICES)
     return value if isinstance(value, ast.Dict) else None
 
 
 def _launch(text: str, tuning: Tuning) -> _Launch:
-    tree = ast.parse(text)
-    functions = {one.name: one for one in tree.body if isinstance(one, ast.FunctionDef)}
+    functions = functions_of(parse(text))
     found = []
     for launcher in functions.values():
+        names = {one.id for one in ast.walk(launcher) if isinstance(one, ast.Name)}
+        read = tuple(name for name in tuning.names if name in names)
         for call in ast.walk(launcher):
             if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Subscript):
                 continue
             passed = {ast.unparse(one.value): one.arg for one in call.keywords if one.arg}
             constants = {name: passed[name] for name in tuning.names if name in passed}
-            names = {one.id for one in ast.walk(launcher) if isinstance(one, ast.Name)}
-            read = tuple(name for name in tuning.names if name in names)
             kernel = functions.get(ast.unparse(call.func.value))
             if read and kernel is not None:
                 found.append(_Launch(kernel, launcher, call, call.func.slice, constants, read))
@@ -201,16 +224,10 @@ def _launch(text: str, tuning: Tuning) -> _Launch:
 
 def _sizes_of(text: str, kernel: ast.FunctionDef) -> set[str]:
     """Parameters of the group `# sizes`; where there is no such comment, all that are no pointers."""
-    lines = text.splitlines()[kernel.lineno - 1 : kernel.body[0].lineno - 1]
     names = {one.arg for one in kernel.args.args}
-    if not any(line.strip() == "# sizes" for line in lines):
-        return names
-    found: set[str] = set()
-    group = ""
-    for line in lines:
-        group = line.strip() if line.strip().startswith("#") else group
-        found |= {name for name in re.findall(r"\w+", line) if name in names and group == "# sizes"}
-    return found
+    head = "\n".join(text.splitlines()[kernel.lineno - 1 : kernel.body[0].lineno - 1])
+    group = re.search(r"^\s*# sizes\s*$((?:\n(?!\s*#).*)*)", head, re.MULTILINE)
+    return names & set(re.findall(r"\w+", group[1])) if group else names
 
 
 def _config(tuning: Tuning, constants: Mapping[str, str]) -> str:
@@ -227,47 +244,3 @@ def _grid(text: str, launch: _Launch) -> str:
         if keyword not in _META:
             grid = re.sub(rf"\b{constant}\b", f'meta["{keyword}"]', grid)
     return f"lambda meta: {grid}" if "meta[" in grid else grid
-
-
-def _rest(found: re.Match[str]) -> str:
-    return "\n" if found[1].endswith("\n") else ""
-
-
-def _with_largest(text: str, tunings: Sequence[Tuning]) -> str:
-    """What the host asserts by a constant must hold for every configuration."""
-    for name in tunings[0].names:
-        largest = max(one[name] for one in tunings)
-        text = re.sub(rf"^{name} = \d+$", f"{name} = {largest}", text, flags=re.MULTILINE)
-    return text
-
-
-def _without_unread(text: str) -> str:
-    """Constants that only the launch passed on are gone with it."""
-    names = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name)]
-    read = {one.id for one in names if isinstance(one.ctx, ast.Load)}
-    return "".join(line for line in text.splitlines(keepends=True) if _is_read(line, read))
-
-
-def _is_read(line: str, read: set[str]) -> bool:
-    found = re.match(r"([A-Z][A-Z0-9_]*) = \d+$", line)
-    return found is None or found[1] in read
-
-
-def _written(tuning: Tuning | None, names: Sequence[str]) -> str:
-    if tuning is None:
-        return "None"
-    return "{" + ", ".join(f'"{name}": {tuning[name]}' for name in names) + "}"
-
-
-def _entry(text: str, operator: Operator) -> ast.FunctionDef:
-    functions = [one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef)]
-    return next(one for one in functions if one.name == operator.name)
-
-
-def _entry_call(text: str, operator: Operator) -> ast.Call:
-    """Where the entry calls the launcher."""
-    name = f"launch_{operator.name}"
-    for node in ast.walk(_entry(text, operator)):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == name:
-            return node
-    raise ProjectError(f"{operator.name}_triton.py: its entry does not call {name}, which --dispatch needs")

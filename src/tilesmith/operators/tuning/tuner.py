@@ -193,6 +193,12 @@ def _tune(
     operator, own = project.operator, read_tuning(texts["triton"])
     with _trials(operator, texts, judges.speed) as trials:
         found = search_constants(operator, texts, trials, before, options, tell)
+    # before the winner is judged: what was measured is kept, however that ends
+    where = (
+        "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judges.speed.config.target}"
+    )
+    title = f"{datetime.now(UTC):%Y-%m-%d %H:%M} {where}"
+    append_rows(project.folder / operator.history, operator.name, title, found.rows)
     after, kept, aside = before, own, ""
     by_shape = (options.autotune or options.dispatch) and not found.note
     if found.text != texts["triton"]:
@@ -210,11 +216,6 @@ def _tune(
                 write_project(passing(project, changed, judges.values.device))
         else:
             after = before if after.accuracy.passed else after
-    where = (
-        "measured on the GPU" if trials.is_timed else f"without a GPU, compiled for {judges.speed.config.target}"
-    )
-    title = f"{datetime.now(UTC):%Y-%m-%d %H:%M} {where}"
-    append_rows(project.folder / operator.history, operator.name, title, found.rows)
     why = "; ".join(filter(None, [_why(own, kept, before, after, trials.is_timed), found.note]))
     ended = _ended(project, own, kept, before, after, len(found.rows), why)
     return replace(ended, after=f"by shape: {project.path('triton')}{aside}") if aside else ended
