@@ -166,7 +166,8 @@ class ForwardWriter:
         if isinstance(outputs, list):
             return f"[{', '.join(self._nest(item) for item in outputs)}]"
         if set(outputs) == {"value"}:
-            return to_source(outputs["value"])
+            value = outputs["value"]
+            return json.dumps(value) if isinstance(value, str) else to_source(value)
         if set(outputs) == {"tuple"}:
             items = [self._nest(item) for item in outputs["tuple"]]
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

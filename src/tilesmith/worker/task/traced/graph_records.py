@@ -164,7 +164,9 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
         return {"tuple": [laid_out(item, leaves) for item in value]}
     if isinstance(value, list):
         return [laid_out(item, leaves) for item in value]
-    return {"value": value if value is None or isinstance(value, bool | int | float | str) else str(value)}
+    if value is not None and not isinstance(value, bool | int | float | str):
+        raise ValueError(f"a graph has no word for an output of the class {type(value).__qualname__}")
+    return {"value": value}
 
 
 def _record(value: Any, parts: dict[str, Any], leaves: list[torch.Tensor]) -> Any:
