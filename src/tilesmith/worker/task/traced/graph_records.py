@@ -142,7 +142,9 @@ def literal(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, float):
         number = float(value)
         return number if math.isfinite(number) else {"float": str(number)}
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if value is None or isinstance(value, bool | str):
         return value
     return {"other": str(value)}
 
@@ -166,7 +168,7 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
         return [laid_out(item, leaves) for item in value]
     if value is not None and not isinstance(value, bool | int | float | str):
         raise ValueError(f"a graph has no word for an output of the class {type(value).__qualname__}")
-    return {"value": value}
+    return {"value": literal(value, {})}
 
 
 def _record(value: Any, parts: dict[str, Any], leaves: list[torch.Tensor]) -> Any:
