@@ -284,6 +284,7 @@ COMPOSITES: dict[str, Lower] = {
     "min": lower_extreme("amin", "argmin"),
     "cumsum": lower_scan("cumsum"),
     "cumprod": lower_scan("cumprod"),
+    "logcumsumexp": lower_scan("logcumsumexp"),
     "cummax": _running_extreme("cummax"),
     "cummin": _running_extreme("cummin"),
     "mean": lower_mean,

@@ -37,6 +37,7 @@ from tilesmith.worker.task.traced.graph_records import (
     tensors_of,
     written_by,
 )
+from tilesmith.worker.task.traced.stand_ins import find_stand_in
 from tilesmith.worker.task.traced.turns import Traced, with_turns
 from tilesmith.worker.task.traced.watched_numbers import WatchedNumber, computed_from, watch_numbers
 from tilesmith.worker.task.traced.watched_sizes import SizeWatch
@@ -64,7 +65,7 @@ def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
     except _TooLarge as error:
         return Traced(None, str(error))
     except Exception as error:  # whatever the task's code does when it meets a tensor without values
-        return Traced(None, f"the forward pass could not be traced: {one_line(error)}")
+        return Traced(None, f"the forward pass could not be traced: {_in_words(error)}")
 
 
 def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | None = None) -> Traced:
@@ -83,6 +84,16 @@ def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | No
     return replace(traced, graph=with_turns(traced, elsewhere))
 
 
+def _in_words(error: Exception) -> str:
+    """What fake tensors say by the name of an exception alone."""
+    operator = str(error).removeprefix("aten.").partition(".")[0]
+    if type(error).__name__ == "DynamicOutputShapeException":
+        return f"how large the result of {operator} is depends on values"
+    if type(error).__name__ == "DataDependentOutputException":
+        return f"it goes by values of tensors ({operator})"
+    return one_line(error)
+
+
 class _TooLarge(Exception):
     """More operators than a graph may have."""
 
@@ -98,7 +109,9 @@ class _Watching(TorchFunctionMode):
         self._calls += 1
         if self._calls > _CALLS_PER_NODE * MOST_NODES:
             raise _TooLarge(f"the forward pass has more than {MOST_NODES} operators, the most that make a graph")
-        return self._watch.read(func, args, kwargs or {}, func(*args, **(kwargs or {})))
+        return self._watch.read(
+            func, args, kwargs or {}, find_stand_in(func, args, kwargs or {})(*args, **(kwargs or {}))
+        )
 
 
 def _graph(loaded: LoadedTask, training: bool | None) -> Traced:

@@ -18,6 +18,7 @@ from tilesmith.tasks.graph import GETITEM, Input, Node
 from tilesmith.worker.compat.torch_names import schema_of
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.recurrent_nodes import REAL_NAMES
+from tilesmith.worker.task.traced import stand_ins
 from tilesmith.worker.tensors.exchange import is_record
 
 _RANDOM = torch.Tag.nondeterministic_seeded
@@ -108,7 +109,11 @@ def _op(node: fx.Node) -> str:
     if not hasattr(node.target, "namespace"):  # a switch, not an operator
         return str(getattr(node.target, "__name__", node.target))
     name = str(node.target)
-    return name.replace("_.", ".", 1) if _turns_its_operand(node) else REAL_NAMES.get(name, name)
+    return (
+        name.replace("_.", ".", 1)
+        if _turns_its_operand(node)
+        else REAL_NAMES.get(name, stand_ins.REAL_NAMES.get(name, name))
+    )
 
 
 def _turns_its_operand(node: fx.Node) -> bool:
