@@ -14,6 +14,7 @@ from tilesmith.playbook.graph.operators import (
     trains_batch_norm,
 )
 from tilesmith.playbook.plan.costs import tell_time
+from tilesmith.playbook.plan.effects import find_written_inputs
 from tilesmith.playbook.plan.making import NO_RECIPE, SINGLES, make_plan, plan_parts
 from tilesmith.playbook.recipe import Declined, Match
 from tilesmith.playbook.recipes import RECIPES, REGION_RECIPES
@@ -45,6 +46,10 @@ def _find_match(survey: Survey) -> Match | Declined:
             return plan
         why = survey.environment.get("untraced", "its forward pass could not be traced")
         return _kept(survey, f"no recipe for a task that cannot be traced; {_LLM}: {why}")
+    if written := find_written_inputs(survey.graph):
+        return _kept(
+            survey, f"the task writes into its {', '.join(written)}, and a kernel must leave inputs as they are"
+        )
     reasons: list[str] = []
     for recipe in RECIPES:
         found = recipe.match(survey, survey.graph)

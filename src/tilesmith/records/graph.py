@@ -99,6 +99,11 @@ class Graph:
     graph, and what they were there. Empty where there is no such trace."""
     sizes: dict[str, int] = field(default_factory=dict)
     """Sizes that vary and integers that the model keeps, as `forward` finds them: `x.shape[0]`, `self.window`."""
+    conditions: dict[str, str] = field(default_factory=dict)
+    """What must hold of sizes for the pass to go this way: `x.shape[1] <= 64` by `x.shape[1] > 64`."""
+    turning: dict[str, int] = field(default_factory=dict)
+    """Sizes of inputs with which the pass was seen to go another way for no such reason, by name, and how many
+    operators it has more for each one more, as a loop has; 0 where that is not known."""
 
     @property
     def leaves(self) -> tuple[Input | Parameter, ...]:

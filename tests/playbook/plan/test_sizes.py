@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -55,6 +56,24 @@ def test_a_number_that_nobody_can_explain_is_for_the_shape_alone() -> None:
     assert interpreting(find_problems, text, source, ragged=False) == []
     with pytest.raises(ValueError, match=r"written for tuple\(x\.shape\) = \(20, 24\)"):
         interpreting(find_problems, text.replace("20, 24", "20, 30"), source, ragged=False)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("if x.shape[1] > 64:\n    return x * 2\nreturn torch.tanh(x) + 1", "x.shape[1] <= 64"),
+        ("h = torch.tanh(x)\nif h.size(-1) % 2:\n    h = h * 3\nreturn h + 1", "(x.shape[1] % 2) == 0"),
+        ("return torch.tanh(x[:, : min(x.size(1), 40)]) + 1", "x.shape[1] <= 40"),
+        ("h = x[:, 0]\nfor t in range(x.shape[1]):\n    h = torch.tanh(h) + t\nreturn h", "x.shape[1] = 24"),
+    ],
+)
+def test_another_branch_at_another_size_is_refused(code: str, told: str) -> None:
+    text = task(code, "x = torch.randn(20, 24)")
+    source = written("branch", text)
+    assert interpreting(find_problems, text, source, ragged=False) == []
+    assert interpreting(find_problems, text.replace("20, 24", "12, 24"), source, ragged=False) == []
+    with pytest.raises(ValueError, match=re.escape(f"written for {told}")):
+        interpreting(find_problems, text.replace("20, 24", "20, 77"), source, ragged=False)
 
 
 def test_a_product_takes_no_rows_of_another_length() -> None:

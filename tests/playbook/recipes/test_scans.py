@@ -25,6 +25,8 @@ SCANS = {
     "half": task("return x.cumsum(-1)", "x = torch.randn(30, 140).half()"),
     "long": task("return x.cumsum(-1) + 1", LONG),
     "long_from_the_end": task("return x.flip(-1).cumsum(-1).flip(-1)", LONG),
+    "log_of_sums": task("return torch.logcumsumexp(x * 30, -1) + 1", FLAT),
+    "log_of_sums_in_columns": task("return torch.logcumsumexp(x * 30, 0)", FLAT),
     "columns": task("return x.cumsum(0)", FLAT),
     "long_columns": task("return x.cumsum(1) * 2", "x = torch.randn(3, 1100, 40)"),
 }

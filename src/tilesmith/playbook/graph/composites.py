@@ -5,6 +5,7 @@ Sums run over centered or shifted values, so that nothing cancels and nothing ov
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tilesmith.playbook.graph.choices import make_index
@@ -23,9 +24,10 @@ from tilesmith.playbook.graph.reductions import (
     make_mean,
     make_reduction,
 )
-from tilesmith.playbook.graph.steps import CAST, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import CAST, INDEX, VIEW, WIDTHS, KernelStep
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
+from tilesmith.tasks.numbers.varying import is_varying
 
 if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
@@ -178,7 +180,100 @@ def _running_extreme(kind: str) -> Lower:
     return lower
 
 
+class CountedPlace(NamedTuple):
+    """A place along a dimension, divided by a number."""
+
+    size: int
+    by: int
+
+
+def find_place(low: Lowering, step: Any) -> CountedPlace | None:
+    """The place that a step is: `arange(size) // by`."""
+    if not isinstance(step, KernelStep) or step in low.quotients:
+        return low.quotients.get(step)
+    if step.op == CAST:
+        return find_place(low, step.operands[0])
+    how = step.options
+    is_plain = step.op == INDEX and how.keys() <= {"dim", "scale", "offset"} and how.get("scale", 1) == 1
+    return CountedPlace(step.form.shape[how["dim"]], 1) if is_plain and not how.get("offset") else None
+
+
+def _is_natural(low: Lowering, step: KernelStep) -> bool:
+    """Whether it is surely not below zero."""
+    return step.dtype in ("uint8", "bool") or find_place(low, step) is not None
+
+
+def _number(low: Lowering, value: Any) -> Any:
+    return low.number(value) if is_varying(value) else low.operand(value)
+
+
+def divide(low: Lowering, operands: Sequence[Any], mode: str, node: Node) -> KernelStep:
+    """A quotient rounded down or towards zero; Triton rounds that of integers towards zero."""
+    a, b, dtype = low.operand(operands[0]), operands[1], str(node.dtype)
+    if not isinstance(a, KernelStep):
+        raise Unmatched(f"divides a number ({node.op})")
+    is_whole, place = dtype.startswith(("int", "uint")), find_place(low, a)
+    is_exact = is_whole and isinstance(b, int) and b > 0 and _is_natural(low, a)
+    if mode == "trunc" or is_exact:
+        found = low.pointwise("trunc_divide", (a, _number(low, b)), node.name, dtype)
+        if place is not None and is_exact:
+            low.quotients[found] = CountedPlace(place.size, place.by * b)
+        return found
+    rest = remainder(low, a, b, f"{node.name}_rest", dtype)
+    whole = low.pointwise("sub", (a, rest), f"{node.name}_whole", dtype)
+    if is_whole:
+        return low.pointwise("trunc_divide", (whole, _number(low, b)), node.name, dtype)
+    quotient = low.pointwise("div", (whole, _number(low, b)), f"{node.name}_near", dtype)
+    return low.pointwise("round", (quotient,), node.name, dtype)
+
+
+def remainder(low: Lowering, a: Any, b: Any, name: str, dtype: str) -> KernelStep:
+    """What is left by a quotient rounded down: it has the sign of the divisor."""
+    is_exact = isinstance(a, KernelStep) and isinstance(b, int) and b > 0 and _is_natural(low, a)
+    b = _number(low, b)
+    rest = low.pointwise("fmod", (a, b), name if is_exact else f"{name}_of_zero", dtype)
+    if is_exact:
+        return rest
+    below = low.pointwise("lt", (rest, 0), "is_below", "bool")
+    if isinstance(b, KernelStep):
+        other = low.pointwise("lt", (b, 0), "is_other", "bool")
+        differs = low.pointwise("logical_xor", (below, other), "differs", "bool")
+        left = low.pointwise("ne", (rest, 0), "is_left", "bool")
+        below = low.pointwise("logical_and", (differs, left), "turns", "bool")
+    elif b < 0:
+        below = low.pointwise("gt", (rest, 0), "is_above", "bool")
+    moved = low.pointwise("add", (rest, b), f"{name}_moved", dtype)
+    return low.pointwise("where", (below, moved, rest), name, dtype)
+
+
+def shift(low: Lowering, op: str, operands: Sequence[Any], node: Node) -> KernelStep:
+    """Bits moved by a number that may be too large: then none is left, or the sign."""
+    (value, by), dtype = operands, str(node.dtype)
+    if not isinstance(value, KernelStep) or not isinstance(by, KernelStep):
+        raise Unmatched("shifts bits by a number that is too large")
+    bits = 8 * WIDTHS.get(dtype, 1)
+    inside = low.pointwise("lt", (by, bits), "has_bits", "bool")
+    if not _is_natural(low, by):
+        natural = low.pointwise("ge", (by, 0), "is_natural", "bool")
+        inside = low.pointwise("logical_and", (inside, natural), "has_bits", "bool")
+    usual = low.pointwise("where", (inside, by, 0), "bits", by.dtype)
+    moved = low.pointwise(op, (value, usual), f"{node.name}_usual", dtype)
+    is_sign = "right" in op and not dtype.startswith("uint")
+    beyond = low.pointwise(op, (value, bits - 1), f"{node.name}_sign", dtype) if is_sign else 0
+    return low.pointwise("where", (inside, moved, beyond), node.name, dtype)
+
+
+def _remainder(low: Lowering, node: Node) -> KernelStep:
+    return remainder(low, low.operand(node.args[0]), node.args[1], node.name, str(node.dtype))
+
+
+def _floor_divide(low: Lowering, node: Node) -> KernelStep:
+    return divide(low, node.args, "floor", node)
+
+
 COMPOSITES: dict[str, Lower] = {
+    "remainder": _remainder,
+    "floor_divide": _floor_divide,
     "sum": lower_plain("sum"),
     "prod": lower_plain("prod"),
     "amax": lower_plain("amax"),
@@ -189,6 +284,7 @@ COMPOSITES: dict[str, Lower] = {
     "min": lower_extreme("amin", "argmin"),
     "cumsum": lower_scan("cumsum"),
     "cumprod": lower_scan("cumprod"),
+    "logcumsumexp": lower_scan("logcumsumexp"),
     "cummax": _running_extreme("cummax"),
     "cummin": _running_extreme("cummin"),
     "mean": lower_mean,

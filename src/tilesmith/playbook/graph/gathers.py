@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilesmith.playbook.graph.choices import make_index, shaped
-from tilesmith.playbook.graph.moves import make_move
+from tilesmith.playbook.graph.composites import find_place
+from tilesmith.playbook.graph.moves import each_repeated, make_move
 from tilesmith.playbook.graph.reductions import Lower, find_argument, make_reduction
 from tilesmith.playbook.graph.steps import INDEX, PRODUCT, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
@@ -38,6 +39,9 @@ def _taken(
         if one.dtype not in ("int64", "int32"):
             raise Unmatched(f"takes elements by {one.dtype}")
     joined = low.symbols.broadcast([one.form for one in places.values()])
+    for dim, held in places.items():
+        if len(places) == 1 and position == dim and (found := _counted(low, source, dim, held, node.name)):
+            return found
     count, rest = joined.rank, [one for one in range(source.form.rank) if one not in places]
     kept = [source.form.shape[one] for one in rest], [source.form.dims[one] for one in rest]
     form = SymbolicShape(
@@ -67,6 +71,15 @@ def _moved(
             guard = inside if guard is None else low.pointwise("logical_and", (guard, inside), "is_inside", "bool")
     taken = {dim: DimMap(taken=held, form=_FROM_THE_END if wraps else "") for dim, held in places.items()}
     return make_move(low, source, form, [one or taken[dim] for dim, one in enumerate(maps)], node.name, guard)
+
+
+def _counted(low: Lowering, source: KernelStep, dim: int, places: KernelStep, name: str) -> KernelStep | None:
+    """Where the places count along a dimension in groups (`arange(n) // 32`): elements one after the other, each as
+    often as its group is large."""
+    found = find_place(low, places)
+    if found is None or places.form.rank != 1 or not same(found.size, source.form.shape[dim] * found.by):
+        return None
+    return each_repeated(low, source, dim, found.by, name) if found.by > 1 else source
 
 
 def _embedding(low: Lowering, node: Node) -> KernelStep:

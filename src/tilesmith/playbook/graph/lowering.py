@@ -10,7 +10,7 @@ from tilesmith.playbook.graph import choices, composites, gathers, moves, operat
 from tilesmith.playbook.graph.names import RESERVED, make_identifier
 from tilesmith.playbook.graph.operators import COMPARISONS, LOGICAL, POINTWISE
 from tilesmith.playbook.graph.scalars import PLAIN, NamedNumber, find_attribute, find_sizes
-from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import CAST, LEAF, VIEW, WIDTHS, KernelStep
 from tilesmith.playbook.graph.sums import attention, convolutions, factors
 from tilesmith.playbook.graph.symbols import Symbols
 from tilesmith.playbook.unmatched import Unmatched
@@ -34,6 +34,8 @@ class Lowering:
         channels are the first dimension of a convolution also where every channel is convolved by itself."""
         self.graph, self.channels_first = graph, channels_first
         self.products: list[factors.Product] = []
+        self.quotients: dict[KernelStep, composites.CountedPlace] = {}
+        """Places along dimensions that were divided."""
         self.safe_softmax = False
         """Whether a row without any key is zero, not NaN: PyTorch's own attention has it so."""
         self.convolutions: list[convolutions.Convolution] = []
@@ -173,8 +175,12 @@ class Lowering:
         options = {key: self.operand(value) for key, value in node.kwargs.items()}
         if op.startswith("logical") and any(step.dtype != "bool" for step in steps):
             raise Unmatched(f"takes {steps[0].dtype} for booleans")
-        if "shift" in op and operands[1] not in range(8):
-            raise Unmatched("shifts bits by a number that may be too large")
+        if mode := options.pop("rounding_mode", None):
+            return composites.divide(self, node.args, mode, node)
+        if "shift" in op and operands[1] not in range(8 * WIDTHS.get(node.dtype, 1)):
+            return composites.shift(self, op, operands, node)
+        if op == "bitwise_right_shift" and composites.find_place(self, operands[0]):
+            return composites.divide(self, (node.args[0], 1 << operands[1]), "floor", node)
         if node.dtype == "bool" and op not in _OF_BOOLEANS:
             raise Unmatched(f"does arithmetic on booleans ({node.op})")
         operands = [self._as_size(operand, steps, op) for operand in operands]

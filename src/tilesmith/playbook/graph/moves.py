@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.reductions import Lower, find_argument
-from tilesmith.playbook.graph.steps import MOVE, DimMap, KernelStep
+from tilesmith.playbook.graph.steps import MOVE, VIEW, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import Dim, SizeRule, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -298,12 +298,23 @@ def _repeat_interleave(low: Lowering, node: Node) -> KernelStep:
         raise Unmatched("repeats elements a different number of times")
     dim = node.args[2] % step.form.rank
     symbol, size = step.form.dims[dim], step.form.shape[dim] * count
+    if is_varying(count):
+        return each_repeated(low, step, dim, count, node.name)
     rule = SizeRule(f"{count} * {{0}}", symbol) if symbol else SizeRule(None, is_constant=True)
     maps = same_places(step)
     maps[dim] = DimMap(dim, form=f"{{0}} // {count}")
-    made = low.symbols.make((node.name, dim), size, None if is_varying(count) else rule)
-    moved = make_move(low, step, with_dim(step.form, dim, size, made), maps, node.name)
-    return replace(moved, options=moved.options | {"count_varies": is_varying(count)})
+    form = with_dim(step.form, dim, size, low.symbols.make((node.name, dim), size, rule))
+    return make_move(low, step, form, maps, node.name)
+
+
+def each_repeated(low: Lowering, step: KernelStep, dim: int, count: int, name: str) -> KernelStep:
+    """Elements along a dimension, each so many times in a row: a new dimension behind it, and both as one."""
+    shape, dims = step.form.shape, step.form.dims
+    made = low.symbols.make((name, dim), count, None if is_varying(count) else SizeRule(None, is_constant=True))
+    form = SymbolicShape((*shape[: dim + 1], count, *shape[dim + 1 :]), (*dims[: dim + 1], made, *dims[dim + 1 :]))
+    spread = make_move(low, step, form, [DimMap(i + (i > dim)) for i in range(len(shape))], f"{name}_spread")
+    whole = (*shape[:dim], shape[dim] * count, *shape[dim + 1 :])
+    return KernelStep(low.free_name(name), VIEW, (spread,), low.symbols.view(form, whole), step.dtype)
 
 
 MOVES: dict[str, Lower] = {

@@ -22,7 +22,7 @@ ARITHMETIC = {
     "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "fast_exp", "fast_log", "erf", "erfc",
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
     "floor", "ceil", "round", "trunc", "sign", "maximum", "minimum", "clamp", "clamp_min", "clamp_max",
-    "finite_or_zero", "where", "masked_fill", "addcmul", "addcdiv", "lerp",
+    "finite_or_zero", "where", "masked_fill", "addcmul", "addcdiv", "lerp", "fmod", "trunc_divide",
 }  # fmt: skip
 ACTIVATIONS = {
     "relu", "relu6", "sigmoid", "silu", "log_sigmoid", "gelu", "mish", "softplus", "elu", "selu", "celu",

@@ -293,8 +293,6 @@ class Placer:
 
     def _before_move(self, step: KernelStep, place: Place) -> PlacedValue:
         source, maps, guard = step.operands[0], step.options["maps"], step.options.get("guard")
-        if step.options.get("count_varies"):  # which the index arithmetic does not know
-            self.symbols.pin_everything()
         guards = place.guards
         if guard is not None:
             guards = tuple(dict.fromkeys((*guards, self.place(guard, self._broadcast(guard, place)))))

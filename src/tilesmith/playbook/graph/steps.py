@@ -13,7 +13,7 @@ LEAF, VIEW, CAST, PRODUCT = "leaf", "view", "cast", "product"
 MOVE, INDEX, CONSTANT, GIVEN = "move", "index", "constant", "given"
 """Elements of the operand in other places; the place itself, or whether it (or an operand) lies within bounds; a
 tensor whose elements are all alike; what a kernel has already under this name."""
-SCANS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin"}
+SCANS = {"cumsum": "sum", "cumprod": "prod", "cummax": "amax", "cummin": "amin", "logcumsumexp": "log_add"}
 """Running reductions along a row, and what they make of a whole one."""
 REDUCTIONS = ("sum", "max", "prod", "argmax", "argmin", "amax", "amin")
 """`max`, the one inside a softmax, may ignore NaN, because the sum brings it back; `amax` and `amin` may not."""

@@ -55,6 +55,12 @@ def reads_what_it_writes(graph: Graph) -> bool:
     return any(_owner(graph, name) in written for node in readers for name in references([node.args, node.kwargs]))
 
 
+def find_written_inputs(graph: Graph) -> list[str]:
+    """The inputs that the pass changes, which the judge allows no kernel to do."""
+    written = {_owner(graph, name) for targets in graph.writes.values() for name in targets}
+    return [one.expression for one in graph.inputs if one.name in written]
+
+
 def can_be_repeated(graph: Graph) -> bool:
     """Whether a pass leaves no trace and gives nothing away that it was given: another one does the same again."""
     written = {_owner(graph, name) for targets in graph.writes.values() for name in targets}

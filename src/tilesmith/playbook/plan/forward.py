@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from tilesmith.playbook.graph.loops import find_loops
 from tilesmith.playbook.plan.chained.side_by_side import Buffer, find_buffers
 from tilesmith.playbook.plan.effects import ENTER, EXIT, reads_what_it_writes
 from tilesmith.playbook.plan.forward_lines import ForwardWriter, HalvesKey, halves_key
@@ -18,7 +19,7 @@ from tilesmith.playbook.recipe import RegionText
 from tilesmith.playbook.recipes.convolutions.chains.concatenations import list_parts
 from tilesmith.tasks.graph import Graph, ModulePart, Node, references
 from tilesmith.tasks.numbers.size_expressions import explain
-from tilesmith.tasks.numbers.varying import always, is_varying, numbers_in, same
+from tilesmith.tasks.numbers.varying import always, is_varying, numbers_in, same, sizes_of_inputs
 
 Texts = Mapping[str, RegionText]
 """The kernels of a file, by name."""
@@ -81,7 +82,16 @@ class PlannedForward:
                 is_single = value is None or isinstance(value, bool)
                 differs = f"{name} is not {value}" if is_single else f"{name} != {value!r}"
                 found[differs] = f"{name} = {value!r}"
-        return found | self._sizes(lines)
+        return found | self.graph.conditions | self._turns() | self._sizes(lines)
+
+    def _turns(self) -> dict[str, str]:
+        """Sizes with which the pass goes another way; those that a loop counts its steps by may be any."""
+        loops = [loop for one in self.regions if one.recipe == "loops" for loop in find_loops(one.graph)]
+        grown = {loop.steps: len(loop.names) // loop.steps for loop in loops}
+        own = {name: int(size) for name, size in sizes_of_inputs(self.graph).items()}
+        turning = self.graph.turning.items()
+        wanted = [name for name, more in turning if not 0 < more <= grown.get(own[name], 0)]
+        return {f"{name} != {own[name]}": f"{name} = {own[name]}" for name in wanted}
 
     def _lost(self, used: Collection[str]) -> list[str]:
         """Numbers of the pass that come from its arguments, and that no kernel takes from there."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tilesmith.playbook.graph.names import make_identifier
-from tilesmith.playbook.graph.operators import is_view
+from tilesmith.playbook.graph.operators import is_view, operator_name
 from tilesmith.playbook.plan.analysis import bytes_of
 from tilesmith.playbook.plan.chained.side_by_side import Buffer, find_channels
 from tilesmith.playbook.plan.effects import ENTER, EXIT
@@ -117,6 +117,11 @@ class ForwardWriter:
             if node.name in self._used:
                 self._variables[node.name] = self._fresh(node.name)
             self._add(self._variables.get(node.name, ""), call, (node,))
+            if operator_name(node) == "bincount" and node.name in self._used:
+                (counts,) = node.shape or ()
+                told = f"values below {int(counts)}, as many as are counted at least"
+                test = f"assert {self._variables[node.name]}.numel() == {int(counts)}"
+                self._lines.append((self._indent, f'{test}, "written for {told}"'))
 
     def _add(self, target: str, call: str, nodes: Sequence[Node]) -> None:
         """The line, and the end of what nobody needs any more: results of PyTorch's would end by themselves."""
@@ -166,7 +171,8 @@ class ForwardWriter:
         if isinstance(outputs, list):
             return f"[{', '.join(self._nest(item) for item in outputs)}]"
         if set(outputs) == {"value"}:
-            return to_source(outputs["value"])
+            value = outputs["value"]
+            return json.dumps(value) if isinstance(value, str) else to_source(value)
         if set(outputs) == {"tuple"}:
             items = [self._nest(item) for item in outputs["tuple"]]
             return f"({', '.join(items)}{',' if len(items) == 1 else ''})"

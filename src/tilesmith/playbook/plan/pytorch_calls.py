@@ -31,6 +31,7 @@ _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 SIZED = {"view": 1, "reshape": 1, "expand": 1, "_unsafe_view": 1}
 """Where an operator takes the sizes of its result."""
 _DEVICE = re.compile(r"(cpu|cuda|hip|meta)(:\d+)?")
+_COMPLEX = re.compile(r"\(?[-+.e\d]*j\)?")
 
 Host = Callable[[str], str]
 """How `forward` calls a value of the graph."""
@@ -131,6 +132,6 @@ class _CallWriter:
         text = str(value.get("other", ""))
         if _DEVICE.fullmatch(text):
             return f"{self._near}.device"
-        if text.startswith("torch."):
+        if text.startswith("torch.") or _COMPLEX.fullmatch(text):
             return text
         raise Unmatched(f"passes {text or value} to an operator")

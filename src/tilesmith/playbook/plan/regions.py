@@ -71,6 +71,7 @@ class _Cutter:
                 self._users[one].append(name)
         self._above = self._ancestors()
         self._needed = {node.name: set(references([node.args, node.kwargs])) for node in ordered.graph.nodes}
+        self._taking = dict(self._needed)  # nodes of regions take what these do: views are made by who needs them
         self._results = {*references(ordered.graph.outputs), *ordered.graph.assigned.values()}
         self._assigned: set[str] = set()
         self._taken = whole.taken
@@ -113,6 +114,8 @@ class _Cutter:
         if found is not None:
             found = self._joined(found)
             self._planned.append(self._as_its_twin(found))
+            inputs = {found.names[one.name] for one in found.graph.inputs if one.shape is not None}
+            self._taking |= dict.fromkeys((node.name for node in found.nodes), inputs)
             self._taken |= {found.match.name, f"{found.match.name}_kernel"}
 
     def _joined(self, region: PlannedRegion) -> PlannedRegion:
@@ -275,7 +278,7 @@ class _Cutter:
             graph = self._ordered.graph
             graph_names = {one.name: one.name for one in (*graph.leaves, *graph.nodes)}
         else:
-            graph, graph_names = renamed(extract(self._ordered.graph, nodes, self._needed))
+            graph, graph_names = renamed(extract(self._ordered.graph, nodes, self._needed, self._taking))
         made = {name for one in self._planned if one.recipe in _OF_IMAGES for name in one.outputs}
         made -= self._unchained
         convolved = frozenset(one.name for one in graph.inputs if graph_names[one.name] in made)

@@ -21,15 +21,20 @@ def find_views_of_inputs(nodes: Sequence[Node]) -> set[str]:
     return found
 
 
-def extract(graph: Graph, nodes: Sequence[Node], needed: Mapping[str, set[str]] | None = None) -> Graph:
+def extract(
+    graph: Graph,
+    nodes: Sequence[Node],
+    needed: Mapping[str, set[str]] | None = None,
+    taking: Mapping[str, set[str]] | None = None,
+) -> Graph:
     """Some nodes as a graph of their own: it takes what others made, and gives what others need. `needed` says what
-    every node of the whole refers to, for who asks often."""
+    every node of the whole refers to, for who asks often, and `taking` what it must find when it is another's."""
     needed = needed or {one.name: set(references([one.args, one.kwargs])) for one in graph.nodes}
     names = {node.name for node in nodes}
     views = find_views_of_inputs(nodes)
     used = set[str]().union(*(needed[name] for name in names))
     elsewhere = {*references(graph.outputs), *graph.assigned.values()}
-    elsewhere |= set[str]().union(*(found for name, found in needed.items() if name not in names))
+    elsewhere |= set[str]().union(*(found for name, found in (taking or needed).items() if name not in names))
     made = [node for node in graph.nodes if node.name in used - names]
     numbers = tuple(one for one in graph.inputs if one.shape is None and type(one.value) is float)
     inputs = tuple(one for one in graph.inputs if one.name in used)

@@ -92,7 +92,7 @@ def neutral_element(kind: str, computed_in: str) -> float:
     if kind in ("sum", "prod"):
         zero, one = (0, 1) if computed_in.startswith(("tl.int", "tl.uint")) else (0.0, 1.0)
         return zero if kind == "sum" else one
-    least = kind in ("max", "amax", "argmax")
+    least = kind in ("max", "amax", "argmax", "log_add")
     table = _SMALLEST if least else _LARGEST
     return table.get(computed_in, float("-inf") if least else float("inf"))
 

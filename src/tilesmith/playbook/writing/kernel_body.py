@@ -15,6 +15,11 @@ COMBINERS = {
     "amax": ("larger", "tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)"),
     "amin": ("smaller", "tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)"),
     "prod": ("product", "a * b"),
+    "log_add": (
+        "log_of_sum",
+        "tl.where(a == b, a + 0.6931471805599453, tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)\n"
+        "        + libdevice.log1p(tl.exp(-tl.abs(a - b))))",
+    ),
 }
 """Reductions that need a function of their own: PyTorch's maximum is NaN as soon as one element is."""
 PLACES = {"argmax": ("max", ">"), "argmin": ("min", "<")}
@@ -138,7 +143,7 @@ def _scanned(tile: Tile, value: PlacedValue, filled: dict[str, float]) -> str:
     operand = _widened(write_masked(value.operands[0], kind, filled, tile.columns_mask), value)
     reverse = ", reverse=True" if value.step.options["reverse"] else ""
     axis = 1 if tile.lead == "rows" else 0
-    if value.step.op in ("cummax", "cummin"):
+    if value.step.op in ("cummax", "cummin", "logcumsumexp"):
         return f"tl.associative_scan({operand}, {axis}, {COMBINERS[kind][0]}{reverse})"
     return f"tl.{value.step.op}({operand}, axis={axis}{reverse})"
 

@@ -42,12 +42,6 @@ def _rsub(a: Any, b: Any, alpha: Any = 1) -> str:
     return _sub(b, a, alpha)
 
 
-def _div(a: Any, b: Any, rounding_mode: Any = None) -> str:
-    if rounding_mode is not None:
-        raise Unmatched(f"division rounded to {rounding_mode}")
-    return f"{to_source(a)} / {to_source(b)}"
-
-
 def _pow(a: Any, b: Any) -> str:
     if isinstance(a, str) and not isinstance(b, str):
         known: dict[float, str] = {2: f"{a} * {a}", 3: f"{a} * {a} * {a}", 4: f"({a} * {a}) * ({a} * {a})", 1: a}
@@ -174,8 +168,10 @@ _ARITHMETIC: dict[str, Emit] = {
     "sub": _sub,
     "rsub": _rsub,
     "mul": _infix("*"),
-    "div": _div,
-    "true_divide": _div,
+    "div": _infix("/"),
+    "true_divide": _infix("/"),
+    "fmod": lambda a, b: _call("libdevice.fmod")(*(float(one) if type(one) is int else one for one in (a, b))),
+    "trunc_divide": lambda a, b: f"libdevice.trunc({to_source(a)} / {to_source(b)})",
     "neg": lambda x: f"-{x}",
     "abs": _call("tl.abs"),
     "square": lambda x: f"{x} * {x}",
@@ -248,6 +244,8 @@ POINTWISE_SOURCE: dict[str, Emit] = _COMPARISONS | _LOGICAL | _ARITHMETIC | _ACT
 assert POINTWISE_SOURCE.keys() == POINTWISE
 INTEGER_SOURCE: dict[str, Emit] = {
     "pow": _integer_pow,
+    "fmod": _infix("%"),
+    "trunc_divide": _infix("//"),
     "sign": lambda x: f"(({x} > 0).to({x}.dtype) - ({x} < 0).to({x}.dtype))",
     **dict.fromkeys(("floor", "ceil", "round", "trunc"), _itself),
 }

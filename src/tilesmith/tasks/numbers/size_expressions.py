@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tilesmith.tasks.numbers.varying import Values, values_of
@@ -130,16 +130,15 @@ def _whole_forms(wanted: Values, sizes: Sequence[Values], fixed: Collection[int]
     yield from (_Form("{0}", (one,)) for one in sizes if one == wanted)
     linear = [(form, one) for one in sizes if (form := _linear(wanted, one)) is not None]
     yield from (_Form(form.template, (one,)) for form, one in linear if form.is_usual)
-    for one in sizes:
-        for template, compute in _QUOTIENTS:
-            most = min(_MOST_DIVIDED, int(max(one)))
-            found = [by for by in range(2, most + 1) if tuple(compute(size, by) for size in one) == wanted]
-            several = len(found) > 1
-            found = [by for by in found if by in fixed] if several else found
-            if several and len(found) != 1:
-                return  # nobody knows which, and what comes later would be an accident
-            if found and ("%" not in template or found[0] in fixed or len(set(one)) > 2):
-                yield _Form(template.format(found[0]), (one,))
+    for (template, compute), one in product(_QUOTIENTS, sizes):
+        most = min(_MOST_DIVIDED, int(max(one)))
+        found = [by for by in range(2, most + 1) if tuple(compute(size, by) for size in one) == wanted]
+        several = len(found) > 1
+        found = [by for by in found if by in fixed] if several else found
+        if several and len(found) != 1 and "%" not in template:
+            return  # nobody knows which, and what comes later would be an accident
+        if len(found) == 1 and ("%" not in template or found[0] in fixed or len(set(one)) > 2):
+            yield _Form(template.format(found[0]), (one,))
     for base in _products(sizes):
         if (form := _linear(wanted, base.values)) is not None and form.is_usual:
             yield _Form(form.template.replace("{0}", base.text), base.sizes)

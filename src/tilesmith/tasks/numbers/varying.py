@@ -96,10 +96,15 @@ def same(one: float, other: float) -> bool:
 def with_varying(graph: Graph, others: Sequence[Graph]) -> Graph:
     """The graph, which says what its numbers are in those of the other traces that go the same way."""
     numbers = _numbers(graph)
-    alike = [_numbers(one) for one in others if _skeleton(one) == _skeleton(graph)]
+    alike = [_numbers(one) for one in others if goes_the_same_way(one, graph)]
     rows = list(zip(numbers, *alike, strict=True))
     varying = {str(i): tuple(row[1:]) for i, row in enumerate(rows) if any(one != row[0] for one in row)}
     return replace(graph, varying=varying)
+
+
+def goes_the_same_way(one: Graph, other: Graph) -> bool:
+    """Whether two traces differ in nothing but their numbers."""
+    return _skeleton(one) == _skeleton(other)
 
 
 def varying_of(graph: Graph) -> list[Values]:
@@ -124,11 +129,17 @@ def remember_varying(graph: Graph) -> Graph:
 
 def _sizes(graph: Graph) -> Iterator[tuple[str, int]]:
     """All sizes of inputs and parameters, and the integers that the model keeps."""
-    tensors = [(one.expression, one.shape or ()) for one in graph.inputs]
-    tensors += [(f"self.{one.attribute}", one.shape) for one in graph.parameters if _is_plain(one.attribute)]
+    yield from sizes_of_inputs(graph).items()
+    tensors = [(f"self.{one.attribute}", one.shape) for one in graph.parameters if _is_plain(one.attribute)]
     yield from ((f"{name}.shape[{i}]", size) for name, shape in tensors for i, size in enumerate(shape))
     numbers = graph.scalars.items()
     yield from ((f"self.{name}", one) for name, one in numbers if isinstance(one, int) and _is_plain(name))
+
+
+def sizes_of_inputs(graph: Graph) -> dict[str, int]:
+    """All sizes of inputs, as `forward` finds them."""
+    tensors = ((one.expression, one.shape or ()) for one in graph.inputs)
+    return {f"{name}.shape[{i}]": size for name, shape in tensors for i, size in enumerate(shape)}
 
 
 def _is_plain(attribute: str) -> bool:

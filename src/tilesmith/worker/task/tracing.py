@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import fx, nn
 
 from tilesmith.tasks.graph import MOST_NODES, Graph, Input, Node, Parameter
-from tilesmith.tasks.numbers.varying import with_varying
 from tilesmith.tasks.shrunk_variants import make_doubled_variants
 from tilesmith.worker.compat.torch_names import FakeTensor, TorchFunctionMode, storage_of, trace_on_fakes
 from tilesmith.worker.task.fake_tensors import fake_tensors
@@ -38,7 +37,10 @@ from tilesmith.worker.task.traced.graph_records import (
     tensors_of,
     written_by,
 )
+from tilesmith.worker.task.traced.stand_ins import find_stand_in
+from tilesmith.worker.task.traced.turns import Traced, with_turns
 from tilesmith.worker.task.traced.watched_numbers import WatchedNumber, computed_from, watch_numbers
+from tilesmith.worker.task.traced.watched_sizes import SizeWatch
 from tilesmith.worker.tensors.exchange import map_tensors
 
 _CALLS_PER_NODE = 10
@@ -50,14 +52,6 @@ _MOST_TRACES, _NODES_OF_TRACES = 16, 2000
 _LIFTED = torch.ops.aten.lift_fresh_copy.default
 
 
-@dataclass(frozen=True)
-class Traced:
-    """A graph, or the reason why there is none."""
-
-    graph: Graph | None
-    reason: str | None
-
-
 def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
     """The graph of the task in the mode it is judged in; where that is not known, evaluation if training would be
     random."""
@@ -65,13 +59,13 @@ def trace(loaded: LoadedTask, training: bool | None = None) -> Traced:
         with fake_tensors(), torch.no_grad():
             again = load_task(loaded.source)
             try:
-                return Traced(_graph(again, training), None)
+                return _graph(again, training)
             finally:
                 unload(again)
     except _TooLarge as error:
         return Traced(None, str(error))
     except Exception as error:  # whatever the task's code does when it meets a tensor without values
-        return Traced(None, f"the forward pass could not be traced: {one_line(error)}")
+        return Traced(None, f"the forward pass could not be traced: {_in_words(error)}")
 
 
 def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | None = None) -> Traced:
@@ -82,33 +76,45 @@ def trace_varying(loaded: LoadedTask, others: Sequence[str], training: bool | No
         return traced
     most = min(_MOST_TRACES, max(len(others), _NODES_OF_TRACES // max(len(traced.graph.nodes), 1)))
     doubled = [variant.text for variant in make_doubled_variants(loaded.source)]
-    elsewhere: list[Graph] = []
+    elsewhere: list[Traced] = []
     for text in (*others, *doubled)[: 2 * most]:  # not every size can be another one alone
-        graph = trace(replace(loaded, source=replace(loaded.source, text=text)), training).graph
-        if graph is not None and graph.inputs != traced.graph.inputs and len(elsewhere) < most:
-            elsewhere.append(graph)
-    return Traced(with_varying(traced.graph, elsewhere), None)
+        other = trace(replace(loaded, source=replace(loaded.source, text=text)), training)
+        if other.graph is not None and other.graph.inputs != traced.graph.inputs and len(elsewhere) < most:
+            elsewhere.append(other)
+    return replace(traced, graph=with_turns(traced, elsewhere))
+
+
+def _in_words(error: Exception) -> str:
+    """What fake tensors say by the name of an exception alone."""
+    operator = str(error).removeprefix("aten.").partition(".")[0]
+    if type(error).__name__ == "DynamicOutputShapeException":
+        return f"how large the result of {operator} is depends on values"
+    if type(error).__name__ == "DataDependentOutputException":
+        return f"it goes by values of tensors ({operator})"
+    return one_line(error)
 
 
 class _TooLarge(Exception):
     """More operators than a graph may have."""
 
 
-class _OperatorLimit(TorchFunctionMode):
-    """Gives up on a loop of many thousand steps while it runs, not when it is over."""
+class _Watching(TorchFunctionMode):
+    """Gives up on a loop of many thousand steps while it runs, not when it is over; watches sizes."""
 
-    def __init__(self) -> None:
+    def __init__(self, watch: SizeWatch) -> None:
         super().__init__()
-        self._calls = 0
+        self._calls, self._watch = 0, watch
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         self._calls += 1
         if self._calls > _CALLS_PER_NODE * MOST_NODES:
             raise _TooLarge(f"the forward pass has more than {MOST_NODES} operators, the most that make a graph")
-        return func(*args, **(kwargs or {}))
+        return self._watch.read(
+            func, args, kwargs or {}, find_stand_in(func, args, kwargs or {})(*args, **(kwargs or {}))
+        )
 
 
-def _graph(loaded: LoadedTask, training: bool | None) -> Graph:
+def _graph(loaded: LoadedTask, training: bool | None) -> Traced:
     model, arguments = build_model(loaded), loaded.make_inputs(seed=0)
     traced = TracedRun(model if training is None else model.train(training), arguments)
     module = traced.run()
@@ -127,6 +133,7 @@ class TracedRun:
         self._outputs: Any = None
         self._assigned: dict[str, torch.Tensor] = {}
         self._numbers: list[WatchedNumber] = []
+        self._sizes = SizeWatch()
         self._names: dict[str, str] = {}
         """Names of the graph by names of the tracer."""
         self._memory: dict[str, str] = {}
@@ -140,9 +147,11 @@ class TracedRun:
                 tensor.constant = None  # the number that it holds now is no number of the code
 
         def forward(*flat: torch.Tensor) -> list[torch.Tensor]:
+            for (record, _), tensor in zip((one for one in self._inputs if one[1] is not None), flat, strict=False):
+                self._sizes.know(tensor, record.expression)
             given, state = iter(flat[: len(tensors)]), dict(zip(self._owned, flat[len(tensors) :], strict=True))
             arguments = watch_numbers(map_tensors(self._arguments, lambda _: next(given)), self._numbers)
-            with _OperatorLimit(), self._watching_state(state):
+            with _Watching(self._sizes), self._watching_state(state):
                 found = torch.func.functional_call(self._model, state, tuple(arguments.args), arguments.kwargs)
             leaves: list[torch.Tensor] = []
             self._outputs = laid_out(found, leaves)
@@ -170,7 +179,7 @@ class TracedRun:
         finally:
             hook.remove()
 
-    def translated(self, module: fx.GraphModule) -> Graph:
+    def translated(self, module: fx.GraphModule) -> Traced:
         nodes = list(module.graph.nodes)
         if len(nodes) > MOST_NODES:
             raise _TooLarge(f"the forward pass has {len(nodes)} operators; at most {MOST_NODES} make a graph")
@@ -199,7 +208,7 @@ class TracedRun:
         assigned = dict(zip(reversed(self._assigned), reversed(ends), strict=False))
         random = tuple(self._names[node.name] for node in nodes if node.op == "call_function" and is_random(node))
         inputs = self._input_records()
-        return Graph(
+        graph = Graph(
             inputs=inputs,
             parameters=tuple(parameters),
             nodes=tuple(found),
@@ -213,6 +222,7 @@ class TracedRun:
             signature=signature_of(self._model),
             computed=computed_from(self._numbers, [one.expression for one in inputs if type(one.value) is float]),
         )
+        return Traced(graph, None, tuple(self._sizes.asked), tuple(self._sizes.readings))
 
     def _input_records(self) -> tuple[Input, ...]:
         numbers = iter(self._numbers)

@@ -72,14 +72,16 @@ class Factor:
     def permuted(self, order: list[int]) -> Factor:
         if order == list(range(self.form.rank)):
             return self
-        view = ".mT" if order == _last_swapped(self.form.rank) else f".permute({', '.join(map(str, order))})"
+        is_turn = order == _last_swapped(self.form.rank)
+        turned = ".mT" if is_turn else f".permute({', '.join(map(str, order))})"
+        view = self.view.removesuffix(".mT") if is_turn and self.view.endswith(".mT") else f"{self.view}{turned}"
         plain, triangle = self.plain, self.triangle
         plain = plain.permuted(order) if plain is not None else None
         if triangle is not None and order[-2:] == [self.form.rank - 1, self.form.rank - 2]:
             triangle = triangle.turned
         if self.repeats > 1 and order[:-2] != list(range(self.form.rank - 2)):
             raise Unmatched("turns what it repeats")
-        return Factor(self.step, self.view + view, _permuted(self.form, order), triangle, plain, self.repeats)
+        return Factor(self.step, view, _permuted(self.form, order), triangle, plain, self.repeats)
 
     @property
     def turned(self) -> Factor:

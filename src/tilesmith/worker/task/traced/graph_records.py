@@ -18,6 +18,7 @@ from tilesmith.tasks.graph import GETITEM, Input, Node
 from tilesmith.worker.compat.torch_names import schema_of
 from tilesmith.worker.task.forward_arguments import ForwardArguments
 from tilesmith.worker.task.recurrent_nodes import REAL_NAMES
+from tilesmith.worker.task.traced import stand_ins
 from tilesmith.worker.tensors.exchange import is_record
 
 _RANDOM = torch.Tag.nondeterministic_seeded
@@ -108,7 +109,11 @@ def _op(node: fx.Node) -> str:
     if not hasattr(node.target, "namespace"):  # a switch, not an operator
         return str(getattr(node.target, "__name__", node.target))
     name = str(node.target)
-    return name.replace("_.", ".", 1) if _turns_its_operand(node) else REAL_NAMES.get(name, name)
+    return (
+        name.replace("_.", ".", 1)
+        if _turns_its_operand(node)
+        else REAL_NAMES.get(name, stand_ins.REAL_NAMES.get(name, name))
+    )
 
 
 def _turns_its_operand(node: fx.Node) -> bool:
@@ -142,7 +147,9 @@ def literal(value: Any, names: dict[str, str]) -> Any:
     if isinstance(value, float):
         number = float(value)
         return number if math.isfinite(number) else {"float": str(number)}
-    if value is None or isinstance(value, bool | int | float | str):
+    if isinstance(value, int) and not isinstance(value, bool):
+        return int(value)
+    if value is None or isinstance(value, bool | str):
         return value
     return {"other": str(value)}
 
@@ -164,7 +171,9 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
         return {"tuple": [laid_out(item, leaves) for item in value]}
     if isinstance(value, list):
         return [laid_out(item, leaves) for item in value]
-    return {"value": value if value is None or isinstance(value, bool | int | float | str) else str(value)}
+    if value is not None and not isinstance(value, bool | int | float | str):
+        raise ValueError(f"a graph has no word for an output of the class {type(value).__qualname__}")
+    return {"value": literal(value, {})}
 
 
 def _record(value: Any, parts: dict[str, Any], leaves: list[torch.Tensor]) -> Any:

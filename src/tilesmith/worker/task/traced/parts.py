@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from tilesmith.worker.task.fake_tensors import fake_tensors, gpu_or_none
 from tilesmith.worker.task.forward_arguments import ForwardArguments, call
 from tilesmith.worker.task.loading import LoadedTask, build_model, load_task, unload
 from tilesmith.worker.task.traced.graph_records import form, plain_state_of, signature_of
+from tilesmith.worker.task.traced.turns import Traced, with_turns
 from tilesmith.worker.task.tracing import TracedRun
 from tilesmith.worker.tensors.exchange import map_tensors, tensors_in
 
@@ -69,6 +71,10 @@ def _on_fakes(tensor: torch.Tensor) -> torch.Tensor:
     return torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype)
 
 
+def _twice(tensor: torch.Tensor) -> torch.Tensor:
+    return torch.cat([tensor, tensor]) if tensor.dim() else tensor
+
+
 def _parts(model: nn.Module, calls: dict[str, ForwardArguments]) -> Iterator[ModulePart]:
     known: dict[str, ModulePart | None] = {}
     paths: dict[str, list[str]] = {}
@@ -98,9 +104,21 @@ def _traced(model: nn.Module, path: str, module: nn.Module, given: ForwardArgume
     if name is None or not signature:
         return None
     with suppress(Exception):  # then what is inside may do
-        traced = TracedRun(module, map_tensors(given, _on_fakes))
-        return ModulePart((path,), name, signature, traced.translated(traced.run()))
+        traced, others = _trace(module, given), list[Traced]()
+        with suppress(Exception):  # it may be made for this many alone
+            others.append(
+                _trace(module, map_tensors(given, lambda one: torch.cat([one, one]) if one.dim() else one))
+            )
+        assert traced.graph is not None
+        found = with_turns(traced, others)
+        graph = replace(traced.graph, conditions=found.conditions, turning=found.turning)
+        return ModulePart((path,), name, signature, graph)
     return None
+
+
+def _trace(module: nn.Module, given: ForwardArguments) -> Traced:
+    run = TracedRun(module, map_tensors(given, _on_fakes))
+    return run.translated(run.run())
 
 
 def _class_name(model: nn.Module, module: nn.Module) -> str | None:
