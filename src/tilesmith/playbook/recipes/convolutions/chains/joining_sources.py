@@ -3,23 +3,25 @@
 SIDE_BY_SIDE = '''class SideBySide:
     """Images of several kernels in one buffer, side by side along the channels: nothing is copied to join them.
 
-    Each has scales of its own; the largest number of an image is that of all of them so far.
+    Each has scales and largest numbers of its own.
     """
 
-    def __init__(self, *channels: int) -> None:
-        self.ends = [sum(channels[:i]) for i in range(len(channels) + 1)]
+    def __init__(self, largest: LargestNumbers, *channels: int) -> None:
+        self.zeros, self.ends = largest, [sum(channels[:i]) for i in range(len(channels) + 1)]
         self.shared = math.gcd(*channels)  # so many channels in a row have the same scale at least
         self.images, self.entered = None, set()
 
     def part(self, number: int, batch: int, places: tuple[int, ...], like: torch.Tensor) -> tuple:
         """Where the images of this number go."""
         if self.images is None:
-            self.images = room_for_images(batch, self.ends[-1], places, like)
-        return self.take(number, number + 1)[:3]
+            self.images = room_for_images(batch, self.ends[-1], places, like)[:2]
+            self.largest = self.zeros.take(len(self.ends) - 1, batch, like.device)
+        y, unscale, largest, _ = self.take(number, number + 1)
+        return y, unscale, largest[0]
 
     def take(self, first: int, last: int) -> tuple:
-        (y, unscale, largest), channels = self.images, slice(self.ends[first], self.ends[last])
-        return y[:, channels], unscale[channels], largest, self.shared'''
+        (y, unscale), channels = self.images, slice(self.ends[first], self.ends[last])
+        return y[:, channels], unscale[channels], self.largest[first:last], self.shared'''
 
 JOIN_IMAGES = '''def join_images(*parts: tuple, into: tuple) -> tuple:
     """What kernels have written side by side. `into`: the buffer, the number of each part, and where they end."""
@@ -77,7 +79,7 @@ def enter_images_kernel(
     scale, undone = choose_scales(largest)
     tl.store(y_ptr + (image * PLACES + places) * PITCH + channels, (x * scale).to(tl.float16), mask=mask)
     tl.store(unscale_ptr + channels * BATCH + image, undone, mask=channels < C)
-    tl.atomic_max(largest_ptr + image, largest, mask=number == 0)
+    tl.store(largest_ptr + image, largest, mask=number == 0)
 
 
 def enter_images(x: torch.Tensor, into=None) -> tuple[torch.Tensor, ...]:
