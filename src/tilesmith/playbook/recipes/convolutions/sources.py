@@ -211,12 +211,10 @@ def sum_windows(
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
-    "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels", "larger",
-    "choose_scales", "add_filters", "round_to_tf32", "find_largest", "find_least",
-    "add_places",
-    "load_unscale", "sum_pixels",
-    "room_for_images", "SideBySide", "enter_images", "enter_images_kernel", "leave_images", "leave_images_kernel",
-    "find_largest_numbers", "load_largest", "LargestNumbers", "keep_largest", "find_image_tile", "find_borders", "join_images", "enter_and_join",
-    "join_and_leave",
+    "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels",
+    "larger", "choose_scales", "add_filters", "round_to_tf32", "find_largest", "find_least", "add_places",
+    "load_unscale", "sum_pixels", "room_for_images", "SideBySide", "enter_images", "enter_images_kernel",
+    "leave_images", "leave_images_kernel", "find_largest_numbers", "load_largest", "LargestNumbers",
+    "keep_largest", "find_image_tile", "find_borders", "join_images", "enter_and_join", "join_and_leave",
 }  # fmt: skip
 """What these define at module level."""

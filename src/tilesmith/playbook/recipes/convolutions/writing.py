@@ -207,7 +207,7 @@ class ConvolutionWriter:
             *(self._after_halves(name) if self.halves == 2 else ()),
         ]
         if self.halves:
-            lines.append(f"filters_scale = tl.load(filters_scale_ptr + row)[:, None]")
+            lines.append("filters_scale = tl.load(filters_scale_ptr + row)[:, None]")
             lines.append(
                 f"{name} = undo_scales({name}, tl.load(pixels_scale_ptr + number)[None, :], filters_scale)"
             )

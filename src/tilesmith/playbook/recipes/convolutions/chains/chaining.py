@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
-from tilesmith.playbook.graph.steps import PRODUCT
+from tilesmith.playbook.graph.placement import PlacedValue
+from tilesmith.playbook.graph.steps import LEAF, PRODUCT
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, sources
 from tilesmith.playbook.recipes.convolutions.chains import joining_sources, pixel_sources
@@ -88,8 +89,6 @@ class ChainedWriter:
             *self._begin(),
             "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do",
             *(self._summed() if link.is_depthwise else self._multiplied()),
-            f"mask_m, mask_n = (rows < M)[None, :], ({windows} < {link.windows})[:, None]",
-            "mask = mask_m & mask_n",
             *self._epilogue(windows),
         ]
 
@@ -109,7 +108,7 @@ class ChainedWriter:
             "for start in range(0, PADDED, BLOCK_K):  # rows of filters end in zeros",
             *(f"    {line}" for line in self._load()),
             "    filters = tl.load(filters_ptr + filters_offs + start)",
-            f'    {product} = tl.dot(tl.trans(pixels), filters, {product}, input_precision="ieee")  # exact: of halves',
+            f'    {product} = tl.dot(tl.trans(pixels), filters, {product}, input_precision="ieee")',
             *(self._pooled(product) if self.link.pools_first else ()),
             "filters_scale = tl.load(filters_scale_ptr + rows, mask=rows < M, other=0.0)[None, :]",
             f"{product} = undo_scales({product}, {unscale}[:, None], filters_scale)",
@@ -195,10 +194,14 @@ class ChainedWriter:
 
     def _epilogue(self, windows: str) -> list[str]:
         link, fused, output = self.link, self.link.fused, self.link.fused.outputs[0]
-        result, lines = (
-            output.value.name,
-            ["channels, rows, cols = rows, rows.to(tl.int64)[None, :], cols[:, None]"],
-        )
+        result, of_channels = output.value.name, [one for one in fused.placer.values if _is_of_channels(one)]
+        lines = [
+            "rows, mask_m = rows.to(tl.int64), rows < M",
+            *(f"{write_value(TILE, one, {})}[None, :]" for one in of_channels),
+            "channels, rows, cols, mask_m = rows, rows[None, :], cols[:, None], mask_m[None, :]",
+            f"mask_n = ({windows} < {link.windows})[:, None]",
+            "mask = mask_m & mask_n",
+        ]
         for value in fused.placer.values:
             name = value.step.name
             if value.step in link.takes:
@@ -210,7 +213,7 @@ class ChainedWriter:
                     ".to(tl.float32)",
                     f"{value.name} *= tl.load({unscale}",
                 ]
-            elif value.step.op != PRODUCT:
+            elif value not in of_channels and value.step.op != PRODUCT:
                 lines.append(write_value(TILE, value, {}))
         if link.pool and not link.pools_first:
             lines += [*self._pooled(result), "mask = mask_m & (windows < WINDOWS)[:, None]"]
@@ -238,7 +241,8 @@ class ChainedWriter:
         return [
             f"largest, PLACES = find_largest_numbers({result}, mask), {link.places}",
             f"scale, first = tl.full(largest.shape, 1.0, tl.float32), tile_n * ({width})",
-            f"for image in range(first // PLACES, (tl.minimum(first + {width}, {link.windows}) - 1) // PLACES + 1):",
+            f"last = tl.minimum(first + {width}, {link.windows}) - 1",
+            "for image in range(first // PLACES, last // PLACES + 1):",
             *(f"    {line}" for line in _bound("reach", reach)),
             "    reach *= tl.load(filters_sum_ptr)  # no number is further from zero",
             *(f"    {line}" for line in _bound("reach", link.reach)),
@@ -266,6 +270,13 @@ class ChainedWriter:
             f"windows = tile_n * ({count}) + tl.arange(0, {count})",
             f"number = tl.minimum(windows, WINDOWS - 1) // ({self.link.places})",
         ]
+
+
+def _is_of_channels(value: PlacedValue) -> bool:
+    """Whether it is a tensor with a number for each channel. It is read before there is a tile: so small a load
+    should not choose the layout in which the tile is computed."""
+    is_known = value.step.op == LEAF and not value.operands
+    return is_known and value.place.lead is not None and value.place.trail is None
 
 
 def _moved(place: str, stride: int, before: int = 0) -> str:
