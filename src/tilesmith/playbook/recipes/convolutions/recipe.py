@@ -20,13 +20,7 @@ from tilesmith.playbook.graph.steps import KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipe import PLAIN, Declined, KernelParts, Layout, Region, RegionText, Tuning
 from tilesmith.playbook.recipes.convolutions.chains.chaining import ChainedWriter
-from tilesmith.playbook.recipes.convolutions.chains.link import (
-    MOST_TAPS,
-    WHOLE_CHANNELS,
-    Link,
-    gives_images,
-    may_be_taken,
-)
+from tilesmith.playbook.recipes.convolutions.chains.link import WHOLE_CHANNELS, Link, gives_images, may_be_taken
 from tilesmith.playbook.recipes.convolutions.chains.prologue import find_source
 from tilesmith.playbook.recipes.convolutions.depthwise import DepthwiseMatch
 from tilesmith.playbook.recipes.convolutions.direct import DirectWriter, is_pointwise
@@ -182,9 +176,7 @@ class ConvolutionsMatch:
         return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
 
     def _may_be_chained(self, convolution: Convolution) -> bool:
-        is_small = prod(window.size for window in convolution.windows) <= MOST_TAPS
-        is_plain = is_small and not convolution.is_transposed and convolution.groups == 1
-        return is_plain and self._halves_of(convolution) == 1
+        return convolution.is_plain and self._halves_of(convolution) == 1
 
     @cached_property
     def _is_direct(self) -> bool:

@@ -27,8 +27,6 @@ from tilesmith.playbook.writing.fused_kernel import FusedKernel
 
 WHOLE_CHANNELS = 8
 """Halves that are read at once."""
-MOST_TAPS = 63
-"""Numbers in a window, each of which has a bit."""
 _KEEPING_ORDER = {PRODUCT, "add", "relu", "relu6", "hardtanh", "leaky_relu", "clamp", "clamp_min", "clamp_max"}
 IN, OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
 
