@@ -56,8 +56,12 @@ class PlannedForward:
         names = {given.argument for given in self.graph.inputs} | taken | set(texts)
         writer = ForwardWriter(self.graph, names, single)
         writer.buffers = _find_buffers(self.graph, self.regions, texts)
+        joined = {name for buffer in writer.buffers for name in buffer.numbers}
+        writer.rooms = sum(len(buffer.parts) for buffer in writer.buffers)
         for region in self.regions:
             text = texts.get(region.match.name)
+            if text is not None and text.has_room:
+                writer.rooms += region.outputs[0] not in joined
             if text is not None and text.halves is not None:
                 writer.splitting[halves_key(region, text.halves)] |= {node.name for node in region.nodes}
         for step in self.steps:

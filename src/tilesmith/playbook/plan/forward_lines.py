@@ -46,6 +46,9 @@ class ForwardWriter:
         self.splitting: dict[HalvesKey, set[str]] = defaultdict(set)
         """The nodes that need halves."""
         self.buffers: list[Buffer] = []
+        self.rooms = 0
+        """How many results of kernels pass to others as halves, parts of buffers included."""
+        self._largest = ""
         self._held: dict[int, str] = {}
         """Variables that hold buffers, by the place of each."""
         self._halves: dict[HalvesKey, str] = {}
@@ -82,15 +85,20 @@ class ForwardWriter:
         self._add(", ".join(names), call, region.nodes)
 
     def _into(self, value: str) -> list[str]:
-        """Where a value goes that is a part of a buffer, which is made once."""
+        """Where a value goes that is a part of a buffer, which is made once, and where its largest numbers go."""
+        if not self._largest:
+            self._largest = self._fresh("largest")
+            self._lines.append((f"{self._indent}{self._largest}", f"LargestNumbers({self.rooms})"))
         for place, buffer in enumerate(self.buffers):
             if value in buffer.numbers:
                 if place not in self._held:
                     self._held[place] = self._fresh("side_by_side")
                     widths = ", ".join(map(self._channels, buffer.parts))
-                    self._lines.append((f"{self._indent}{self._held[place]}", f"SideBySide({widths})"))
+                    self._lines.append(
+                        (f"{self._indent}{self._held[place]}", f"SideBySide({self._largest}, {widths})")
+                    )
                 return [f"into=({', '.join([self._held[place], *map(str, buffer.numbers[value])])})"]
-        return []
+        return [f"into={self._largest}"]
 
     def _channels(self, value: str) -> str:
         """How many channels a value has, before it is there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.composites import by_channel
@@ -55,6 +56,12 @@ class Convolution:
     side by side, and a part of the filters that is for this rest."""
     groups: int = 1
     """Of channels, each of which is convolved with filters of its own."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether all channels meet, in windows of no more numbers than an integer has bits for."""
+        taps = prod(window.size for window in self.windows)
+        return not self.is_transposed and self.groups == 1 and taps < 64
 
     @property
     def channels(self) -> int:

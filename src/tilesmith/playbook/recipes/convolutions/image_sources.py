@@ -119,16 +119,7 @@ def pad_images(
     return padded, low, scale'''
 
 UNDO_SCALES = """@triton.jit
-def undo_scales(total, pixels_scale_ptr, filters_scale_ptr, number, row):
-    pixels_scale = tl.load(pixels_scale_ptr + number)[None, :]
-    filters_scale = tl.load(filters_scale_ptr + row)[:, None]
-    small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
-    return total * small * large  # in this order nothing overflows on the way"""
-
-UNDO_CHOSEN_SCALES = """@triton.jit
-def undo_chosen_scales(total, pixels_scale, filters_scale_ptr, row):
-    filters_scale = tl.load(filters_scale_ptr + row)[:, None]
-    pixels_scale = pixels_scale[None, :]
+def undo_scales(total, pixels_scale, filters_scale):
     small, large = tl.minimum(pixels_scale, filters_scale), tl.maximum(pixels_scale, filters_scale)
     return total * small * large  # in this order nothing overflows on the way"""
 
@@ -139,52 +130,67 @@ def choose_scales(reach):
     shift = tl.minimum(14 - exponent, 110)  # nothing reaches beyond zero in an image of zeros
     return ((127 + shift) << 23).to(tl.float32, bitcast=True), ((127 - shift) << 23).to(tl.float32, bitcast=True)'''
 
-KEEP_IMAGES = '''@triton.jit
-def keep_images(
+KEEP_LARGEST = '''@triton.jit
+def find_largest_numbers(y, mask):
+    """The largest finite number in each row of a tile, without its sign."""
+    size = tl.abs(y)
+    return tl.max(tl.where(mask & (size < float("inf")), size, 0.0), axis=1)
+
+
+@triton.jit
+def keep_largest(
     # pointers
-    y_ptr,
     unscale_ptr,
     largest_ptr,
-    # a tile, and how far its numbers may be from zero in the image of each column
-    y,
-    reach,
-    # where it is
-    rows,
-    cols,
+    # the largest numbers of a tile, and which image each of them is of
+    largest,
     number,
-    # sizes
+    # one of the images, what undoes its scale, and whether its first place is in the tile
+    image,
+    undone,
+    is_first,
+    # channels
+    rows,
     M,
-    N,
-    PLACES,
-    PITCH,
     BATCH,
 ):
-    """Stores a tile as halves, channels-last, each image scaled for numbers of up to `reach` of it.
+    """What the next convolution needs of an image: what undoes the scale of each of its channels, and its largest
+    finite number without its sign."""
+    tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))
+    tl.store(unscale_ptr + rows * BATCH + image, undone, mask=(rows < M) & is_first)'''
 
-    The next convolution needs what undoes the scale, for every channel of an image, and the largest finite number
-    of each image without its sign.
-    """
-    scale, undone = choose_scales(reach)
-    mask = (rows < M)[:, None] & (cols < N)[None, :]
-    tl.store(y_ptr + cols[None, :] * PITCH + rows[:, None], (y * scale[None, :]).to(tl.float16), mask=mask)
-    size = tl.abs(y)
-    largest = tl.max(tl.where(mask & (size < float("inf")), size, 0.0), axis=0)
-    for image in range(tl.min(number, axis=0), tl.max(number, axis=0) + 1):
-        tl.atomic_max(largest_ptr + image, tl.max(tl.where(number == image, largest, 0.0), axis=0))
-        is_first = (number == image) & (cols < N) & (cols % PLACES == 0)
-        once = (rows < M) & (tl.max(is_first.to(tl.int32), axis=0) > 0)
-        tl.store(unscale_ptr + rows * BATCH + image, tl.max(tl.where(is_first, undone, 0.0), axis=0), mask=once)'''
+LOAD_LARGEST = '''@triton.jit
+def load_largest(largest_ptr, number, BATCH, PARTS):
+    """The largest number of an image that several kernels have made parts of."""
+    largest = tl.load(largest_ptr + number)
+    for part in range(1, PARTS):
+        largest = tl.maximum(largest, tl.load(largest_ptr + part * BATCH + number))
+    return largest'''
 
-ROOM_FOR_IMAGES = '''def room_for_images(
+ROOM_FOR_IMAGES = '''class LargestNumbers:
+    """Zeros for the largest numbers of images: a row for every kernel of a pass, all of them filled at once."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.rows, self.taken = count, {}, 0
+
+    def take(self, count: int, batch: int, device: torch.device) -> torch.Tensor:
+        if batch not in self.rows:
+            self.rows[batch] = torch.zeros((self.count, batch), dtype=torch.float32, device=device)
+        self.taken += count
+        return self.rows[batch][self.taken - count : self.taken]
+
+
+def room_for_images(
     batch: int, channels: int, places: tuple[int, ...], like: torch.Tensor, into=None
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """What a kernel writes: halves, channels-last; what undoes the scale of each channel of each image; the
     largest number of each image.
 
-    `into`: images that stand side by side, and which of them it writes.
+    `into`: where the largest numbers are zeros; or images that stand side by side, and which of them it writes.
     """
-    if into is not None:
+    if isinstance(into, tuple):
         return into[0].part(into[1], batch, places, like)
     y = torch.empty((batch, *places, channels), dtype=torch.float16, device=like.device).movedim(-1, 1)
     unscale = torch.empty((channels, batch), dtype=torch.float32, device=like.device)
-    return y, unscale, torch.zeros((batch,), dtype=torch.float32, device=like.device)'''
+    largest = torch.empty((1, batch), dtype=torch.float32, device=like.device)
+    return y, unscale, (largest if into is None else into.take(1, batch, like.device))[0]'''

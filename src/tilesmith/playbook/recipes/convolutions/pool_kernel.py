@@ -15,7 +15,7 @@ from tilesmith.playbook.recipes.elementwise import ElementwiseMatch, Elementwise
 from tilesmith.tasks.graph import Node
 
 _IN, _OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
-_SIZES = ("numel", *_IN, "BATCH", "IN_PITCH", "PITCH")
+_SIZES = ("numel", *_IN, "BATCH", "PARTS", "IN_PITCH", "PITCH")
 
 
 class PoolsRecipe:
@@ -147,8 +147,12 @@ class PoolMatch:
                 "once = mask & (place % PLACES == 0)  # scales and the largest numbers stay",
                 f"unscale = {unscale.format('once')}",
                 "tl.store(y_unscale_ptr + channel * BATCH + number, unscale, mask=once)",
+                "once = once & (channel == 0)",
                 "largest = tl.load(largest_ptr + number, mask=once, other=0.0)",
-                "tl.atomic_max(y_largest_ptr + number, largest, mask=once)",
+                "for part in range(1, PARTS):",
+                "    part_ptrs = largest_ptr + part * BATCH + number",
+                "    largest = tl.maximum(largest, tl.load(part_ptrs, mask=once, other=0.0))",
+                "tl.store(y_largest_ptr + number, largest, mask=once)",
             ]
         return [
             *lines,
@@ -183,7 +187,14 @@ class PoolMatch:
                 [name, *self._read[1:]],
                 self._written,
                 [
-                    *("y.numel()", "*inside", "BATCH", f"{name}.stride(-1)", "y.stride(-1)"),
+                    *(
+                        "y.numel()",
+                        "*inside",
+                        "BATCH",
+                        "largest.numel() // BATCH",
+                        f"{name}.stride(-1)",
+                        "y.stride(-1)",
+                    ),
                     *(f"{one}={one}" for one in (*_OUT, "IN_C")),
                 ],
                 [f"BLOCK={prefix}BLOCK", f"num_warps={prefix}NUM_WARPS"],

@@ -176,7 +176,7 @@ class ConvolutionsMatch:
         return 2 if self.region.survey.environment.get("precision") == "ieee" else 1
 
     def _may_be_chained(self, convolution: Convolution) -> bool:
-        return not convolution.is_transposed and convolution.groups == 1 and self._halves_of(convolution) == 1
+        return convolution.is_plain and self._halves_of(convolution) == 1
 
     @cached_property
     def _is_direct(self) -> bool:

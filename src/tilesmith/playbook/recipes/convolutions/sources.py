@@ -36,7 +36,7 @@ FIND_PLACES = '''@triton.jit
 def find_places(
     cols,
     # sizes
-    N,
+    WINDOWS,
     OUT_D: tl.constexpr,
     OUT_H: tl.constexpr,
     OUT_W: tl.constexpr,
@@ -45,16 +45,21 @@ def find_places(
     POOL_H: tl.constexpr,
     POOL_W: tl.constexpr,
 ):
-    """The image that each column of a tile belongs to, and its place there; columns of one window are neighbors."""
-    col = tl.minimum(cols, N - 1).to(tl.int32)  # beyond the last column, the last will do
-    inner, window = col % (POOL_D * POOL_H * POOL_W), col // (POOL_D * POOL_H * POOL_W)
+    """The window of each column of a tile, the image that it belongs to, and the place of the column there.
+
+    Of 16 columns in a row each has its turn in the first half of the windows' places, then in the other: so columns
+    of one window are numbers of one thread, or of two.
+    """
+    SIZE: tl.constexpr = POOL_D * POOL_H * POOL_W
+    windows, inner = cols // 16 * (16 // SIZE) + cols % (16 // SIZE), cols % 16 // (16 // SIZE)
+    window = tl.minimum(windows, WINDOWS - 1)  # beyond the last column, the last will do
     COUNT_D: tl.constexpr = OUT_D // POOL_D
     COUNT_H: tl.constexpr = OUT_H // POOL_H
     COUNT_W: tl.constexpr = OUT_W // POOL_W
     d = window // (COUNT_H * COUNT_W) % COUNT_D * POOL_D + inner // (POOL_H * POOL_W)
     h = window // COUNT_W % COUNT_H * POOL_H + inner // POOL_W % POOL_H
     w = window % COUNT_W * POOL_W + inner % POOL_W
-    return window // (COUNT_D * COUNT_H * COUNT_W), d, h, w'''
+    return windows, window // (COUNT_D * COUNT_H * COUNT_W), d, h, w'''
 
 FIND_TRANSPOSED = '''@triton.jit
 def find_part(rest, KERNEL, STRIDE, PADDING, DILATION, BEFORE):
@@ -206,12 +211,10 @@ def sum_windows(
 NAMES = {
     "find_tile", "pad_images", "pad_images_kernel", "measure_images_kernel", "kept_filters", "make_filters",
     "_filters", "weakref", "find_windows", "load_windows", "undo_scales", "sum_windows", "multiply_places",
-    "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels", "larger",
-    "choose_scales", "keep_images", "add_filters", "round_to_tf32", "find_largest", "find_least",
-    "add_places",
-    "load_unscale", "sum_pixels",
-    "room_for_images", "SideBySide", "enter_images", "enter_images_kernel", "leave_images", "leave_images_kernel",
-    "undo_chosen_scales", "join_images", "enter_and_join",
-    "join_and_leave",
+    "make_transposed_filters", "find_transposed", "find_part", "itertools", "find_places", "find_pixels",
+    "larger", "choose_scales", "add_filters", "round_to_tf32", "find_largest", "find_least", "add_places",
+    "load_unscale", "sum_pixels", "room_for_images", "SideBySide", "enter_images", "enter_images_kernel",
+    "leave_images", "leave_images_kernel", "find_largest_numbers", "load_largest", "LargestNumbers",
+    "keep_largest", "find_image_tile", "find_borders", "join_images", "enter_and_join", "join_and_leave",
 }  # fmt: skip
 """What these define at module level."""

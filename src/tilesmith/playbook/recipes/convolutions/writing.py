@@ -207,7 +207,10 @@ class ConvolutionWriter:
             *(self._after_halves(name) if self.halves == 2 else ()),
         ]
         if self.halves:
-            lines.append(f"{name} = undo_scales({name}, pixels_scale_ptr, filters_scale_ptr, number, row)")
+            lines.append("filters_scale = tl.load(filters_scale_ptr + row)[:, None]")
+            lines.append(
+                f"{name} = undo_scales({name}, tl.load(pixels_scale_ptr + number)[None, :], filters_scale)"
+            )
         rows = "(group * M + rows)" if self.convolution.groups > 1 else "rows"
         return [*lines, *MASKS, f"rows, cols = {rows}[:, None], cols[None, :]"]
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
-from tilesmith.playbook.graph.steps import PRODUCT
+from tilesmith.playbook.graph.placement import PlacedValue
+from tilesmith.playbook.graph.steps import LEAF, PRODUCT
 from tilesmith.playbook.recipe import KernelParts
 from tilesmith.playbook.recipes.convolutions import filter_sources, image_sources, sources
 from tilesmith.playbook.recipes.convolutions.chains import joining_sources, pixel_sources
 from tilesmith.playbook.recipes.convolutions.chains.link import IN, OUT, Link
 from tilesmith.playbook.recipes.convolutions.chains.link_launcher import wrapped, write_launcher
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
-from tilesmith.playbook.recipes.products.sources import FIND_TILE
 from tilesmith.playbook.recipes.products.writing import TILE
 from tilesmith.playbook.writing.kernel_body import COMBINERS, write_store, write_value
 
@@ -43,7 +43,7 @@ class ChainedWriter:
         link, images = self.link, image_sources
         keeps = link.gives or (link.reads_halves and not link.takes_images)
         return [
-            *([] if link.is_depthwise else [FIND_TILE]),
+            pixel_sources.FIND_IMAGE_TILE,
             *([images.CHOOSE_SCALES] if keeps or link.is_rescaled else []),
             *([images.ROOM_FOR_IMAGES] if keeps else []),
             *([images.MEASURE_IMAGES] if not link.takes_images else []),
@@ -54,7 +54,8 @@ class ChainedWriter:
             *([filter_sources.MEASURE_FILTERS] if link.measured or link.gives else []),
             sources.FIND_PLACES,
             *self._reading_helpers(),
-            *([images.KEEP_IMAGES] if link.gives else []),
+            *([images.LOAD_LARGEST] if link.joined else []),
+            *([images.KEEP_LARGEST] if link.gives else []),
             *([LARGER] if link.pool and link.pool.kind == "max" else []),
             *([link.prologue.helper] if link.prologue else []),
         ]
@@ -65,8 +66,9 @@ class ChainedWriter:
             return [pixel_sources.SUM_PIXELS]
         return [
             pixel_sources.FIND_PIXELS if link.reads_halves else sources.LOAD_WINDOWS,
+            *([pixel_sources.FIND_BORDERS] if link.reads_halves and link.has_border else []),
             *([pixel_sources.LOAD_UNSCALE] if link.shared else []),
-            images.UNDO_CHOSEN_SCALES if link.is_rescaled else images.UNDO_SCALES,
+            images.UNDO_SCALES,
         ]
 
     def _listed(self, *names: str) -> str:
@@ -74,27 +76,20 @@ class ChainedWriter:
 
     def _body(self) -> list[str]:
         link = self.link
-        tile = [f"rows, columns = find_tile(tl.program_id(0), M, {link.columns}, BLOCK_M, BLOCK_N, GROUP)"]
-        if link.is_depthwise:
-            tile = [
-                "blocks = tl.cdiv(M, BLOCK_M)",
-                "rows = tl.program_id(0) % blocks * BLOCK_M + tl.arange(0, BLOCK_M)",
-                "columns = (tl.program_id(0) // blocks).to(tl.int64) * BLOCK_N + tl.arange(0, BLOCK_N)",
-            ]
+        tile = f"find_image_tile(M, {link.columns}, BLOCK_M, BLOCK_N, {'1' if link.is_depthwise else 'GROUP'})"
+        windows = "columns" if link.pool is None else "windows"
         return [
-            *tile,
-            f"{', '.join(('number', *_PLACE))} = find_places(",
-            f"    columns, {link.columns}, {', '.join(OUT)}, {', '.join(map(str, link.window))}",
+            f"tile_m, tile_n = {tile}",
+            "rows, columns = tile_m * BLOCK_M + tl.arange(0, BLOCK_M), tile_n * BLOCK_N + tl.arange(0, BLOCK_N)",
+            f"{', '.join((windows, 'number', *_PLACE))} = find_places(",
+            f"    columns, {link.windows}, {', '.join(OUT)}, {', '.join(map(str, link.window))}",
             ")",
             "cols = ((number.to(tl.int64) * OUT_D + place_d) * OUT_H + place_h) * OUT_W + place_w",
             *self._scales(),
             *self._begin(),
             "row = tl.minimum(rows, M - 1)  # beyond the last row, the last will do",
             *(self._summed() if link.is_depthwise else self._multiplied()),
-            f"mask_m, mask_n = (rows < M)[:, None], (columns < {link.columns})[None, :]",
-            "mask = mask_m & mask_n",
-            "rows, cols = rows[:, None], cols[None, :]",
-            *self._epilogue(),
+            *self._epilogue(windows),
         ]
 
     @property
@@ -104,25 +99,26 @@ class ChainedWriter:
 
     def _multiplied(self) -> list[str]:
         product = self._product
-        undone = f"undo_scales({product}, pixels_scale_ptr, filters_scale_ptr, number, row)"
+        unscale = "tl.load(pixels_scale_ptr + number)"
         if self.link.is_rescaled:
-            undone = f"undo_chosen_scales({product}, pixels_unscale, filters_scale_ptr, row)"
+            unscale = "pixels_unscale"
         return [
-            "filters_offs = row[:, None] * PADDED + tl.arange(0, BLOCK_K)[None, :]",
-            f"{product} = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)",
-            "tl.assume(PADDED % BLOCK_K == 0)  # rows of filters end in zeros",
-            "for start in range(0, PADDED, BLOCK_K):",
+            "filters_offs = row[None, :] * PADDED + tl.arange(0, BLOCK_K)[:, None]",
+            f"{product} = tl.zeros((BLOCK_N, BLOCK_M), tl.float32)",
+            "for start in range(0, PADDED, BLOCK_K):  # rows of filters end in zeros",
             *(f"    {line}" for line in self._load()),
             "    filters = tl.load(filters_ptr + filters_offs + start)",
-            f'    {product} = tl.dot(filters, pixels, {product}, input_precision="ieee")  # exact: of halves',
-            f"{product} = {undone}",
+            f'    {product} = tl.dot(tl.trans(pixels), filters, {product}, input_precision="ieee")',
+            *(self._pooled(product) if self.link.pools_first else ()),
+            "filters_scale = tl.load(filters_scale_ptr + rows, mask=rows < M, other=0.0)[None, :]",
+            f"{product} = undo_scales({product}, {unscale}[:, None], filters_scale)",
         ]
 
     def _summed(self) -> list[str]:
         """Every channel by itself."""
-        unscale = "pixels_scale_ptr + number)[None, :]"
+        unscale = "pixels_scale_ptr + number)[:, None]"
         if self.link.shared:
-            unscale = "pixels_scale_ptr + row[:, None] * BATCH + number[None, :])"
+            unscale = "pixels_scale_ptr + row[None, :] * BATCH + number[:, None])"
         return [
             f"pixels_unscale = tl.load({unscale}",
             f"{self._product} = sum_pixels(",
@@ -137,8 +133,8 @@ class ChainedWriter:
         if not link.is_rescaled:
             return []
         return [
-            "pixels_largest = tl.load(pixels_largest_ptr + number)",
-            *_bound("pixels_reach", link.image_reach),
+            f"pixels_largest = {link.largest(link.images, 'pixels', 'number')}",
+            *_bound("pixels_reach", link.image_reach("pixels_largest")),
             "pixels_scale, pixels_unscale = choose_scales(pixels_reach)",
             *([] if link.shared else ["pixels_undone = tl.load(pixels_scale_ptr + number)[None, :]"]),
         ]
@@ -146,6 +142,8 @@ class ChainedWriter:
     def _begin(self) -> list[str]:
         """Where windows begin."""
         pairs = zip(_PLACE, self._listed("stride").split(", "), self._listed("before").split(", "), strict=True)
+        borders = f"find_borders({', '.join(_PLACE)}, {', '.join(IN)}, {self._listed('size', 'dilation')})"
+        has_bits = self.link.has_border and not self.link.is_depthwise
         if not self.link.reads_halves:
             d, h, w = (_moved(one, int(stride)) for one, stride, _ in pairs)
             return [f"begin = (((number.to(tl.int64) * IN_D + {d}) * IN_H + {h}) * IN_W + {w}) * CHANNELS"]
@@ -153,6 +151,7 @@ class ChainedWriter:
         return [
             f"{', '.join(_PLACE)} = {', '.join(moved)}",
             "begin = (((number.to(tl.int64) * IN_D + place_d) * IN_H + place_h) * IN_W + place_w) * IN_PITCH",
+            *([f"borders = {borders}"] if has_bits else []),
         ]
 
     def _load(self) -> list[str]:
@@ -165,7 +164,7 @@ class ChainedWriter:
             ]
         lines = [
             "offs, inside, pixels_channel = find_pixels(",
-            f"    begin, {', '.join(_PLACE)}, start, {', '.join(IN)}, IN_PITCH, IN_C, CHANNELS,",
+            f"    begin, {'borders' if link.has_border else 'None'}, start, IN_H, IN_W, IN_PITCH, IN_C, CHANNELS,",
             f"    {windows},",
             ")",
             "pixels = tl.load(pixels_ptr + offs, mask=inside, other=0.0)",
@@ -193,70 +192,91 @@ class ChainedWriter:
             "pixels = pixels.to(tl.float16)",
         ]
 
-    def _epilogue(self) -> list[str]:
-        link, fused, output, lines = self.link, self.link.fused, self.link.fused.outputs[0], []
+    def _epilogue(self, windows: str) -> list[str]:
+        link, fused, output = self.link, self.link.fused, self.link.fused.outputs[0]
+        result, of_channels = output.value.name, [one for one in fused.placer.values if _is_of_channels(one)]
+        lines = [
+            "rows, mask_m = rows.to(tl.int64), rows < M",
+            *(f"{write_value(TILE, one, {})}[None, :]" for one in of_channels),
+            "channels, rows, cols, mask_m = rows, rows[None, :], cols[:, None], mask_m[None, :]",
+            f"mask_n = ({windows} < {link.windows})[:, None]",
+            "mask = mask_m & mask_n",
+        ]
         for value in fused.placer.values:
             name = value.step.name
             if value.step in link.takes:
-                unscale = f"{name}_unscale_ptr + number)[None, :]"
+                unscale = f"{name}_unscale_ptr + number)[:, None]"
                 if value.step in link.joined:
-                    unscale = f"{name}_unscale_ptr + rows * BATCH + number[None, :], mask=mask)"
+                    unscale = f"{name}_unscale_ptr + rows * BATCH + number[:, None], mask=mask)"
                 lines += [
                     f"{value.name} = tl.load({name}_ptr + cols * {name.upper()}_PITCH + rows, mask=mask)"
                     ".to(tl.float32)",
                     f"{value.name} *= tl.load({unscale}",
                 ]
-            elif value.step.op != PRODUCT:
+            elif value not in of_channels and value.step.op != PRODUCT:
                 lines.append(write_value(TILE, value, {}))
-        result, columns, count = output.value.name, "columns", "N"
+        if link.pool and not link.pools_first:
+            lines += [*self._pooled(result), "mask = mask_m & (windows < WINDOWS)[:, None]"]
         if link.gives:
-            largest = "pixels_reach" if link.is_rescaled else "tl.load(pixels_largest_ptr + number)"
-            if not link.reads_halves:
-                largest = "8192.0 * tl.load(pixels_scale_ptr + number)"  # the largest number is scaled to less
-            lines.append(f"reach = {largest} * tl.load(filters_sum_ptr)  # no number is further from zero")
-            lines += _bound("reach", link.reach)
-        if link.pool:
-            lines += self._pooled(result)
-            columns, count = "windows", f"COLUMNS // {link.pool.size}"
-        places = link.places
-        if link.gives:
-            pointers = ", ".join(f"{one}_ptr" for one in link.results)
-            return [
-                *lines,
-                "rows = tl.reshape(rows, (BLOCK_M,))",
-                "keep_images(",
-                f"    {pointers}, {result}, reach, rows, {columns}, number, M, {count}, {places},",
-                "    PITCH, BATCH,",
-                ")",
-            ]
+            return [*lines, *self._kept(result, windows)]
         if not link.pool:
             return [*lines, write_store(TILE, output)]
         return [
             *lines,
-            f"windows, PLACES = windows[None, :], {places}",
+            f"windows, PLACES = windows.to(tl.int64)[:, None], {link.places}",
             f"window_ptrs = {output.pointer} + (windows // PLACES * M + rows) * PLACES + windows % PLACES",
-            f"tl.store(window_ptrs, {result}, mask=mask_m & (windows < {count}))",
+            f"tl.store(window_ptrs, {result}, mask=mask)",
+        ]
+
+    def _kept(self, result: str, windows: str) -> list[str]:
+        """The result as halves, each image with a scale of its own, and what the next convolution needs."""
+        link = self.link
+        y, unscale, largest = (f"{one}_ptr" for one in link.results)
+        reach = link.largest(link.images, "pixels", "image")
+        if link.is_rescaled:
+            reach = link.image_reach(reach)
+        elif not link.reads_halves:
+            reach = "8192.0 * tl.load(pixels_scale_ptr + image)"  # the largest number is scaled to less
+        width = f"BLOCK_N // {link.pool.size}" if link.pool else "BLOCK_N"
+        return [
+            f"largest, PLACES = find_largest_numbers({result}, mask), {link.places}",
+            f"scale, first = tl.full(largest.shape, 1.0, tl.float32), tile_n * ({width})",
+            f"last = tl.minimum(first + {width}, {link.windows}) - 1",
+            "for image in range(first // PLACES, last // PLACES + 1):",
+            *(f"    {line}" for line in _bound("reach", reach)),
+            "    reach *= tl.load(filters_sum_ptr)  # no number is further from zero",
+            *(f"    {line}" for line in _bound("reach", link.reach)),
+            "    chosen, undone = choose_scales(reach)",
+            "    scale = tl.where(number == image, chosen, scale)",
+            "    keep_largest(",
+            f"        {unscale}, {largest}, largest, number, image, undone, image * PLACES >= first,",
+            "        channels, M, BATCH,",
+            "    )",
+            f"y_ptrs = {y} + {windows}.to(tl.int64)[:, None] * PITCH + rows",
+            f"tl.store(y_ptrs, ({result} * scale[:, None]).to(tl.float16), mask=mask)",
         ]
 
     def _pooled(self, result: str) -> list[str]:
-        """The tile, its columns and their images with a number for each window."""
+        """A tile, and where it is, with a number for each window."""
         pool = self.link.pool
         assert pool is not None
-        size = pool.size
-        parts = f"tl.reshape({result}, (BLOCK_M, BLOCK_N // {size}, {size}))"
-        value = f"tl.reduce({parts}, 2, larger)" if pool.kind == "max" else f"tl.sum({parts}, axis=2) / {size}"
-        names = {
-            "windows": f"columns // {size}",
-            "number": "number",
-            **({"reach": "reach"} if self.link.gives else {}),
-        }
+        size, each = pool.size, 16 // pool.size
+        parts = f"tl.reshape({result}, (BLOCK_N // 16, {size}, {each}, BLOCK_M))"
+        value = f"tl.reduce({parts}, 1, larger)" if pool.kind == "max" else f"tl.sum({parts}, axis=1) / {size}"
+        count = f"BLOCK_N // {size}"
         return [
             f"{result} = {value}",
-            *(
-                f"{name} = tl.max(tl.reshape({given}, (BLOCK_N // {size}, {size})), axis=1)"
-                for name, given in names.items()
-            ),
+            f"{result} = tl.reshape({result}, ({count}, BLOCK_M))",
+            f"windows = tile_n * ({count}) + tl.arange(0, {count})",
+            f"number = tl.minimum(windows, WINDOWS - 1) // ({self.link.places})",
         ]
+
+
+def _is_of_channels(value: PlacedValue) -> bool:
+    """Whether it is a tensor with a number for each channel. It is read before there is a tile: so small a load
+    should not choose the layout in which the tile is computed."""
+    is_known = value.step.op == LEAF and not value.operands
+    return is_known and value.place.lead is not None and value.place.trail is None
 
 
 def _moved(place: str, stride: int, before: int = 0) -> str:

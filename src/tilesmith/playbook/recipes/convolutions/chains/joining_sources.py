@@ -3,33 +3,29 @@
 SIDE_BY_SIDE = '''class SideBySide:
     """Images of several kernels in one buffer, side by side along the channels: nothing is copied to join them.
 
-    Each has scales of its own, and largest numbers, which grow while a kernel runs that writes it: whoever reads
-    several parts gets the largest of those alone.
+    Each has scales and largest numbers of its own.
     """
 
-    def __init__(self, *channels: int) -> None:
-        self.ends = [sum(channels[:i]) for i in range(len(channels) + 1)]
+    def __init__(self, largest: LargestNumbers, *channels: int) -> None:
+        self.zeros, self.ends = largest, [sum(channels[:i]) for i in range(len(channels) + 1)]
         self.shared = math.gcd(*channels)  # so many channels in a row have the same scale at least
         self.images, self.entered = None, set()
 
     def part(self, number: int, batch: int, places: tuple[int, ...], like: torch.Tensor) -> tuple:
         """Where the images of this number go."""
         if self.images is None:
-            y, unscale, largest = room_for_images(batch, self.ends[-1], places, like)
-            self.images = y, unscale, largest.new_zeros((len(self.ends) - 1, batch))
-        return self.take(number, number + 1)
+            self.images = room_for_images(batch, self.ends[-1], places, like)[:2]
+            self.largest = self.zeros.take(len(self.ends) - 1, batch, like.device)
+        y, unscale, largest, _ = self.take(number, number + 1)
+        return y, unscale, largest[0]
 
     def take(self, first: int, last: int) -> tuple:
-        (y, unscale, largest), channels = self.images, slice(self.ends[first], self.ends[last])
-        return y[:, channels], unscale[channels], largest[first:last]
-
-    def join(self, first: int, last: int) -> tuple:
-        y, unscale, largest = self.take(first, last)
-        return y, unscale, largest.amax(0), self.shared'''
+        (y, unscale), channels = self.images, slice(self.ends[first], self.ends[last])
+        return y[:, channels], unscale[channels], self.largest[first:last], self.shared'''
 
 JOIN_IMAGES = '''def join_images(*parts: tuple, into: tuple) -> tuple:
     """What kernels have written side by side. `into`: the buffer, the number of each part, and where they end."""
-    return into[0].join(into[1], into[-1])'''
+    return into[0].take(into[1], into[-1])'''
 
 ENTER_AND_JOIN = '''def enter_and_join(*parts: torch.Tensor | tuple, into: tuple) -> tuple:
     """The same where some parts are float32 tensors, which whoever joins them first makes a part of the buffer."""
@@ -38,12 +34,12 @@ ENTER_AND_JOIN = '''def enter_and_join(*parts: torch.Tensor | tuple, into: tuple
         if isinstance(part, torch.Tensor) and number not in side_by_side.entered:
             enter_images(part, (side_by_side, number))
             side_by_side.entered.add(number)
-    return side_by_side.join(numbers[0], last)'''
+    return side_by_side.take(numbers[0], last)'''
 
 JOIN_AND_LEAVE = '''def join_and_leave(*parts: torch.Tensor | tuple, into: tuple) -> torch.Tensor:
     """The same as a float32 tensor; parts that are such tensors stay exactly what they are."""
     side_by_side, *numbers, last = into
-    halves, unscale, _ = side_by_side.take(numbers[0], last)
+    halves, unscale, *_ = side_by_side.take(numbers[0], last)
     y = leave_images(halves, unscale)
     for part, number in zip(parts, numbers):
         if isinstance(part, torch.Tensor):
@@ -83,7 +79,7 @@ def enter_images_kernel(
     scale, undone = choose_scales(largest)
     tl.store(y_ptr + (image * PLACES + places) * PITCH + channels, (x * scale).to(tl.float16), mask=mask)
     tl.store(unscale_ptr + channels * BATCH + image, undone, mask=channels < C)
-    tl.atomic_max(largest_ptr + image, largest, mask=number == 0)
+    tl.store(largest_ptr + image, largest, mask=number == 0)
 
 
 def enter_images(x: torch.Tensor, into=None) -> tuple[torch.Tensor, ...]:

@@ -16,8 +16,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tilesmith.playbook.graph.placement import Placer
-from tilesmith.playbook.graph.steps import LEAF, KernelStep
+from tilesmith.playbook.graph.placement import PlacedValue, Placer
+from tilesmith.playbook.graph.steps import LEAF, PRODUCT, KernelStep
 from tilesmith.playbook.graph.sums.convolutions import Convolution
 from tilesmith.playbook.recipes.convolutions.chains.prologue import PrologueText, find_source
 from tilesmith.playbook.recipes.convolutions.chains.reach import Reach
@@ -27,6 +27,7 @@ from tilesmith.playbook.writing.fused_kernel import FusedKernel
 
 WHOLE_CHANNELS = 8
 """Halves that are read at once."""
+_KEEPING_ORDER = {PRODUCT, "add", "relu", "relu6", "hardtanh", "leaky_relu", "clamp", "clamp_min", "clamp_max"}
 IN, OUT = ("IN_D", "IN_H", "IN_W"), ("OUT_D", "OUT_H", "OUT_W")
 
 
@@ -104,28 +105,39 @@ class Link:
         """How large a number of the result may get."""
         return self._result_reach.of(self.fused.outputs[0].value)
 
-    @cached_property
-    def image_reach(self) -> str:
-        """How large a number may get that is convolved and is no tensor's."""
-        return self._image_reach.of(self.prologue.value) if self.prologue else "pixels_largest"
+    def image_reach(self, largest: str) -> str:
+        """How large a number may get that is convolved and is no tensor's; `largest` is that of the image."""
+        return self._image_reach(largest).of(self.prologue.value) if self.prologue else largest
 
     @cached_property
     def measured(self) -> dict[str, str]:
         """What of parameters the bounds take, by the name of the pointer to each."""
-        if self.is_rescaled:
-            assert self.image_reach
+        bound = self._image_reach("")
+        if self.prologue:
+            bound.of(self.prologue.value)
         if self.gives:
             assert self.reach
-        return self._image_reach.measured | (self._result_reach.measured if self.gives else {})
+        return bound.measured | (self._result_reach.measured if self.gives else {})
 
     @cached_property
     def _result_reach(self) -> Reach:
-        largest = {one.name: f"tl.load({one.name}_largest_ptr + number)" for one in self.skips}
-        return Reach(self._owned, largest)
+        return Reach(self._owned, {one.name: self.largest(one, one.name, "image") for one in self.skips})
 
-    @cached_property
-    def _image_reach(self) -> Reach:
-        return Reach(self._owned, {self.images.name: "pixels_largest"})
+    def largest(self, images: KernelStep, name: str, place: str) -> str:
+        """The largest number of an image, whose place is a variable."""
+        if images in self.joined:
+            return f"load_largest({name}_largest_ptr, {place}, BATCH, {name.upper()}_PARTS)"
+        return f"tl.load({name}_largest_ptr + {place})"
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """Sizes that say how many kernels have made images, and the tensors that have them."""
+        joined = [one.name for one in self._joined_skips] if self.gives else []
+        found = {f"{name.upper()}_PARTS": f"{name}_largest.numel() // BATCH" for name in joined}
+        return found | ({"PIXELS_PARTS": "pixels_largest.numel() // BATCH"} if self.shared else {})
+
+    def _image_reach(self, largest: str) -> Reach:
+        return Reach(self._owned, {self.images.name: largest})
 
     @property
     def _owned(self) -> list[str]:
@@ -147,26 +159,41 @@ class Link:
         return [name, f"{name}_unscale", f"{name}_largest"] if self.gives else [name]
 
     @property
+    def windows(self) -> str:
+        """How many windows of the pool there are; without one, places."""
+        return "WINDOWS" if self.pool else "N"
+
+    @property
     def columns(self) -> str:
         """How many columns all tiles have."""
-        return "COLUMNS" if self.pool else "N"
+        return f"{self.pool.size} * WINDOWS" if self.pool else "N"
+
+    @property
+    def pools_first(self) -> bool:
+        """Whether the largest number of a window stays that, whatever is done with it."""
+        values = self.fused.placer.values
+        is_largest = self.pool is not None and self.pool.kind == "max" and not self.is_rescaled
+        return is_largest and all(map(_keeps_order, values))
+
+    @property
+    def has_border(self) -> bool:
+        return any(window.has_border for window in self.convolution.windows)
 
     @property
     def sizes(self) -> tuple[str, ...]:
         """Sizes that the kernel takes as numbers."""
-        pitches = [f"{one.name.upper()}_PITCH" for one in self.skips]
-        rescaled = ["BATCH"] if self.gives or self.shared or self._joined_skips else []
-        result = ["PITCH"] if self.gives else []
-        filters = [] if self.is_depthwise else ["PADDED"]
-        return ("M", "N", *(["COLUMNS"] if self.pool else []), *filters, *IN, *rescaled, *result, *pitches)
+        is_batched = self.gives or self.shared or self._joined_skips
+        return ("N", *(["WINDOWS"] if self.pool else []), *(["BATCH"] if is_batched else []), *self.parts)
 
     @property
     def constants(self) -> tuple[str, ...]:
         """Sizes that it is compiled for."""
+        pitches = [f"{one.name.upper()}_PITCH" for one in self.skips] + (["PITCH"] if self.gives else [])
+        known = ["M", *IN, *OUT, *pitches]
         if self.is_depthwise:
-            return (*OUT, "IN_PITCH")
+            return (*known, "IN_PITCH")
         read = ["IN_C", "IN_PITCH"] if self.reads_halves else []
-        return (*OUT, "CHANNELS", *read, *(["SHARED"] if self.shared else []))
+        return (*known, "PADDED", "CHANNELS", *read, *(["SHARED"] if self.shared else []))
 
     @property
     def _joined_skips(self) -> list[KernelStep]:
@@ -183,6 +210,15 @@ class Link:
         """How many the result has in an image."""
         pairs = zip(OUT, self.window, strict=True)
         return " * ".join(one if by == 1 else f"({one} // {by})" for one, by in pairs)
+
+
+def _keeps_order(value: PlacedValue) -> bool:
+    """Whether a value does not decrease where its operands grow, or is the same for all places."""
+    step = value.step
+    if step.op == LEAF:
+        return value.place.trail is None
+    slopes = value.operands[1:] if step.op == "leaky_relu" else ()
+    return step.op in _KEEPING_ORDER and not step.options and all(float(one) >= 0 for one in slopes)
 
 
 def gives_images(fused: FusedKernel, convolution: Convolution) -> bool:

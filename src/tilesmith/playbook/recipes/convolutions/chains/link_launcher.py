@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from tilesmith.playbook.recipes.convolutions.chains.link import OUT, Link
+from tilesmith.playbook.recipes.convolutions.chains.link import IN, OUT, Link
 from tilesmith.playbook.recipes.convolutions.writing import list_windows
 
 _LONGEST = 110
@@ -37,7 +37,7 @@ def write_launcher(link: Link, prefix: str) -> list[str]:
         f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
         f"    M, BATCH = {sizes[0]}, {sizes[1]}",
         "    N = BATCH * OUT_D * OUT_H * OUT_W",
-        '    assert N < 2**31, "written for fewer than 2**31 places"',
+        '    assert N < 2**30, "written for fewer than 2**30 places"',
         *_allocations(link, rank),
         *_launch(link, prefix),
     ]
@@ -91,7 +91,7 @@ def _allocations(link: Link, rank: int) -> list[str]:
     lines = []
     if link.pool:
         sizes = tuple(f"{one} // {by}" for one, by in zip(sizes, link.pool.window, strict=True))
-        lines.append(f"    COLUMNS = {link.pool.size} * BATCH * {link.places}")
+        lines.append(f"    WINDOWS = BATCH * {link.places}")
     if not link.gives:
         shape = ", ".join(("BATCH", "M", *sizes))
         return [*lines, f"    {name} = torch.empty(({shape}), dtype=torch.float32, device=filters.device)"]
@@ -108,10 +108,10 @@ def _launch(link: Link, prefix: str) -> list[str]:
         "IN_C": f"{link.images.name}.shape[1]",
         "IN_PITCH": "pixels.stride(-1)",
     }
-    values |= {"SHARED": f"{link.images.name}_shared"}
+    values |= link.parts | {"SHARED": f"{link.images.name}_shared"}
     values |= {"PITCH": f"{link.results[0]}.stride(-1)"}
     values |= {f"{one.name.upper()}_PITCH": f"{one.name}.stride(-1)" for one in link.skips}
-    values |= {"IN_D": "*inside" if link.reads_halves else "*pixels.shape[1:4]", "IN_H": "", "IN_W": ""}
+    values |= {name: f"inside[{i}]" if link.reads_halves else f"pixels.shape[{i + 1}]" for i, name in enumerate(IN)}
     return [
         f"    tiles = {' * '.join(sides)}",
         *link.fused.call(
@@ -119,7 +119,7 @@ def _launch(link: Link, prefix: str) -> list[str]:
             [*link.factors, *(step.name for step in link.loaded)],
             link.results,
             [
-                *(values[name] for name in link.sizes if values[name]),
+                *(values[name] for name in link.sizes),
                 *(f"{name}={values[name]}" for name in link.constants),
             ],
             [

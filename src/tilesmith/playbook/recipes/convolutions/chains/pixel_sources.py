@@ -1,17 +1,57 @@
 """Text for kernels that read images as halves, channels-last, with nothing around them."""
 
-FIND_PIXELS = '''@triton.jit
-def find_pixels(
-    # where the window of every column begins: among all numbers, and in its image
-    begin,
+FIND_IMAGE_TILE = '''@triton.jit
+def find_image_tile(M: tl.constexpr, N, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, GROUP: tl.constexpr):
+    """Which tile a program has, of channels and places; neighbors in time share places in L2, then channels."""
+    number = tl.program_id(0)
+    TILES_M: tl.constexpr = (M + BLOCK_M - 1) // BLOCK_M
+    if TILES_M <= GROUP:
+        return number % TILES_M, number // TILES_M
+    else:
+        in_group = GROUP * tl.cdiv(N, BLOCK_N)
+        group, number = number // in_group, number % in_group
+        height = tl.minimum(TILES_M - group * GROUP, GROUP)
+        return group * GROUP + number % height, number // height'''
+
+FIND_BORDERS = '''@triton.jit
+def find_borders(
+    # where the window of every column begins in its image
     first_d,
     first_h,
     first_w,
+    # sizes
+    IN_D: tl.constexpr,
+    IN_H: tl.constexpr,
+    IN_W: tl.constexpr,
+    # windows
+    SIZE_D: tl.constexpr,
+    SIZE_H: tl.constexpr,
+    SIZE_W: tl.constexpr,
+    DILATION_D: tl.constexpr,
+    DILATION_H: tl.constexpr,
+    DILATION_W: tl.constexpr,
+):
+    """For every column, a bit for each number of its window that is inside of the image."""
+    row = tl.zeros_like(first_w)  # at most 63 numbers
+    for tap in tl.static_range(SIZE_W):
+        w = first_w + tap * DILATION_W
+        row |= ((w >= 0) & (w < IN_W)).to(tl.int32) << tap
+    inside = tl.zeros_like(row).to(tl.int64 if SIZE_D * SIZE_H * SIZE_W > 31 else tl.int32)
+    for tap in tl.static_range(SIZE_D * SIZE_H):
+        d, h = first_d + tap // SIZE_H * DILATION_D, first_h + tap % SIZE_H * DILATION_H
+        is_there = (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H)
+        inside |= tl.where(is_there, row, 0).to(inside.dtype) << (tap * SIZE_W)
+    return inside'''
+
+FIND_PIXELS = '''@triton.jit
+def find_pixels(
+    # where the window of every column begins among all numbers, and what of it is inside of the image
+    begin,
+    borders,
     start,
     # sizes
-    IN_D,
-    IN_H,
-    IN_W,
+    IN_H: tl.constexpr,
+    IN_W: tl.constexpr,
     PITCH: tl.constexpr,
     IN_C: tl.constexpr,
     CHANNELS: tl.constexpr,
@@ -39,8 +79,9 @@ def find_pixels(
     d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
     w = tap % SIZE_W * DILATION_W
     offs = begin[None, :] + (((d * IN_H + h) * IN_W + w) * PITCH + channel)
-    d, h, w = first_d[None, :] + d, first_h[None, :] + h, first_w[None, :] + w
-    inside = (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H) & (w >= 0) & (w < IN_W)
+    inside = tl.full((1, 1), 1, tl.int1)
+    if borders is not None:
+        inside = (borders[None, :] >> tl.minimum(tap, SIZE_D * SIZE_H * SIZE_W - 1)) & 1 != 0
     if IN_C != CHANNELS:
         inside = inside & (channel < IN_C)
     if CHANNELS % BLOCK_K != 0:
@@ -83,9 +124,9 @@ def sum_pixels(
     row,
     unscale,
     # sizes
-    IN_D,
-    IN_H,
-    IN_W,
+    IN_D: tl.constexpr,
+    IN_H: tl.constexpr,
+    IN_W: tl.constexpr,
     PITCH: tl.constexpr,
     # windows
     SIZE_D: tl.constexpr,
@@ -100,14 +141,14 @@ def sum_pixels(
 ):
     """What the filter of each channel makes of the windows of every column, summed in float32: images are halves,
     channels-last, filters float32."""
-    total = tl.zeros((BLOCK_M, BLOCK_N), tl.float32)
+    total = tl.zeros((BLOCK_N, BLOCK_M), tl.float32)
     for tap in tl.static_range(SIZE_D * SIZE_H * SIZE_W):
         d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
         w = tap % SIZE_W * DILATION_W
         inside = (first_d + d >= 0) & (first_d + d < IN_D) & (first_h + h >= 0) & (first_h + h < IN_H)
         inside = inside & (first_w + w >= 0) & (first_w + w < IN_W)
         offs = begin + ((d * IN_H + h) * IN_W + w) * PITCH
-        x = tl.load(pixels_ptr + offs[None, :] + row[:, None], mask=inside[None, :], other=0.0)
+        x = tl.load(pixels_ptr + offs[:, None] + row[None, :], mask=inside[:, None], other=0.0)
         weight = tl.load(filters_ptr + row * (SIZE_D * SIZE_H * SIZE_W) + tap)
-        total += x.to(tl.float32) * unscale * weight[:, None]
+        total += x.to(tl.float32) * unscale * weight[None, :]
     return total'''
