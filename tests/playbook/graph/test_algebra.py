@@ -17,7 +17,6 @@ ALL_PRODUCTS = (*(one for one in REGION_RECIPES if one.name != "products"), Prod
 LINEAR = owner("self.up = nn.Linear(size, 96)")
 X = "x = torch.randn(70, 40)"
 MATRIX = "v = torch.randn(30)\nx = torch.randn(30, 41)"
-RUNNING = "q = torch.randn(2, 3, 37, 19)\nk = torch.randn(2, 3, 37, 19)\nv = torch.randn(2, 3, 37, 21)"
 
 REWRITTEN = {
     "scaled_rows": (task("return torch.diag(v) @ x", MATRIX), "diagonal matrix"),
@@ -71,22 +70,6 @@ REWRITTEN = {
         task("p = torch.softmax(x * 40, 1)\nreturn (p * p.log()).sum(1), p.log().amax(1)", X),
         "log softmax",
     ),
-    "running_sums_of_outer_products": (
-        task(
-            "sums = torch.cumsum(k.unsqueeze(-1) * v.unsqueeze(-2), dim=2)\n"
-            "return torch.einsum('bhnd,bhnde->bhne', q, sums) / 2",
-            RUNNING,
-        ),
-        "running sum of outer products",
-    ),
-    "running_sums_by_values": (
-        task(
-            "sums = torch.cumsum(v.unsqueeze(-2) * k.unsqueeze(-1), dim=-3)\n"
-            "return torch.einsum('bhnde,bhne->bhnd', sums, v + 1) + k",
-            RUNNING,
-        ),
-        "running sum of outer products",
-    ),
     "value_of_one": (
         task("y = x * 2\nreturn torch.relu(y.max(dim=1).values) + 1", "x = torch.randn(300, 1)"),
         "size one",
@@ -98,16 +81,6 @@ LEFT_ALONE = {
     "other_dimension": task("return self.up(x).sum(0) * 2", X, LINEAR, "40"),
     "computed_weight": task("return F.linear(x, torch.relu(self.up.weight)).sum(-1) * 2", X, LINEAR, "40"),
     "shifted_diagonal": task("return torch.diag(v, 1) @ x", "v = torch.randn(29)\nx = torch.randn(30, 41)"),
-    "running_sums_along_values": task(
-        "sums = torch.cumsum(k.unsqueeze(-1) * v.unsqueeze(-2), dim=-2)\n"
-        "return torch.einsum('bhnd,bhnde->bhne', q, sums)",
-        RUNNING,
-    ),
-    "running_sums_of_use": task(
-        "sums = torch.cumsum(k.unsqueeze(-1) * v.unsqueeze(-2), dim=2)\n"
-        "return torch.einsum('bhnd,bhnde->bhne', q, sums), sums",
-        RUNNING,
-    ),
     "diagonal_of_a_matrix": task("return x @ torch.diag(x)", "x = torch.randn(30, 30)"),
 }
 

@@ -179,7 +179,6 @@ def test_keys_that_nobody_sees_are_skipped(name: str) -> None:
 
 BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "playbook_tasks" / "attention"
 PLANNED = {
-    "causal_linear_attention": ["columns", "rows", "attention"],
     "causal_self_attention": ["products", "attention", "products"],
     "cosine_scores": ["rows", "attention"],
     "decoding_step": ["attention"],

@@ -164,7 +164,11 @@ def test_steps_that_differ_have_no_loop(place: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "recipes"),
-    [("attention/state_space_scan", {"loops"}), ("networks/mamba_block", {"loops", "products"})],
+    [
+        ("attention/causal_linear_attention", {"columns", "rows", "loops"}),
+        ("attention/state_space_scan", {"loops"}),
+        ("networks/mamba_block", {"loops", "products"}),
+    ],
 )
 def test_tasks_of_the_benchmark_are_planned(name: str, recipes: set[str]) -> None:
     found = find_match(survey_task(name, (BENCHMARK / f"{name}.py").read_text()))

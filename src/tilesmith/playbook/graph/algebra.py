@@ -9,7 +9,6 @@ from typing import Any
 
 from tilesmith.playbook.graph.operators import ALIASES, PRODUCTS, VIEWS, is_known, is_view, operator_name
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.graph.sums.running_products import find_running_product
 from tilesmith.tasks.graph import GETITEM, Graph, Node, reference, references
 
 _DIAGONALS = {"diag", "diag_embed"}
@@ -53,7 +52,6 @@ class _Rewriter:
             self._size_one,
             self._log_of_softmax,
             self._summed_product,
-            self._running_product,
         )
         if node.shape is not None and (node.dtype or "").startswith(("float", "bfloat")):
             for rule in rules:
@@ -238,22 +236,6 @@ class _Rewriter:
         groups = [self._new(node, f"{name}_groups", "aten.reshape.default", (value, list(shape)), sizes)]
         rest = (*sizes[:axis], *sizes[axis + 1 :])
         return [*groups, self._new(node, f"{name}_sum", op, (groups[0], [axis]), rest)]
-
-    def _running_product(self, node: Node) -> list[Node] | None:
-        """Vectors times running sums of outer products are scores under a triangle times values."""
-        found = find_running_product(node, self._values)
-        if found is None or not self._is_sole(found.sums):
-            return None
-        _, queries, keys, values = found
-        steps, size = keys.shape[-2:]
-        turned = self._new(node, "turned", "aten.transpose.int", (keys, -2, -1), (*keys.shape[:-2], size, steps))
-        scores = (*queries.shape[:-1], steps)
-        product = self._new(node, "scores", "aten.matmul.default", (queries, turned), scores)
-        kept = self._new(node, "kept", "aten.tril.default", (product,), scores)
-        self.notes.append(
-            "A vector times a running sum of outer products is a row of scores, up to its own step, times values."
-        )
-        return [turned, product, kept, self._as(node, "aten.matmul.default", kept, values)]
 
     def _source(self, node: Node) -> Any:
         return self._values.get(str(reference(node.args[0]))) if node.args else None

@@ -36,6 +36,8 @@ class Loop:
     """What a step takes and what it gives to the next, as nodes of the rolled graph."""
     last: dict[str, str]
     """Results of the last step that others need, and the states of the rolled graph that they are."""
+    is_written: bool = True
+    """Whether `forward` has the loop; else it has a running sum, which is no gain step by step."""
 
 
 def find_loops(graph: Graph) -> Iterator[Loop]:

@@ -11,6 +11,7 @@ from tilesmith.playbook.graph.loops import find_loops
 from tilesmith.playbook.graph.lowering import list_outputs
 from tilesmith.playbook.graph.operators import is_free, is_known, is_view, operator_name
 from tilesmith.playbook.graph.sums.attention import find_cores
+from tilesmith.playbook.graph.sums.running_sums import find_running_sums
 from tilesmith.playbook.plan.chained.side_by_side import SharedImages, find_shared_images
 from tilesmith.playbook.plan.effects import OrderedGraph
 from tilesmith.playbook.plan.subgraphs import extract, find_views_of_inputs, renamed, structure
@@ -74,6 +75,8 @@ class _Cutter:
         self._taking = dict(self._needed)  # nodes of regions take what these do: views are made by who needs them
         self._results = {*references(ordered.graph.outputs), *ordered.graph.assigned.values()}
         self._assigned: set[str] = set()
+        self._viewed: set[str] = set()
+        """What a region makes for itself of its inputs: no result of whoever makes these."""
         self._taken = whole.taken
         self._planned: list[PlannedRegion] = []
         chains = any(recipe.name == "concatenations" for recipe in recipes) and _is_in_tf32(whole)
@@ -83,8 +86,9 @@ class _Cutter:
     def steps(self) -> tuple[Step, ...]:
         if all(map(self._is_fusable, self._nodes)) and (whole := self._matched(set(self._nodes))) is not None:
             return (whole,)
-        loops = (set(loop.names) for loop in find_loops(self._ordered.graph))
-        for core in chain(loops, find_cores(self._ordered.graph)):
+        graph = self._ordered.graph
+        loops = (set(loop.names) for loop in chain(find_loops(graph), find_running_sums(graph)))
+        for core in chain(loops, find_cores(graph)):
             if not core & self._assigned and all(map(self._is_fusable, core)):
                 self._plan(self._grown(core))
                 self._assigned |= (
@@ -184,7 +188,9 @@ class _Cutter:
                 refused.add(name)
         if found.recipe == "convolutions" and (pooled := self._with_pool(inside)) is not None:
             found, inside = pooled, {node.name for node in pooled.nodes}
-        self._assigned |= inside - find_views_of_inputs(found.nodes)
+        views = find_views_of_inputs(found.nodes)
+        self._assigned |= inside - views
+        self._viewed |= views
         return found
 
     def _with_own_producers(self, inside: set[str], found: PlannedRegion) -> tuple[set[str], PlannedRegion]:
@@ -223,7 +229,7 @@ class _Cutter:
 
     def _next(self, inside: set[str], refused: set[str]) -> str | None:
         """The first node that takes a result of the region and might belong to it."""
-        users = {user for name in inside for user in self._users[name]} - self._shared.before
+        users = {user for name in inside for user in self._users[name]} - self._shared.before - self._viewed
         fitting = [name for name in users - inside - refused if self._is_fusable(name) and not self._is_made(name)]
         return min(fitting, key=self._place.__getitem__, default=None)
 

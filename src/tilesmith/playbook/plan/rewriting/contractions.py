@@ -8,8 +8,9 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 
-from tilesmith.playbook.graph.sums.running_products import find_running_product
+from tilesmith.playbook.graph.operators import operator_name
 from tilesmith.playbook.plan.rewriting.writer import Value, Writer
+from tilesmith.tasks.graph import Node, reference
 
 
 def einsum(writer: Writer) -> bool:
@@ -20,12 +21,14 @@ def einsum(writer: Writer) -> bool:
     operands = [writer.value(one) for one in writer.node.args[1]]
     if not arrow or "." in equation or len({one.dtype for one in operands}) > 1 or len(set(wanted)) < len(wanted):
         return False
-    if any(len(one) > len(set(one)) + 1 for one in letters) or find_running_product(writer.node, writer.known):
-        return False  # the latter needs no matrix for every step: algebra comes later
+    if any(len(one) > len(set(one)) + 1 for one in letters):
+        return False
     terms = [_without_twins(*pair) for pair in zip(letters, operands, strict=True)]
     everything = "".join(dict.fromkeys("".join(one for one, _ in terms)))
     elementwise = any(set(one) == set(everything) for one, _ in terms)
-    if len(terms) == 2 and not (elementwise and _is_sum_of_equals(terms, wanted)):
+    known = [writer.known[str(reference(one))] for one in writer.node.args[1]]
+    is_running = any(isinstance(one, Node) and operator_name(one) == "cumsum" for one in known)  # left as it lies
+    if len(terms) == 2 and not (elementwise and (is_running or _is_sum_of_equals(terms, wanted))):
         return not _is_taken(terms, wanted) and _contracted(terms[0], terms[1], wanted) is not None
     if elementwise:
         return _multiplied(writer, terms, wanted)

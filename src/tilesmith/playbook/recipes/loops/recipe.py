@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from math import prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from tilesmith.playbook.graph.loops import Loop, find_loops
 from tilesmith.playbook.graph.operators import is_known, operator_name
 from tilesmith.playbook.graph.placement import PlacedValue, TilePosition
 from tilesmith.playbook.graph.steps import GIVEN
+from tilesmith.playbook.graph.sums.running_sums import find_running_sums
 from tilesmith.playbook.graph.symbols import Dim
 from tilesmith.playbook.recipe import Declined, KernelParts, Region, RegionText, Tuning
+from tilesmith.playbook.recipes.loops.chunks import ChunkMatch
 from tilesmith.playbook.recipes.loops.steps import STEP, VECTOR_PRODUCTS, LoopLowering, LoopPlacer
 from tilesmith.playbook.recipes.rows import find_reduction, flat
 from tilesmith.playbook.unmatched import Unmatched
@@ -38,17 +41,30 @@ class LoopsRecipe:
     def knows(self, node: Node) -> bool:
         return is_known(node) or operator_name(node) in VECTOR_PRODUCTS
 
-    def match(self, region: Region) -> LoopMatch | Declined:
-        loop = next(find_loops(region.graph), None)
+    def match(self, region: Region) -> LoopMatch | ChunkMatch | Declined:
+        graph = region.graph
+        loop = next(chain(find_loops(graph), find_running_sums(graph)), None)
         if loop is None:
             return Declined("the task has no loop over steps that are alike")
         try:
+            return _written(ChunkMatch(region, loop, LoopLowering(loop)))
+        except Unmatched as reason:
+            if not loop.is_written:
+                return Declined(f"the task {reason}")
+        try:
             low = LoopLowering(loop)
-            match = LoopMatch(region, loop, low, find_reduction(low) is not None)
-            match.write(match.tunings[0])
+            return _written(LoopMatch(region, loop, low, find_reduction(low) is not None))
         except Unmatched as reason:
             return Declined(f"the task {reason}")
-        return match
+
+
+_M = TypeVar("_M", "LoopMatch", ChunkMatch)
+
+
+def _written(match: _M) -> _M:
+    """The match, if it can be written."""
+    match.write(match.tunings[0])
+    return match
 
 
 class _Carried(NamedTuple):
