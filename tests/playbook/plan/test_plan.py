@@ -219,6 +219,17 @@ def test_a_single_operator_beside_others_stays_pytorchs() -> None:
     assert not isinstance(found, Plan)
 
 
+@pytest.mark.parametrize(("rows", "is_kernel"), [(2048, True), (64, False)])
+def test_a_large_norm_that_pytorch_is_slow_at_gets_a_kernel_of_its_own(rows: int, is_kernel: bool) -> None:
+    one = task(
+        "return torch.sort(self.norm(torch.sort(x)[0]))[0]",
+        f"x = torch.randn({rows}, 512)",
+        owner("self.norm = nn.LayerNorm(size)"),
+        "512",
+    )
+    assert isinstance(find_match(survey_task("norm_between", one)), Plan) == is_kernel
+
+
 def test_modules_under_numbers_are_found_in_a_plain_module() -> None:
     numbered = owner("self.add_module('0', nn.LayerNorm(size))")
     text = task("return getattr(self, '0')(x) * 2", "x = torch.randn(6, 4)", numbered, "4")

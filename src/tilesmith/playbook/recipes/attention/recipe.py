@@ -134,6 +134,8 @@ class AttentionMatch:
             return f"in {self.dtype}, which the library does as well"
         if max(self._columns) > _MOST_COLUMNS:
             return f"with heads of {max(self._columns)}, more than fit on chip"
+        if self._extent.is_split and not self.attention.has_softmax and max(self._columns) > _FEW:
+            return f"without a softmax, with {max(self._columns)} columns: two products in large tiles are faster"
         flops = 2.0 * prod(self.attention.scores.step.form.shape) * sum(self._columns)
         if flops < _LEAST_FLOPS:
             return f"with {flops / 1e9:.2g} GFLOP: too few"
