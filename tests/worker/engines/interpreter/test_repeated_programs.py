@@ -14,9 +14,14 @@ def test_repeated_programs_compute_the_same(repeated, check):
 
 
 def test_most_programs_are_repeated(repeated):
-    done, undone = repeated["programs_are_repeated"]
+    done, undone, with_atomics = repeated["programs_are_repeated"]
     assert done == 13 + 6
     assert undone > 0
+    assert with_atomics > 12
+
+
+def test_programs_leave_what_they_would_by_themselves_in_any_order(repeated):
+    assert repeated["orders_as_written"] == []
 
 
 @pytest.mark.parametrize(

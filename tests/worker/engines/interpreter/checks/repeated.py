@@ -46,6 +46,58 @@ def check_atomics(interpreter):
 
 
 @triton.jit
+def entangled(x_ptr, total_ptr, y_ptr, BLOCK: tl.constexpr):
+    """What it loads first, others change; its loop begins elsewhere in every program and goes round once, twice."""
+    pid = tl.program_id(0)
+    offs = pid * BLOCK + tl.arange(0, BLOCK)
+    x = tl.load(x_ptr + offs)
+    tl.store(y_ptr + offs, x + tl.load(total_ptr))
+    for turn in range(pid // 4, pid // 4 + 1 + pid % 2):
+        tl.atomic_add(total_ptr, tl.sum(x, 0) * turn)
+    largest = tl.atomic_max(total_ptr + 1, tl.max(x, 0))
+    tl.store(y_ptr + offs, tl.load(y_ptr + offs) * largest)
+
+
+@triton.jit
+def looks_back(x_ptr, total_ptr, y_ptr, BLOCK: tl.constexpr):
+    """It goes where an atomic sends it."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, tl.load(x_ptr + offs))
+    if tl.atomic_add(total_ptr, 1.0) > 7.0:
+        tl.store(y_ptr + offs, tl.load(y_ptr + offs) + tl.load(total_ptr))
+
+
+@triton.jit
+def turns_back(x_ptr, total_ptr, y_ptr, BLOCK: tl.constexpr):
+    """It looks at a number that it has stored, and goes another way for some."""
+    offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y_ptr + offs, tl.load(y_ptr + offs) + tl.load(x_ptr + offs))
+    if tl.load(y_ptr + tl.program_id(0) * BLOCK) > 1:
+        tl.atomic_add(total_ptr, tl.sum(tl.load(y_ptr + offs), 0))
+
+
+def check_orders_as_written(interpreter):
+    """Kernels that leave other bits in memory where programs repeat, in any of several orders."""
+    return [
+        f"{kernel.fn.__name__} in order {order}"
+        for kernel in (entangled, looks_back, turns_back)
+        for order in range(5)
+        if left_by(kernel, order, True, interpreter) != left_by(kernel, order, False, interpreter)
+    ]
+
+
+def left_by(kernel, order, repeats, interpreter):
+    torch.manual_seed(0)
+    x, total, y = torch.randn(24 * 8), torch.zeros(2), torch.ones(24 * 8)
+    interpreter.repeats_programs = repeats
+    interpreter.reschedule(order)
+    kernel[(24,)](x, total, y, BLOCK=8)
+    interpreter.reschedule(0)
+    interpreter.repeats_programs = True
+    return total.tolist(), y.tolist()
+
+
+@triton.jit
 def shift(x_ptr, y_ptr, BLOCK: tl.constexpr):
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs)
@@ -76,7 +128,7 @@ def check_operations_with_several_results(_):
     return bool(torch.allclose(y, x.mT + (x @ x).cumsum(-1), atol=0.1))
 
 
-def check_programs_are_repeated(_):
+def check_programs_are_repeated(interpreter):
     """Or nothing above would have been."""
     from tilesmith.worker.engines.interpreter import program_tape
 
@@ -85,7 +137,9 @@ def check_programs_are_repeated(_):
     try:
         for check in (check_every_program_goes_its_own_way, check_operations_with_several_results):
             check(None)
-        return [repeated.count(True), repeated.count(False)]
+        counts = [repeated.count(True), repeated.count(False)]
+        left_by(entangled, 1, True, interpreter)
+        return [*counts, repeated.count(True) - counts[0]]
     finally:
         program_tape._repeated = original
 
