@@ -115,14 +115,10 @@ def test_kernels_of_the_playbook(path: Path) -> None:
     assert compared(tasks[path.stem], path.read_text()) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        pytest.param(name, text, id=name, marks=() if name == "dense" else pytest.mark.slow_suite)
-        for name, text in (CHAINS | JOINED).items()
-    ],
-)
-def test_chained_convolutions(name: str, text: str) -> None:
+@pytest.mark.slow_suite
+@pytest.mark.parametrize("name", CHAINS | JOINED)
+def test_chained_convolutions(name: str) -> None:
+    text = (CHAINS | JOINED)[name]
     survey = survey_task(name, text)
     plan = make_plan(survey, survey.graph, ALL_CONVOLUTIONS)
     assert compared(text, plan.write(plan.tunings[0])) == []

@@ -47,7 +47,7 @@ def check_atomics(interpreter):
 
 @triton.jit
 def entangled(x_ptr, total_ptr, y_ptr, BLOCK: tl.constexpr):
-    """What it loads first, others change; its loop begins elsewhere in every program and goes round once or twice."""
+    """What it loads first, others change; its loop begins elsewhere in every program and goes round once, twice."""
     pid = tl.program_id(0)
     offs = pid * BLOCK + tl.arange(0, BLOCK)
     x = tl.load(x_ptr + offs)
@@ -69,10 +69,10 @@ def looks_back(x_ptr, total_ptr, y_ptr, BLOCK: tl.constexpr):
 
 @triton.jit
 def turns_back(x_ptr, total_ptr, y_ptr, BLOCK: tl.constexpr):
-    """It has stored before it looks at a number of memory, and goes another way for some of them."""
+    """It looks at a number that it has stored, and goes another way for some."""
     offs = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y_ptr + offs, tl.load(y_ptr + offs) + tl.load(x_ptr + offs))
-    if tl.load(x_ptr + tl.program_id(0) * BLOCK) > 0:
+    if tl.load(y_ptr + tl.program_id(0) * BLOCK) > 1:
         tl.atomic_add(total_ptr, tl.sum(tl.load(y_ptr + offs), 0))
 
 

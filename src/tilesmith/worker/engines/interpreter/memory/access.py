@@ -111,13 +111,14 @@ class MemoryAccess(InterpreterBuilder):
         for lanes in launch.memory.resolve(ptrs, _mask_array(mask), dtype, "store"):
             new = _pick(values, lanes)
             array = lanes.region.array(dtype)
+            before = array[lanes.index]
             if launch.programs.current.stored is not None:
-                launch.programs.current.stored.append((array, lanes.index, array[lanes.index]))
+                launch.programs.current.stored.append((array, lanes.index, before))
             if not launch.races.active:
                 array[lanes.index] = new
                 continue
             new = np.broadcast_to(new, lanes.index.shape)
-            launch.races.write(lanes.region, lanes.index, dtype, _bits(array[lanes.index]) != _bits(new))
+            launch.races.write(lanes.region, lanes.index, dtype, _bits(before) != _bits(new))
             array[lanes.index] = new
             lost = _bits(array[lanes.index]) != _bits(new)
             if lost.any():

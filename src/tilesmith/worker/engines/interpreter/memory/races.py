@@ -26,7 +26,7 @@ class StorageLog:
     def __init__(self, nbytes: int, itemsize: int) -> None:
         count = nbytes // itemsize + 1
         self.itemsize = itemsize
-        self.is_written = False
+        self.is_read = self.is_written = False
         self.writer: Any = np.zeros(count, np.int32)
         self.changed: Any = np.zeros(count, np.bool_)
         self.reader: Any = np.zeros(count, np.int32)
@@ -60,6 +60,7 @@ class RaceLog:
                 self._found(region, index, clash, writers, "is read here but written by")
                 return
         readers = log.reader[places]
+        log.is_read = True
         is_first = not readers.any()
         log.reader[places] = me if is_first else np.where((readers == _NOBODY) | (readers == me), me, _SEVERAL)
 
@@ -70,15 +71,20 @@ class RaceLog:
             return
         log, places = located
         me = state.launch().programs.current.number + _FIRST_PROGRAM
-        writers, readers = log.writer[places], log.reader[places]
+        if log.is_read:
+            readers = log.reader[places]
+            if (clash := changes & (readers != _NOBODY) & (readers != me)).any():
+                self._found(region, index, clash, readers, "is written here but read by")
+                return
+        writers = log.writer[places]
+        log.is_written = True
+        if not writers.any():
+            log.writer[places], log.changed[places] = me, changes
+            return
         foreign = (writers != _NOBODY) & (writers != me)
-        if writers.any() and (clash := changes & foreign).any():
+        if (clash := changes & foreign).any():
             self._found(region, index, clash, writers, "is written here and, with another value, by")
             return
-        if readers.any() and (clash := changes & (readers != _NOBODY) & (readers != me)).any():
-            self._found(region, index, clash, readers, "is written here but read by")
-            return
-        log.is_written = True
         log.writer[places] = np.where(foreign, _SEVERAL, me)
         log.changed[places] |= changes
 
