@@ -30,7 +30,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -266,6 +265,8 @@ def profiled(model: Any, inputs: list[Any]) -> list[tuple[str, int, float]]:
 
 def answer_all(options: argparse.Namespace) -> None:
     """One process for each task."""
+    import triton
+
     end, started = time.monotonic() + options.limit_s, datetime.now(UTC).isoformat(timespec="seconds")
     processes = multiprocessing.get_context("forkserver")
     processes.set_forkserver_preload(["torch", "triton", "triton.testing"])
@@ -275,8 +276,8 @@ def answer_all(options: argparse.Namespace) -> None:
     found: dict[str, Any] = json.loads(options.out.read_text())["rows"] if compiles and options.out.exists() else {}
 
     def run(name: str) -> None:
-        known = found.get(name, {}).get("versions", [{}])
-        if (left := end - time.monotonic()) < 10 or all("kernels" in one for one in known):
+        known = [one for one in found.get(name, {}).get("versions", ()) if "kernels" in one]
+        if (left := end - time.monotonic()) < 10 or len(known) == len(texts[name]):
             return
         answer, began = answers / f"{name}.json", time.monotonic()
         answer.unlink(missing_ok=True)
@@ -290,7 +291,7 @@ def answer_all(options: argparse.Namespace) -> None:
         found[name] = json.loads(answer.read_text()) if answer.exists() else {"error": ended}
         shown = format_resources if compiles else format_row
         print(shown(name, found[name], time.monotonic() - began), flush=True)
-        facts = {"date": started, "commit": options.commit, "triton": version("triton")}
+        facts = {"date": started, "commit": options.commit, "triton": triton.__version__}
         facts |= {"rows": dict(sorted(found.items()))}
         options.out.write_text(json.dumps(facts) + "\n")
 
