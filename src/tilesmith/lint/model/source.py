@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from tilesmith.lint.model.device.evaluation import LANGUAGE
 from tilesmith.lint.model.device.inference import ValueChange
 from tilesmith.lint.model.device.values import UNKNOWN, DeviceValue
 from tilesmith.lint.model.host.reachability import is_live
@@ -25,6 +24,7 @@ from tilesmith.lint.model.syntax.call_arguments import (
 from tilesmith.lint.model.syntax.flow import Flow
 from tilesmith.lint.model.syntax.names import Names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
+from tilesmith.lint.vocabulary import LANGUAGE
 
 MOST_NAMESAKES = 4
 """Functions of one name that are followed; a later definition replaces an earlier one anyway."""

@@ -7,10 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.flow import Flow
-from tilesmith.lint.vocabulary import LOADS
+from tilesmith.lint.vocabulary import LANGUAGE, LOADS
 
 DESCRIPTOR_LOADS = frozenset({"load", "gather"})
 
