@@ -121,3 +121,10 @@ def load_calls(function: JitFunction, source: KernelSource) -> Marks:
                 if not (source.dotted(node.func) or "").startswith(LANGUAGE):
                     found.add(node)
     return frozenset(found)
+
+
+@cached_per_source
+def loaded_data(function: JitFunction, source: KernelSource) -> Dependence:
+    """The loads behind expressions, without those that make their addresses."""
+    loads = load_calls(function, source)
+    return Dependence(function.flow, loads, loads)
