@@ -11,7 +11,7 @@ from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.structure.host_code.torch_work import torch_work
 from tilesmith.lint.structure.host_loops.launch_loops import find_time_loops
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_complexity, kernel_type
-from tilesmith.lint.structure.kernel_kinds.two_kernel_normalization import normalizes_in_steps
+from tilesmith.lint.structure.kernel_kinds.normalization import normalizes_in_steps
 from tilesmith.lint.structure.launches.launch_count import max_kernels_on_one_path
 
 KERNEL_RANK = (

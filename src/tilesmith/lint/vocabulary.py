@@ -10,6 +10,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+LANGUAGE = "triton.language."
+"""What the names of the language begin with."""
 LANGUAGE_NAMES = words(
     """
     PropagateNan TRITON_MAX_TENSOR_NUMEL abs add advance aggregate_replace arange argmax argmin

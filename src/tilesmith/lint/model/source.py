@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import cached_property, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from tilesmith.lint.model.device.evaluation import LANGUAGE
 from tilesmith.lint.model.device.inference import ValueChange
 from tilesmith.lint.model.device.values import UNKNOWN, DeviceValue
 from tilesmith.lint.model.host.reachability import is_live
@@ -25,6 +24,7 @@ from tilesmith.lint.model.syntax.call_arguments import (
 from tilesmith.lint.model.syntax.flow import Flow
 from tilesmith.lint.model.syntax.names import Names
 from tilesmith.lint.model.syntax.tree import SyntaxTree
+from tilesmith.lint.vocabulary import LANGUAGE
 
 MOST_NAMESAKES = 4
 """Functions of one name that are followed; a later definition replaces an earlier one anyway."""
@@ -121,6 +121,10 @@ class KernelLoop:
     bounds: tuple[ast.expr, ...]
     """The arguments of `range`, or the test of a `while`."""
 
+    def holds(self, node: ast.AST) -> bool:
+        """In its body."""
+        return any(self.flow.syntax.contains(part, node) for part in self.node.body)
+
 
 @dataclass(frozen=True, eq=False)
 class JitFunction:
@@ -158,8 +162,7 @@ class JitFunction:
 
     def loops_around(self, node: ast.AST) -> list[KernelLoop]:
         """Outermost first."""
-        syntax = self.flow.syntax
-        return [loop for loop in self.loops if any(syntax.contains(part, node) for part in loop.node.body)]
+        return [loop for loop in self.loops if loop.holds(node)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,6 +282,10 @@ class KernelSource:
 
     def launches_of(self, function: JitFunction) -> tuple[LaunchSite, ...]:
         return tuple(launch for launch in self.live_launches if function.name in launch.kernels)
+
+    def kernels_of(self, launch: LaunchSite) -> list[JitFunction]:
+        """Those it may start."""
+        return [function for name in launch.kernels for function in self.jit_named(name)]
 
     def is_live(self, launch: LaunchSite) -> bool:
         return self.runs(launch.node)

@@ -6,7 +6,7 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 
-from tilesmith.lint.model.device.inference import LANGUAGE, InferredValues, infer
+from tilesmith.lint.model.device.inference import InferredValues, infer
 from tilesmith.lint.model.device.kernel_loops import find_loops
 from tilesmith.lint.model.device.values import PARAMETER, STATIC, UNKNOWN, DeviceValue, join
 from tilesmith.lint.model.sizes.autotuning import find_autotune, find_heuristics
@@ -15,6 +15,7 @@ from tilesmith.lint.model.syntax.call_arguments import arguments_by_name, defaul
 from tilesmith.lint.model.syntax.flow import read_flow
 from tilesmith.lint.model.syntax.names import Imports
 from tilesmith.lint.model.syntax.tree import SyntaxTree
+from tilesmith.lint.vocabulary import LANGUAGE
 
 TaskFacts = Mapping[str, DeviceValue]
 

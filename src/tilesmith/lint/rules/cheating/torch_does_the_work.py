@@ -29,7 +29,7 @@ def torch_does_the_work(source: KernelSource) -> Iterator[Finding]:
 def _launches_do_little(source: KernelSource) -> bool:
     """Those that are no decoys start kernels that do too little, and these are all in sight."""
     real = [launch for launch in source.live_launches if launch not in decoys(source)]
-    kernels = {kernel for launch in real for name in launch.kernels for kernel in source.jit_named(name)}
+    kernels = {kernel for launch in real for kernel in source.kernels_of(launch)}
     return all(launch.kernels for launch in real) and all(does_little(kernel, source) for kernel in kernels)
 
 

@@ -20,7 +20,7 @@ DECORATORS = frozenset({"triton.jit", "triton.autotune", "triton.heuristics"})
 def launch_arguments(source: KernelSource) -> Iterator[Finding]:
     """Missing, unknown and surplus arguments; a kernel called like a function."""
     for launch in source.live_launches:
-        functions = [function for name in launch.kernels for function in source.jit_named(name)]
+        functions = source.kernels_of(launch)
         if len(functions) == 1 and _is_plain(source, functions[0]) and _names_it(source, launch, functions[0]):
             for message in _complaints(source, launch, functions[0]):
                 yield run_fault(source, RULE, launch.node, message)

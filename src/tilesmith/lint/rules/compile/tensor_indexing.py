@@ -9,7 +9,7 @@ from tilesmith.lint.model.device.values import PARAMETER, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import is_none
 from tilesmith.lint.rules.findings import compile_fault, warning
-from tilesmith.lint.structure.addresses.pointer_parameters import is_pointer
+from tilesmith.lint.structure.addresses.buffers import is_pointer
 from tilesmith.records import Finding
 
 READ = (

@@ -6,15 +6,14 @@ import ast
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.device.values import PARAMETER, ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource, LanguageCall
 from tilesmith.lint.model.syntax.call_arguments import hides_arguments, is_none
 from tilesmith.lint.releases import LIBDEVICE_NAMES, SIGNATURES, TENSOR_MEMBERS
 from tilesmith.lint.rules.findings import argument, compile_fault, run_fault
-from tilesmith.lint.structure.addresses.pointer_parameters import is_pointer
+from tilesmith.lint.structure.addresses.buffers import is_pointer
 from tilesmith.lint.structure.device_flow.compile_time import is_device_code
-from tilesmith.lint.vocabulary import LANGUAGE_NAMES, MATH_NAMES, words
+from tilesmith.lint.vocabulary import LANGUAGE, LANGUAGE_NAMES, MATH_NAMES, words
 from tilesmith.records import Finding
 
 RULE = "unknown-language-function"

@@ -33,7 +33,7 @@ def _tuned_kernel(launch: LaunchSite, source: KernelSource) -> JitFunction | Non
     """The kernel, when it is certain which one it is."""
     if not launch.direct or not isinstance(launch.node.func, ast.Subscript):
         return None
-    functions = [function for name in launch.kernels for function in source.jit_named(name)]
+    functions = source.kernels_of(launch)
     tuned = [function for function in functions if function.autotune is not None or function.heuristics]
     if len(functions) != 1 or not tuned or tuned[0].name in _rebound_names(source):
         return None

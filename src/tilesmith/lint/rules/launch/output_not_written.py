@@ -92,7 +92,7 @@ class _OutputUses:
         return frozenset() if self._is_read(use) else None
 
     def _written_by(self, launch: LaunchSite, use: ast.Name) -> frozenset[str] | None:
-        kernels = [function for name in launch.kernels for function in self.source.jit_named(name)]
+        kernels = self.source.kernels_of(launch)
         found: frozenset[str] = frozenset()
         for kernel in kernels:
             bound = launch.bound_to(kernel)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.model.syntax.flow import Binding, operands
@@ -13,6 +12,7 @@ from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, frames_of
 from tilesmith.lint.structure.device_flow.element_types import element_types
 from tilesmith.lint.structure.launches.launch_arguments import MOST_LAUNCHES
+from tilesmith.lint.vocabulary import LANGUAGE
 from tilesmith.records import Finding
 
 RULE = "low-precision-accumulator"

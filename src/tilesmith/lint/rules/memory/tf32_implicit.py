@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import KernelSource
 from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.rules.findings import warning
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
 from tilesmith.lint.structure.device_flow.element_types import NARROW, element_types
+from tilesmith.lint.vocabulary import LANGUAGE
 from tilesmith.records import Finding
 
 MESSAGE = (

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.call_arguments import all_arguments, arguments_by_name
-from tilesmith.lint.vocabulary import STORES
+from tilesmith.lint.vocabulary import LANGUAGE, STORES
 
 ACCUMULATING = frozenset(
     {"atomic_add", "atomic_max", "atomic_min", "atomic_and", "atomic_or", "atomic_xor", "atomic_cas"}

@@ -7,10 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_source
 from tilesmith.lint.model.syntax.flow import Flow
-from tilesmith.lint.vocabulary import LOADS
+from tilesmith.lint.vocabulary import LANGUAGE, LOADS
 
 DESCRIPTOR_LOADS = frozenset({"load", "gather"})
 
@@ -122,3 +121,10 @@ def load_calls(function: JitFunction, source: KernelSource) -> Marks:
                 if not (source.dotted(node.func) or "").startswith(LANGUAGE):
                     found.add(node)
     return frozenset(found)
+
+
+@cached_per_source
+def loaded_data(function: JitFunction, source: KernelSource) -> Dependence:
+    """The loads behind expressions, without those that make their addresses."""
+    loads = load_calls(function, source)
+    return Dependence(function.flow, loads, loads)

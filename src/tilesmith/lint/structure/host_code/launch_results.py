@@ -63,7 +63,7 @@ class LaunchResults:
     def written(self, launch: LaunchSite) -> list[ast.expr]:
         """The arguments this launch may write through; none when some cannot be told."""
         found: list[ast.expr] = []
-        for kernel in (kernel for name in launch.kernels for kernel in self.source.jit_named(name)):
+        for kernel in self.source.kernels_of(launch):
             bound = launch.bound_to(kernel)
             params = stores_to(self.source, kernel)
             if bound is None or not params or not params <= bound.keys():

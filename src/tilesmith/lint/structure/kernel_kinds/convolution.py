@@ -16,7 +16,7 @@ from tilesmith.lint.model.syntax.call_arguments import argument
 from tilesmith.lint.structure.addresses.address_indices import AddressAxis, AddressIndex, address_indices_of
 from tilesmith.lint.structure.addresses.expansion import key
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import loaded_data
 from tilesmith.lint.structure.reductions.contractions import contractions
 from tilesmith.lint.structure.reductions.summed_products import returned_products
 from tilesmith.lint.structure.tiles.program_tiles import arange_sizes
@@ -42,8 +42,7 @@ def slides_window(function: JitFunction, source: KernelSource) -> bool:
 class _TapReading:
     def __init__(self, frame: CallFrame, source: KernelSource) -> None:
         self.frame, self.function, self.address_indices = frame, frame.function, address_indices_of(source)
-        loads = load_calls(self.function, source)
-        self.loaded = Dependence(self.function.flow, loads, loads)
+        self.loaded = loaded_data(self.function, source)
         root = frame.root
         stores = [call.node for call in root.function.calls if call.operation in STORES and call.node.args]
         self.outputs = frozenset(
@@ -152,8 +151,7 @@ def weighs_last_inputs(function: JitFunction, source: KernelSource) -> bool:
 class _DelayLine:
     def __init__(self, loop: KernelLoop, function: JitFunction, source: KernelSource) -> None:
         self.loop, self.function, self.flow = loop, function, loop.flow
-        loads = load_calls(function, source)
-        self.loaded = Dependence(function.flow, loads, loads)
+        self.loaded = loaded_data(function, source)
         moving = {call.node for call in advancing_loads(loop)}
         bound = [(binding.name, loop.flow.syntax.inside(binding.value)) for binding in loop.flow.bindings]
         self.newest = frozenset(name for name, nodes in bound if any(node in moving for node in nodes))

@@ -34,7 +34,7 @@ def decoys(source: KernelSource) -> Mapping[LaunchSite, Decoy]:
 
 
 def _reason(source: KernelSource, launch: LaunchSite) -> Decoy | None:
-    kernels = [kernel for name in launch.kernels for kernel in source.jit_named(name)]
+    kernels = source.kernels_of(launch)
     if not kernels or not isinstance(launch.node.func, ast.Subscript):
         return None
     if all(only_copies(source, k, launch) and _keeps_layout(source, k, launch) for k in kernels):

@@ -16,7 +16,7 @@ from tilesmith.lint.structure.addresses.accesses import expansion_of
 from tilesmith.lint.structure.addresses.coordinates import LANES, PROGRAM, Coordinate, Coordinates
 from tilesmith.lint.structure.addresses.expansion import AddressLane, AddressTerm
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.value_flow import Dependence, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import loaded_data
 from tilesmith.lint.structure.kernel_kinds.kernel_type import kernel_type
 from tilesmith.lint.structure.recurrence.time_loops import time_loops
 from tilesmith.lint.structure.reductions.contractions import contractions
@@ -46,7 +46,7 @@ def serial_time_loops(source: KernelSource) -> Iterator[KernelLoop]:
 def _is_called_in(other: CallFrame, frame: CallFrame, loop: KernelLoop) -> bool:
     while other.caller is not None and other.call is not None:
         if other.caller is frame:
-            return any(loop.flow.syntax.contains(part, other.call) for part in loop.node.body)
+            return loop.holds(other.call)
         other = other.caller
     return False
 
@@ -56,9 +56,8 @@ def _walks(
 ) -> Iterator[tuple[FramedNode, KernelLoop]]:
     """Addresses of loads that go into products, with the loops around them."""
     function = frame.function
-    loads = load_calls(function, source)
     factors = [factor for found in contractions(function, source) for factor in found.factors]
-    multiplied = Dependence(function.flow, loads, loads).behind(*factors)
+    multiplied = loaded_data(function, source).behind(*factors)
     for loop in function.loops:
         if (frame is home and not _inside(loop, time_loop)) or _is_short(loop, frame, source):
             continue

@@ -41,10 +41,7 @@ class _MemorySteps:
         self.flow = ValueFlow.of(loop.flow, source)
         self.moving = loop.indices | loop.carried
         self.loads = [call.node for call in loop.calls if call.operation in LOADS and call.node.args]
-        self.helpers = [(call, callee) for call, callee in helper_calls(source, function) if self.contains(call)]
-
-    def contains(self, node: ast.AST) -> bool:
-        return any(self.loop.flow.syntax.contains(part, node) for part in self.loop.node.body)
+        self.helpers = [(call, callee) for call, callee in helper_calls(source, function) if loop.holds(call)]
 
     def moves(self, *expressions: ast.expr) -> bool:
         return bool(self.loop.flow.origins(*expressions) & self.moving)

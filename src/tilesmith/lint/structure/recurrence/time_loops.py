@@ -80,12 +80,9 @@ class _RecurrenceReading:
         self.flow = ValueFlow.of(loop.flow, source)
         self.function = _function_of(loop.node, source)
         self.moving = loop.indices | loop.carried
-        inside = [c for c in helper_calls(source, self.function) if self._contains(c[0])]
+        inside = [c for c in helper_calls(source, self.function) if loop.holds(c[0])]
         self.helpers = {call: _operations(callee, source) for call, callee in inside}
         self.callees = dict(inside)
-
-    def _contains(self, node: ast.AST) -> bool:
-        return any(self.loop.flow.syntax.contains(part, node) for part in self.loop.node.body)
 
     def steps_through_input(self) -> bool:
         """Some load, here or in a called function, moves with the loop."""

@@ -8,7 +8,7 @@ from tilesmith.lint.model.device.values import Shape
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource
 from tilesmith.lint.structure.addresses.coordinates import Coordinates
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls, loaded_data
 from tilesmith.lint.structure.reductions.contractions import Contraction, contractions
 from tilesmith.lint.structure.reductions.reduction_sites import reduction_calls, stored_values
 
@@ -85,8 +85,7 @@ def _is_scalar_times_vector(
     if () not in shapes or not any(shape for shape in shapes) or len(found.factors) != 2:
         return False
     loops = [loop for loop in function.loops if _holds(loop, found.node)]
-    loads = load_calls(function, source)
-    behind = [Dependence(function.flow, loads, loads).behind(factor) for factor in found.factors]
+    behind = [loaded_data(function, source).behind(factor) for factor in found.factors]
     return bool(loops) and all(any(_advances(load, loops[-1]) for load in each) for each in behind)
 
 
@@ -134,7 +133,7 @@ def _is_result(found: Contraction, function: JitFunction, source: KernelSource) 
 def _places_differ(made: Contraction, function: JitFunction, source: KernelSource) -> bool:
     """One of them changes where the other stays: rows and columns, or the same vector for every row."""
     loads = load_calls(function, source)
-    whole = Dependence(function.flow, loads, loads)
+    whole = loaded_data(function, source)
     bare = Dependence(function.flow, loads, loads | reduction_calls(function, source))
     frame = next((frame for frame in frames_of(source) if frame.function is function), CallFrame(function))
     coordinates = Coordinates(source)

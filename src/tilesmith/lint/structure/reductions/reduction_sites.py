@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from tilesmith.lint.model.source import JitFunction, KernelLoop, KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.buffers import buffers, helper_calls
-from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls, loaded_data
 from tilesmith.lint.vocabulary import REDUCTIONS, STORES, words
 
 METHODS = words("sum max min argmax argmin reduce xor_sum")
@@ -98,8 +98,7 @@ def reduces(parts: tuple[JitFunction, ...], source: KernelSource) -> bool:
 
 def _pools(part: JitFunction, source: KernelSource) -> bool:
     """A window written out: several places of one tensor in one stored value, nothing else loaded for it."""
-    loads = load_calls(part, source)
-    loaded = Dependence(part.flow, loads, loads)
+    loaded = loaded_data(part, source)
     for value in stored_values(part):
         behind = [load for load in loaded.behind(value) if isinstance(load, ast.Call) and load.args]
         places = {ast.unparse(load.args[0]) for load in behind}

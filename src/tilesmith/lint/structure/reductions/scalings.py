@@ -10,7 +10,7 @@ from tilesmith.lint.model.source import JitFunction, KernelSource, cached_per_so
 from tilesmith.lint.model.syntax.call_arguments import arguments_by_name
 from tilesmith.lint.model.syntax.flow import operands
 from tilesmith.lint.structure.addresses.buffers import buffers, helper_calls
-from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, Marks, load_calls, loaded_data
 from tilesmith.lint.structure.reductions.reduction_sites import stored_values
 from tilesmith.lint.vocabulary import STORES, words
 
@@ -78,7 +78,7 @@ def _subtracts(node: ast.AST) -> bool:
 def picks(function: JitFunction, source: KernelSource) -> Marks:
     """`tl.load(row + target)` beside a load of the whole row, where the target was loaded; `row[target]`."""
     loads = [load for load in load_calls(function, source) if isinstance(load, ast.Call) and load.args]
-    placed = Dependence(function.flow, loads, loads)
+    placed = loaded_data(function, source)
     starts = {load: buffers(function, load.args[0]) for load in loads}
     widest: dict[str, int] = {}
     for load, names in starts.items():

@@ -11,7 +11,7 @@ from tilesmith.lint.model.sizes.possible_numbers import device_numbers
 from tilesmith.lint.model.source import KernelLoop, KernelSource, cached_per_source
 from tilesmith.lint.structure.addresses.coordinates import Coordinate, Coordinates
 from tilesmith.lint.structure.device_flow.call_frames import CallFrame, FramedNode, frames_of
-from tilesmith.lint.structure.device_flow.value_flow import Dependence, ValueFlow, load_calls
+from tilesmith.lint.structure.device_flow.value_flow import Dependence, ValueFlow, loaded_data
 from tilesmith.lint.structure.reductions.accumulation import ONLY_SUMS, carried_by
 from tilesmith.lint.structure.reductions.contractions import contractions
 from tilesmith.lint.vocabulary import DOTS, LOADS, STORES
@@ -85,8 +85,7 @@ class SummedProduct:
         return [load for load in inside if load in behind and loop.flow.origins(load.args[0]) & moving]
 
     def _loads(self, factor: ast.expr) -> frozenset[ast.AST]:
-        loads = load_calls(self.frame.function, self.source)
-        return Dependence(self.frame.function.flow, loads, loads).behind(factor)
+        return loaded_data(self.frame.function, self.source).behind(factor)
 
     def places(self, factor: ast.expr) -> frozenset[Coordinate]:
         """Coordinates of the addresses a factor is loaded from, except those of the turns that add up."""

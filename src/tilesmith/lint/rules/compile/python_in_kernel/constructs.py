@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tilesmith.lint.model.device.inference import DEVICE_RANGES
 from tilesmith.lint.model.device.values import ValueKind
@@ -51,6 +51,7 @@ ITERATION = "Triton loops only over range, tl.range and tl.static_range: index t
 LOOP_ELSE = "Triton cannot compile `else` after a loop: put it after the loop"
 APPENDING = "lists cannot grow in a kernel: use separate names, or one block and tl.where"
 LISTING = "Triton makes no list from a range: use separate names, or one block and tl.where"
+RAISING = "Triton cannot compile raise: use tl.device_assert or tl.static_assert"
 PRINTING = "print in a kernel starts with a text: print('x =', x)"
 
 
@@ -58,41 +59,43 @@ def refused_constructs(source: KernelSource) -> Iterator[Finding]:
     """Constructs without a visitor, and operators tensors do not have."""
     for function in source.jit_functions:
         for node in function.nodes:
-            if what := FORBIDDEN.get(type(node)):
-                yield compile_fault(source, RULE, _statement(node), f"Triton cannot compile {what}")
-            elif look := LOOKS.get(type(node)):
-                yield from look(source, function, node)
+            if (what := FORBIDDEN.get(type(node))) and isinstance(node, (ast.expr, ast.stmt)):
+                yield compile_fault(source, RULE, node, f"Triton cannot compile {what}")
+            match node:
+                case ast.BinOp() | ast.AugAssign():
+                    yield from _operator(source, function, node)
+                case ast.Compare() if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
+                    yield compile_fault(source, RULE, node, MEMBERSHIP)
+                case ast.Assign():
+                    yield from _assignment(source, function, node)
+                case ast.For():
+                    yield from _loop(source, node)
+                case ast.While() if node.orelse:
+                    yield compile_fault(source, RULE, node, LOOP_ELSE)
+                case ast.ListComp():
+                    yield from _listing(source, node)
+                case ast.Raise() if node in source.surely_compiled:
+                    # behind a branch on constants it is a way to refuse them, and as good as tl.static_assert
+                    yield compile_fault(source, RULE, node, RAISING)
+                case ast.JoinedStr():
+                    yield from _text(source, function, node)
+                case ast.Call():
+                    yield from _call(source, function, node)
 
 
-def _statement(node: ast.AST) -> ast.expr | ast.stmt:
-    assert isinstance(node, (ast.expr, ast.stmt))
-    return node
-
-
-def _operator(source: KernelSource, function: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    assert isinstance(node, (ast.BinOp, ast.AugAssign))
+def _operator(source: KernelSource, function: JitFunction, node: ast.BinOp | ast.AugAssign) -> Iterator[Finding]:
+    sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
+    tensors = [value for side in sides if (value := function.value(side)).kind is ValueKind.TENSOR]
     if isinstance(node.op, ast.MatMult):
         yield compile_fault(source, RULE, node, "Triton cannot compile `@`: use tl.dot(a, b)")
-    elif isinstance(node.op, ast.Pow):
-        sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-        if any(function.value(side).kind is ValueKind.TENSOR for side in sides):
-            yield compile_fault(source, RULE, node, POWER)
-    elif word := WHOLE_ONLY.get(type(node.op)):
-        sides = (node.left, node.right) if isinstance(node, ast.BinOp) else (node.target, node.value)
-        known = [function.value(side) for side in sides]
-        if any(value.kind is ValueKind.TENSOR and value.dtype in FLOATS for value in known):
-            yield compile_fault(source, RULE, node, f"`{word}` takes whole numbers, not {FLOATS_TEXT}")
+    elif isinstance(node.op, ast.Pow) and tensors:
+        yield compile_fault(source, RULE, node, POWER)
+    elif (word := WHOLE_ONLY.get(type(node.op))) and any(value.dtype in FLOATS for value in tensors):
+        yield compile_fault(source, RULE, node, f"`{word}` takes whole numbers, not {FLOATS_TEXT}")
 
 
-def _comparison(source: KernelSource, _: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    assert isinstance(node, ast.Compare)
-    if any(isinstance(op, (ast.In, ast.NotIn)) for op in node.ops):
-        yield compile_fault(source, RULE, node, MEMBERSHIP)
-
-
-def _assignment(source: KernelSource, function: JitFunction, node: ast.AST) -> Iterator[Finding]:
+def _assignment(source: KernelSource, function: JitFunction, node: ast.Assign) -> Iterator[Finding]:
     """Refused while the source is read, compiled or not."""
-    assert isinstance(node, ast.Assign)
     starred = [
         part for target in node.targets for part in getattr(target, "elts", ()) if isinstance(part, ast.Starred)
     ]
@@ -103,8 +106,7 @@ def _assignment(source: KernelSource, function: JitFunction, node: ast.AST) -> I
         yield Finding(RULE, severity, node.lineno, TARGETS)
 
 
-def _loop(source: KernelSource, _: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    assert isinstance(node, ast.For)
+def _loop(source: KernelSource, node: ast.For) -> Iterator[Finding]:
     called = node.iter.func if isinstance(node.iter, ast.Call) else None
     builtin = isinstance(called, ast.Name) and source.names.scope_binding(called) is None
     name = called.id if isinstance(called, ast.Name) else ""
@@ -123,14 +125,7 @@ def _loop(source: KernelSource, _: JitFunction, node: ast.AST) -> Iterator[Findi
                 yield compile_fault(source, RULE, node, message)
 
 
-def _while(source: KernelSource, _: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    assert isinstance(node, ast.While)
-    if node.orelse:
-        yield compile_fault(source, RULE, node, LOOP_ELSE)
-
-
-def _listing(source: KernelSource, _: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    assert isinstance(node, ast.ListComp)
+def _listing(source: KernelSource, node: ast.ListComp) -> Iterator[Finding]:
     iterated = node.generators[0].iter
     called = iterated.func if isinstance(iterated, ast.Call) else None
     name = called.id if isinstance(called, ast.Name) else (source.dotted(called) or "" if called else "")
@@ -140,17 +135,7 @@ def _listing(source: KernelSource, _: JitFunction, node: ast.AST) -> Iterator[Fi
         yield info(RULE, node.lineno, "releases before 3.4 cannot compile a list made by a comprehension")
 
 
-def _raise(source: KernelSource, _: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    """Behind a branch on constants it is a way to refuse them, and as good as tl.static_assert."""
-    assert isinstance(node, ast.Raise)
-    if node in source.surely_compiled:
-        yield compile_fault(
-            source, RULE, node, "Triton cannot compile raise: use tl.device_assert or tl.static_assert"
-        )
-
-
-def _text(source: KernelSource, function: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    assert isinstance(node, ast.JoinedStr)
+def _text(source: KernelSource, function: JitFunction, node: ast.JoinedStr) -> Iterator[Finding]:
     for part in node.values:
         if isinstance(part, ast.FormattedValue) and is_runtime(source, function, part.value):
             message = (
@@ -161,8 +146,7 @@ def _text(source: KernelSource, function: JitFunction, node: ast.AST) -> Iterato
             return
 
 
-def _call(source: KernelSource, function: JitFunction, node: ast.AST) -> Iterator[Finding]:
-    assert isinstance(node, ast.Call)
+def _call(source: KernelSource, function: JitFunction, node: ast.Call) -> Iterator[Finding]:
     match node.func:
         case ast.Attribute(value=base, attr="append" | "extend" | "insert"):
             if function.value(base).kind is ValueKind.TUPLE or _is_list(function, base):
@@ -175,18 +159,3 @@ def _call(source: KernelSource, function: JitFunction, node: ast.AST) -> Iterato
 def _is_list(function: JitFunction, base: ast.expr) -> bool:
     values = function.flow.values_of(base.id) if isinstance(base, ast.Name) else []
     return bool(values) and all(isinstance(value, ast.List) for value in values)
-
-
-Look = Callable[[KernelSource, JitFunction, ast.AST], Iterator[Finding]]
-LOOKS: dict[type[ast.AST], Look] = {
-    ast.BinOp: _operator,
-    ast.AugAssign: _operator,
-    ast.Compare: _comparison,
-    ast.Assign: _assignment,
-    ast.For: _loop,
-    ast.While: _while,
-    ast.ListComp: _listing,
-    ast.Raise: _raise,
-    ast.JoinedStr: _text,
-    ast.Call: _call,
-}

@@ -6,13 +6,12 @@ import ast
 import builtins
 from collections.abc import Iterator
 
-from tilesmith.lint.model.device.inference import LANGUAGE
 from tilesmith.lint.model.device.values import ValueKind
 from tilesmith.lint.model.source import JitFunction, KernelSource
 from tilesmith.lint.model.syntax.call_arguments import all_arguments
 from tilesmith.lint.rules.findings import compile_fault, info
 from tilesmith.lint.structure.device_flow.compile_time import is_launched
-from tilesmith.lint.vocabulary import LANGUAGE_NAMES, TORCH_TYPES, words
+from tilesmith.lint.vocabulary import LANGUAGE, LANGUAGE_NAMES, TORCH_TYPES, words
 from tilesmith.records import Finding, Severity
 
 RULE = "python-in-kernel"

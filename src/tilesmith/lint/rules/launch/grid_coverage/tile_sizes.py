@@ -63,7 +63,7 @@ class StartedKernel:
 
 def started_kernels(source: KernelSource) -> Iterator[StartedKernel]:
     for launch in source.live_launches:
-        kernels = [function for name in launch.kernels for function in source.jit_named(name)]
+        kernels = source.kernels_of(launch)
         grid = read_grid(launch, source) if len(kernels) == 1 else None
         if grid is not None:
             yield StartedKernel(source, launch, kernels[0], grid, launch.bound_to(kernels[0]) or {})
