@@ -231,8 +231,8 @@ def _size(text: str) -> str | int:
 def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name[0] != "_"]
     if name not in names:
-        told = ", ".join(names) or "no function"
-        raise ProjectError(f"there is no function {name}, but {told}; the operator is named after its function")
+        others = f", but {', '.join(names)}" if names else ""
+        raise ProjectError(f"there is no function {name}{others}; the operator is named after its function")
     if len(names) > 1:
         told = ", ".join(one for one in names if one != name) or f"{name}, twice"
         raise ProjectError(f"more than one function; let the names of helpers begin with _: {told}")
@@ -306,7 +306,10 @@ def _sizes(given: Any) -> tuple[Sizes, ...]:
 def _annotation(node: ast.expr) -> str:
     """As text, with torch's tensors under one name."""
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
-    return re.sub(r"(?<![\w.])Tensor\b", "torch.Tensor", ast.unparse(parse_expression(text)))
+    try:
+        return re.sub(r"(?<![\w.])Tensor\b", "torch.Tensor", ast.unparse(parse_expression(text)))
+    except SyntaxError:
+        raise ProjectError(f"line {node.lineno}: '{text}' is no annotation") from None
 
 
 def _settings(tree: ast.Module) -> dict[str, Any]:

@@ -48,6 +48,8 @@ def read_project(folder: Path) -> Project:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise _without_toml(folder) from None
+    except NotADirectoryError:
+        raise ProjectError(f"{folder} is a file: name the folder of the operator") from None
     except (OSError, ValueError) as error:
         raise ProjectError(f"{path}: cannot be read: {error}") from None
     try:
