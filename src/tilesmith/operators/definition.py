@@ -27,8 +27,8 @@ from typing import Any
 
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.operators.bound_names import require_free_names
-from tilesmith.operators.project import read_source
-from tilesmith.operators.records import FLOATS, LEADING, Operator, OperatorParameter, Sizes, is_name
+from tilesmith.operators.project import read_sizes, read_source
+from tilesmith.operators.records import FLOATS, LEADING, Operator, OperatorParameter, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
 from tilesmith.operators.source_edits import (
     PlainArgument,
@@ -220,12 +220,9 @@ def parse_shapes(text: str) -> dict[str, list[str | int]]:
         name, equals, sizes = part.partition("=")
         if not equals:
             raise UsageError(f'--shapes {text}: write it as  "x=M,N; bias=N"')
-        found[name.strip()] = [_size(one.strip()) for one in sizes.split(",") if one.strip()]
+        parts = filter(None, (one.strip() for one in sizes.split(",")))
+        found[name.strip()] = [int(one) if one.isdecimal() else one for one in parts]
     return found
-
-
-def _size(text: str) -> str | int:
-    return int(text) if text.isdecimal() else text
 
 
 def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
@@ -292,15 +289,12 @@ def _parameter(one: PlainArgument, settings: Mapping[str, Any]) -> OperatorParam
 
 
 def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
-    accuracy = _sizes(settings["ACCURACY"]) if "ACCURACY" in settings else accuracy_sizes(operator)
-    performance = _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator)
+    accuracy, performance = (settings.get(name) for name in ("ACCURACY", "PERFORMANCE"))
+    accuracy = accuracy_sizes(operator) if accuracy is None else tuple(map(read_sizes, accuracy))
+    performance = performance_sizes(operator) if performance is None else tuple(map(read_sizes, performance))
     sized = replace(operator, accuracy=accuracy, performance=performance)
     sized.require_sizes()
     return sized
-
-
-def _sizes(given: Any) -> tuple[Sizes, ...]:
-    return tuple({name: tuple(n) if isinstance(n, list) else n for name, n in one.items()} for one in given)
 
 
 def _annotation(node: ast.expr) -> str:
@@ -327,7 +321,7 @@ def _settings(tree: ast.Module) -> dict[str, Any]:
 
 def _has_form(setting: str, said: Any) -> bool:
     """Whether a setting is put together as the example of it is."""
-    example = ast.literal_eval(SETTINGS[setting])
+    example = ast.literal_eval(parse_expression(SETTINGS[setting]))
     if isinstance(example, float):
         return type(said) in (int, float)
     if isinstance(example, list):

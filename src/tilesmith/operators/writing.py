@@ -65,13 +65,13 @@ def docstring(operator: Operator) -> str:
 
 def contract(operator: Operator) -> str:
     """`x [M, N], bias [N]; float32, float16`: shapes and dtypes in a line."""
-    return f"{', '.join(map(_tensor, operator.tensors))}; {', '.join(operator.dtypes)}"
-
-
-def _tensor(one: OperatorParameter) -> str:
-    dtype = f" {one.dtype}" if one.dtype else ""
-    below = f" below {one.below}" if one.below is not None else ""
-    return f"{one.name} [{', '.join(map(str, one.shape))}]{dtype}{below}"
+    tensors = [
+        f"{one.name} [{', '.join(map(str, one.shape))}]"
+        + (f" {one.dtype}" if one.dtype else "")
+        + (f" below {one.below}" if one.below is not None else "")
+        for one in operator.tensors
+    ]
+    return f"{', '.join(tensors)}; {', '.join(operator.dtypes)}"
 
 
 def make_inputs_text(operator: Operator, for_judge: bool = False) -> str:
