@@ -123,6 +123,8 @@ MISTAKES = {
     ("check", "nowhere"): "nowhere: no operator project",
     ("tune", "nowhere"): "nowhere: no operator project",
     ("tune", "softmax", "--autotune", "--dispatch"): "--autotune and --dispatch are two ways to choose by shape",
+    ("tune", "softmax", "--seconds", "0"): "--seconds 0: the search needs some time",
+    ("check", "softmax/softmax_triton.py"): "softmax/softmax_triton.py is a file: name the folder of the operator",
     ("tune", "softmax"): "softmax_triton.py: no constants to tune: write them at the top",
 }
 

@@ -127,13 +127,19 @@ def test_an_expression_over_elements_takes_any_shape(expression: str, shape: tup
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("import torch", "there is no function norm, but no function"),
+        ("import torch", "there is no function norm; the operator is named after its function"),
         ("def other(x): return x", "there is no function norm, but other"),
         ("def norm(x): return x\ndef other(x): return x", "more than one function"),
         ("@staticmethod\ndef norm(x): return x", "line 2: norm is decorated"),
         ("def norm(*x): return x", "line 1: norm may have plain parameters only"),
         ('def norm(x):\n    """Text."""', "norm has no body"),
         ("def norm(x: list): return x", "line 1: x: list is neither torch.Tensor nor float, int, bool, str"),
+        ("def norm(x: 'Tensor |'): return x", "line 1: 'Tensor |' is no annotation"),
+        ("def norm(x, y=1e400): return x", "y: inf is no number"),
+        (
+            "def norm(x): return x\ndef norm(x): return x",
+            "more than one function; let the names of helpers begin with _: n",
+        ),
         ("def norm(x, y=[1]): return x", "line 1: the default of y must be a number"),
         ("def norm(x, y=None): return x", "line 1: y may be None, which the parameter of an operator cannot be"),
         ("def norm(y: float): return y", "no parameter is a tensor"),

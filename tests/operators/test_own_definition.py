@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from softmax_project import written
 
+from tilesmith.errors import ProjectError
 from tilesmith.operators.making import _own_definition
 
 HEAD = "def softmax(x: torch.Tensor, temperature: float"
@@ -44,3 +45,11 @@ def test_the_arithmetic_is_that_of_the_baseline(tmp_path: Path) -> None:
     product = texts["baseline"].replace("torch.softmax(x / temperature, dim=-1)", "x @ x")
     project.path("baseline").write_text(product)
     assert _own_definition(project, lambda _: None).operator.arithmetic == "product"
+
+
+def test_what_is_wrong_with_the_baseline_names_the_file(tmp_path: Path) -> None:
+    project, texts = written(folder=tmp_path)
+    for text, said in ((texts["baseline"].replace("(x: ", "(*, x: "), "line 6: "), ("def softmax(:", "line 1: ")):
+        project.path("baseline").write_text(text)
+        with pytest.raises(ProjectError, match=rf"softmax_baseline\.py(: |, ){said}"):
+            _own_definition(project, lambda _: None)

@@ -27,8 +27,8 @@ from typing import Any
 
 from tilesmith.errors import ProjectError, UsageError
 from tilesmith.operators.bound_names import require_free_names
-from tilesmith.operators.project import read_source
-from tilesmith.operators.records import FLOATS, LEADING, Operator, OperatorParameter, Sizes, is_name
+from tilesmith.operators.project import read_sizes, read_source
+from tilesmith.operators.records import FLOATS, LEADING, Operator, OperatorParameter, is_name
 from tilesmith.operators.sizes import accuracy_sizes, performance_sizes
 from tilesmith.operators.source_edits import (
     PlainArgument,
@@ -220,19 +220,16 @@ def parse_shapes(text: str) -> dict[str, list[str | int]]:
         name, equals, sizes = part.partition("=")
         if not equals:
             raise UsageError(f'--shapes {text}: write it as  "x=M,N; bias=N"')
-        found[name.strip()] = [_size(one.strip()) for one in sizes.split(",") if one.strip()]
+        parts = filter(None, (one.strip() for one in sizes.split(",")))
+        found[name.strip()] = [int(one) if one.isdecimal() else one for one in parts]
     return found
-
-
-def _size(text: str) -> str | int:
-    return int(text) if text.isdecimal() else text
 
 
 def _function(tree: ast.Module, name: str) -> ast.FunctionDef:
     names = [node.name for node in tree.body if isinstance(node, ast.FunctionDef) and node.name[0] != "_"]
     if name not in names:
-        told = ", ".join(names) or "no function"
-        raise ProjectError(f"there is no function {name}, but {told}; the operator is named after its function")
+        others = f", but {', '.join(names)}" if names else ""
+        raise ProjectError(f"there is no function {name}{others}; the operator is named after its function")
     if len(names) > 1:
         told = ", ".join(one for one in names if one != name) or f"{name}, twice"
         raise ProjectError(f"more than one function; let the names of helpers begin with _: {told}")
@@ -292,21 +289,21 @@ def _parameter(one: PlainArgument, settings: Mapping[str, Any]) -> OperatorParam
 
 
 def _with_sizes(operator: Operator, settings: Mapping[str, Any]) -> Operator:
-    accuracy = _sizes(settings["ACCURACY"]) if "ACCURACY" in settings else accuracy_sizes(operator)
-    performance = _sizes(settings["PERFORMANCE"]) if "PERFORMANCE" in settings else performance_sizes(operator)
+    accuracy, performance = (settings.get(name) for name in ("ACCURACY", "PERFORMANCE"))
+    accuracy = accuracy_sizes(operator) if accuracy is None else tuple(map(read_sizes, accuracy))
+    performance = performance_sizes(operator) if performance is None else tuple(map(read_sizes, performance))
     sized = replace(operator, accuracy=accuracy, performance=performance)
     sized.require_sizes()
     return sized
 
 
-def _sizes(given: Any) -> tuple[Sizes, ...]:
-    return tuple({name: tuple(n) if isinstance(n, list) else n for name, n in one.items()} for one in given)
-
-
 def _annotation(node: ast.expr) -> str:
     """As text, with torch's tensors under one name."""
     text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ast.unparse(node)
-    return re.sub(r"(?<![\w.])Tensor\b", "torch.Tensor", ast.unparse(parse_expression(text)))
+    try:
+        return re.sub(r"(?<![\w.])Tensor\b", "torch.Tensor", ast.unparse(parse_expression(text)))
+    except SyntaxError:
+        raise ProjectError(f"line {node.lineno}: '{text}' is no annotation") from None
 
 
 def _settings(tree: ast.Module) -> dict[str, Any]:
@@ -324,7 +321,7 @@ def _settings(tree: ast.Module) -> dict[str, Any]:
 
 def _has_form(setting: str, said: Any) -> bool:
     """Whether a setting is put together as the example of it is."""
-    example = ast.literal_eval(SETTINGS[setting])
+    example = ast.literal_eval(parse_expression(SETTINGS[setting]))
     if isinstance(example, float):
         return type(said) in (int, float)
     if isinstance(example, list):

@@ -12,7 +12,7 @@ from pathlib import Path
 from tilesmith.errors import NotJudgedHere, ProjectError, TaskError, UsageError
 from tilesmith.judge import Judge
 from tilesmith.operators.checking import AccuracyResult, judge_accuracy
-from tilesmith.operators.definition import Definition, parse_definition, with_shapes
+from tilesmith.operators.definition import Definition, read_definition, with_shapes
 from tilesmith.operators.forging import ForgedKernel, Tell, Workshop, forge_kernel
 from tilesmith.operators.interface import conforms, with_interface
 from tilesmith.operators.judged_task import accuracy_calls, accuracy_task, forged_call, single_task, written_for
@@ -31,7 +31,6 @@ from tilesmith.operators.project import (
 from tilesmith.operators.records import KINDS, Operator, OperatorParameter, Project, Sizes
 from tilesmith.operators.recovering import recover_project, shaped
 from tilesmith.operators.sizes import different, is_empty, shape_of, size_text, usual_value
-from tilesmith.operators.source_edits import read_syntax
 from tilesmith.operators.writing import accuracy_text, baseline_text, contract, performance_text
 from tilesmith.runs.atomic_files import write_atomically
 from tilesmith.syntax import parse_expression
@@ -81,14 +80,11 @@ def update_project(name: str, folder: Path, definition: Definition | None, works
 def _own_definition(project: Project, tell: Tell) -> Definition:
     """The baseline has the body and, where it was edited, the signature; operator.toml has all else."""
     path, known = project.path("baseline"), project.operator
-    try:
-        text = read_source(path)
-    except FileNotFoundError:
-        raise missing_file(project, "baseline") from None
-    read_syntax(text, path)
-    found = parse_definition(text, known.name)
+    if not path.exists():
+        raise missing_file(project, "baseline")
+    found = read_definition(path, known.name)
     own = {one.name: one for one in known.parameters}
-    if code_digest(text) == known.baseline:
+    if code_digest(read_source(path)) == known.baseline:
         if list(own) != [one.name for one in found.operator.parameters]:
             raise ProjectError(f"{TOML} and {path.name} have other parameters: change {path.name}, too")
         return replace(found, operator=replace(known, arithmetic=_arithmetic(known, found)))

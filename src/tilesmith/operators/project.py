@@ -48,6 +48,8 @@ def read_project(folder: Path) -> Project:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise _without_toml(folder) from None
+    except NotADirectoryError:
+        raise ProjectError(f"{folder} is a file: name the folder of the operator") from None
     except (OSError, ValueError) as error:
         raise ProjectError(f"{path}: cannot be read: {error}") from None
     try:
@@ -213,8 +215,8 @@ def _operator_of(data: Mapping[str, Any]) -> Operator:
     operator = Operator(
         **{**known, "name": data["name"], "dtypes": tuple(data["dtypes"])},
         parameters=tuple(_parameter_of(one) for one in data["parameters"]),
-        accuracy=tuple(_sizes_of(one) for one in shapes["accuracy"]),
-        performance=tuple(_sizes_of(one) for one in shapes["performance"]),
+        accuracy=tuple(map(read_sizes, shapes["accuracy"])),
+        performance=tuple(map(read_sizes, shapes["performance"])),
     )
     operator.require_sizes()
     return operator
@@ -237,7 +239,7 @@ def _parameter_of(data: Mapping[str, Any]) -> OperatorParameter:
     return OperatorParameter(**{**data, **known, "value": tuple(value) if isinstance(value, list) else value})
 
 
-def _sizes_of(data: Mapping[str, Any]) -> Sizes:
+def read_sizes(data: Mapping[str, Any]) -> Sizes:
     return {name: tuple(size) if isinstance(size, list) else size for name, size in data.items()}
 
 
@@ -274,11 +276,8 @@ def _parameter_lines(one: OperatorParameter) -> list[str]:
 
 def _value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_key(name)} = {_value(one)}' for name, one in value.items())}}}"
+        pairs = [(f'"{name}"' if name == LEADING else name, _value(one)) for name, one in value.items()]
+        return f"{{{', '.join(f'{name} = {text}' for name, text in pairs)}}}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(_value, value))}]"
     return repr(value) if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-
-
-def _key(name: str) -> str:
-    return f'"{name}"' if name == LEADING else name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -176,7 +177,9 @@ def _check_parameter(one: OperatorParameter) -> None:
     _require(not (one.is_tensor and one.default is not None), f"{one.name}: a tensor has no default")
     _require(one.value != (), f"{one.name}: VALUES names none for it")
     for value in one.values if one.annotation in ("float", "int", "bool", "str") else ():
-        _require(type(value).__name__ == one.annotation, f"{one.name}: {value!r} is no {one.annotation}")
+        is_number = not isinstance(value, float) or math.isfinite(value)
+        fits = type(value).__name__ == one.annotation and is_number
+        _require(fits, f"{one.name}: {value!r} is no {'number' if not is_number else one.annotation}")
     _require(LEADING not in one.shape[1:], f"{one.name}: '...' stands first in a shape or not at all")
     for size in (*one.shape, *([] if one.below is None else [one.below])):
         is_size = isinstance(size, str) or (type(size) is int and size > 0)

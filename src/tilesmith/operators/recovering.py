@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tilesmith.errors import ProjectError
-from tilesmith.operators.definition import parse_definition, parse_shapes, with_shapes
+from tilesmith.operators.definition import parse_shapes, read_definition, with_shapes
 from tilesmith.operators.project import code_digest, read_source
 from tilesmith.operators.records import KINDS, LEADING, OperatorParameter, Project, Sizes
 from tilesmith.operators.source_edits import constants_of, functions_of, read_syntax
@@ -25,7 +25,7 @@ def recover_project(folder: Path, name: str) -> Project:
     if not texts["baseline"]:
         raise ProjectError(f"{folder}: no operator project (it has no operator.toml); tilesmith op new makes one")
     trees = {kind: read_syntax(texts[kind], path) for kind, path in paths.items() if kind != "triton"}
-    definition = parse_definition(texts["baseline"], name)
+    definition = read_definition(paths["baseline"], name)
     values = dict(_values(trees["accuracy"]))
     parameters = tuple(
         shaped(one, definition.contract) or one

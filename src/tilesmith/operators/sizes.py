@@ -64,12 +64,11 @@ def _classes(names: Sequence[str], known: dict[int, list[tuple[int, ...]]]) -> t
     if not names:
         return ({},)
     rows = known[min(len(names), max(known))]
-    return tuple(dict(_sized(names, (*row, *(min(row[-1], 3) for _ in names[len(row) :])))) for row in rows)
-
-
-def _sized(names: Sequence[str], row: Sequence[int]) -> Iterable[tuple[str, int | tuple[int, ...]]]:
-    for name, size in zip(names, row, strict=True):
-        yield name, _leading(size) if name == LEADING else size
+    whole = [(*row, *(min(row[-1], 3) for _ in names[len(row) :])) for row in rows]
+    return tuple(
+        {name: _leading(size) if name == LEADING else size for name, size in zip(names, row, strict=True)}
+        for row in whole
+    )
 
 
 def _leading(size: int) -> tuple[int, ...]:

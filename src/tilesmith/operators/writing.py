@@ -65,55 +65,43 @@ def docstring(operator: Operator) -> str:
 
 def contract(operator: Operator) -> str:
     """`x [M, N], bias [N]; float32, float16`: shapes and dtypes in a line."""
-    return f"{', '.join(map(_tensor, operator.tensors))}; {', '.join(operator.dtypes)}"
-
-
-def _tensor(one: OperatorParameter) -> str:
-    dtype = f" {one.dtype}" if one.dtype else ""
-    below = f" below {one.below}" if one.below is not None else ""
-    return f"{one.name} [{', '.join(map(str, one.shape))}]{dtype}{below}"
+    tensors = [
+        f"{one.name} [{', '.join(map(str, one.shape))}]"
+        + (f" {one.dtype}" if one.dtype else "")
+        + (f" below {one.below}" if one.below is not None else "")
+        for one in operator.tensors
+    ]
+    return f"{', '.join(tensors)}; {', '.join(operator.dtypes)}"
 
 
 def make_inputs_text(operator: Operator, for_judge: bool = False) -> str:
     """A function that makes arguments of given sizes, by name. The judge seeds by itself, and tries other numbers
     in the place of those that it can read as sizes."""
-    sizes = ["leading" if name == LEADING else name for name in operator.size_names]
-    values = [(one.name, _argument(operator, one, for_judge)) for one in operator.parameters]
-    names = ["dtype", *sizes]
-    facts = {"for_judge": for_judge, "any_whole": _any_whole(operator), "device": _device(for_judge)}
-    numbers = {"two": _number(2, for_judge), "bits": _number(40, for_judge)}
-    return render("inputs", name=operator.name, names=names, values=values, **facts, **numbers).rstrip()
+    device, drawn = ('"cpu"', "judged_drawn") if for_judge else ("DEVICE", "drawn")
+    any_whole = not all("float" in dtype for dtype in operator.dtypes)
 
+    def number(value: int) -> str:
+        return f'int("{value}")' if for_judge else str(value)
 
-def _device(for_judge: bool) -> str:
-    return '"cpu"' if for_judge else "DEVICE"
+    def argument(one: OperatorParameter) -> str:
+        if not one.is_tensor:
+            return repr(usual_value(operator, one.name))
+        sizes = (number(size) if isinstance(size, int) else size.replace(LEADING, "*leading") for size in one.shape)
+        shape, dtype = tuple_text([*sizes]), f"torch.{one.dtype}" if one.dtype else "dtype"
+        if one.below is not None:
+            return f"torch.randint({one.below}, {shape}, dtype={dtype}, device={device})"
+        if one.dtype is not None and one.dtype.startswith(("int", "uint", "bool")):
+            return (
+                f"torch.randint({number(2 if one.dtype == 'bool' else 100)}, {shape}, device={device}).to({dtype})"
+            )
+        if one.dtype is None and any_whole:
+            return f"{drawn}({shape}, dtype)"
+        return f"torch.randn({shape}, device={device}).to({dtype})"
 
-
-def _any_whole(operator: Operator) -> bool:
-    return not all("float" in dtype for dtype in operator.dtypes)
-
-
-def _number(value: int, for_judge: bool) -> str:
-    return f'int("{value}")' if for_judge else str(value)
-
-
-def _argument(operator: Operator, one: OperatorParameter, for_judge: bool) -> str:
-    if not one.is_tensor:
-        return repr(usual_value(operator, one.name))
-    sizes = [
-        _number(size, for_judge) if isinstance(size, int) else size.replace(LEADING, "*leading")
-        for size in one.shape
-    ]
-    shape = tuple_text(sizes)
-    device = _device(for_judge)
-    if one.below is not None:
-        return f"torch.randint({one.below}, {shape}, dtype=torch.{one.dtype}, device={device})"
-    if one.dtype is not None and one.dtype.startswith(("int", "uint", "bool")):
-        high = _number(2 if one.dtype == "bool" else 100, for_judge)
-        return f"torch.randint({high}, {shape}, device={device}).to(torch.{one.dtype})"
-    if one.dtype is None and _any_whole(operator):
-        return f"{'judged_' if for_judge else ''}drawn({shape}, dtype)"
-    return f"torch.randn({shape}, device={device}).to({f'torch.{one.dtype}' if one.dtype else 'dtype'})"
+    names = ["dtype", *("leading" if name == LEADING else name for name in operator.size_names)]
+    facts = {"for_judge": for_judge, "any_whole": any_whole, "device": device, "two": number(2), "bits": number(40)}
+    values = [(one.name, argument(one)) for one in operator.parameters]
+    return render("inputs", name=operator.name, names=names, values=values, **facts).rstrip()
 
 
 def tuple_text(parts: Sequence[str]) -> str:

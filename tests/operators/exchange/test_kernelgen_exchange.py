@@ -219,7 +219,7 @@ def test_what_cannot_be_derived_is_asked_for_in_one_line(op, download: Callable[
 
 SIGNATURES = {
     "a tensor with a default": ("def bias_add(x: torch.Tensor, bias: torch.Tensor = None):", "make it a parameter"),
-    "any number of tensors": ("def bias_add(*tensors):", "must take plain positional parameters"),
+    "any number of tensors": ("def bias_add(*tensors):", "may have plain parameters only"),
     "a default that is no number": ("def bias_add(x: torch.Tensor, bias: float = torch.pi):", "no number or word"),
     "a body beside its head": ("def bias_add(x, bias): return x", "put its body on lines of its own"),
     "another name": ("def broadcast(x: torch.Tensor, bias: torch.Tensor):", "has no function bias_add"),

@@ -57,6 +57,8 @@ def tune(
 
     if autotune and dispatch:
         raise UsageError("--autotune and --dispatch are two ways to choose by shape: take one")
+    if seconds <= 0:
+        raise UsageError(f"--seconds {seconds:g}: the search needs some time, as --seconds 60")
     author, errors = choose_author("auto", LlmOptions(model, provider, base_url), os.environ), Console(stderr=True)
     told = partial(print_line, console=errors)
     options = TuneOptions(seconds, autotune, dispatch, lambda text: suggest_tunings(text, author, told))

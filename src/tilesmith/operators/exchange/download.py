@@ -8,15 +8,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tilesmith.errors import ProjectError, UsageError
-from tilesmith.operators.exchange.literals import Underivable, literal
 from tilesmith.operators.exchange.parametrized_test import (
     ParametrizedTest,
     SizeOrigin,
     TensorUse,
+    Underivable,
     find_test,
     size_names,
 )
 from tilesmith.operators.records import FLOATS, Number, Operator, OperatorParameter, Sizes
+from tilesmith.operators.source_edits import PlainArgument, plain_arguments
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class DownloadReader:
 
     def operator(self, name: str, entry: ast.FunctionDef) -> Operator:
         accuracy, performance = (find_test(self._texts[kind], name) for kind in ("accuracy", "performance"))
-        plain = self._parameters(entry)
+        plain = [*map(self._parameter, plain_arguments(entry, f"{self._paths['triton'].name}, "))]
         self._require_known(plain)
         uses = {one.name: self._use(one.name, place, accuracy) for place, one in enumerate(plain) if one.is_tensor}
         used = (size for use in uses.values() for size in (*use.shape, use.below))
@@ -88,37 +89,27 @@ class DownloadReader:
         self._notes.append("arithmetic is reduction, as reduce_dim says; make it product for a matrix product")
         return "reduction"
 
-    def _parameters(self, entry: ast.FunctionDef) -> list[OperatorParameter]:
-        arguments = [*entry.args.posonlyargs, *entry.args.args]
-        if entry.args.vararg or entry.args.kwarg or entry.args.kwonlyargs:
-            raise ProjectError(f"{self._paths['triton'].name}: {entry.name} must take plain positional parameters")
-        missing: list[ast.expr | None] = [None] * (len(arguments) - len(entry.args.defaults))
-        pairs = zip(arguments, [*missing, *entry.args.defaults], strict=True)
-        return [self._parameter(argument, default) for argument, default in pairs]
-
-    def _parameter(self, argument: ast.arg, default: ast.expr | None) -> OperatorParameter:
-        annotation = ast.unparse(argument.annotation) if argument.annotation else ""
-        if "Tensor" in annotation or (not annotation and default is None):
-            if default is not None:
+    def _parameter(self, one: PlainArgument) -> OperatorParameter:
+        annotation, file = ast.unparse(one.annotation) if one.annotation else "", self._paths["triton"].name
+        if "Tensor" in annotation or (not annotation and one.default is None):
+            if one.default is not None:
                 raise ProjectError(
-                    f"{self._paths['triton'].name}: the tensor {argument.arg} has a default, which a project "
-                    "cannot say; make it a parameter without one"
+                    f"{file}: the tensor {one.name} has a default, which a project cannot say; make it a parameter "
+                    "without one"
                 )
-            return OperatorParameter(argument.arg, annotation or "torch.Tensor")
-        value = None if default is None else self._default(argument.arg, default)
-        return OperatorParameter(argument.arg, annotation or type(value).__name__, "scalar", default=value)
-
-    def _default(self, name: str, default: ast.expr) -> float | int | bool | str:
+            return OperatorParameter(one.name, annotation or "torch.Tensor")
+        if one.default is None:
+            return OperatorParameter(one.name, annotation, "scalar")
         try:
-            value = literal(default, {})
-        except Underivable:
+            value = ast.literal_eval(one.default)
+        except ValueError:
             value = None
         if not isinstance(value, float | int | bool | str):
             raise ProjectError(
-                f"{self._paths['triton'].name}: {name} has the default {ast.unparse(default)}, which is no number "
-                "or word; write one"
+                f"{file}: {one.name} has the default {ast.unparse(one.default)}, which is no number or word; "
+                "write one"
             )
-        return value
+        return OperatorParameter(one.name, annotation or type(value).__name__, "scalar", default=value)
 
     def _use(self, name: str, place: int, test: ParametrizedTest | None) -> TensorUse:
         try:
@@ -148,13 +139,7 @@ class DownloadReader:
                 f"{self._paths['accuracy'].name} does not say which {parameter.name} to test with: add  "
                 f"--value {parameter.name}=0.5"
             )
-        return OperatorParameter(
-            parameter.name,
-            parameter.annotation,
-            "scalar",
-            default=parameter.default,
-            value=None if value == parameter.default else value,
-        )
+        return replace(parameter, value=None if value == parameter.default else value)
 
     def _cases(
         self, test: ParametrizedTest | None, names: Mapping[SizeOrigin, str], kind: str
@@ -184,19 +169,7 @@ def _argument(test: ParametrizedTest, name: str, place: int) -> ast.expr:
 
 
 def _with_use(
-    parameter: OperatorParameter,
-    use: TensorUse,
-    names: Mapping[SizeOrigin, str],
-    hint: tuple[str | int, ...] | None,
+    one: OperatorParameter, use: TensorUse, names: Mapping[SizeOrigin, str], hint: tuple[str | int, ...] | None
 ) -> OperatorParameter:
-    shape, below = (
-        tuple(names[size] if isinstance(size, SizeOrigin) else size for size in sizes)
-        for sizes in (use.shape, () if use.below is None else (use.below,))
-    )
-    return OperatorParameter(
-        parameter.name,
-        parameter.annotation,
-        shape=hint or shape,
-        dtype=use.dtype,
-        below=below[0] if below else None,
-    )
+    *shape, below = (names[size] if isinstance(size, SizeOrigin) else size for size in (*use.shape, use.below))
+    return replace(one, shape=hint or tuple(one for one in shape if one is not None), dtype=use.dtype, below=below)

@@ -7,18 +7,38 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Iterator, Mapping
+import operator as arithmetic
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tilesmith.operators.exchange.literals import Underivable, dtype_of, literal
-from tilesmith.operators.records import LEADING, Number
+from tilesmith.operators.records import DTYPES, LEADING, Number
 from tilesmith.syntax import parse
 
 CREATORS = ("randn", "rand", "ones", "zeros", "empty", "full", "randint")
 LETTERS = ("N", "M", "B", "A")
 """Of the last size, the one before, ..."""
 MOST_CASES = 32
+_SECOND_NAMES = {"half": "float16", "float": "float32", "double": "float64", "int": "int32", "long": "int64"}
+_ARITHMETIC: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: arithmetic.add,
+    ast.Sub: arithmetic.sub,
+    ast.Mult: arithmetic.mul,
+    ast.FloorDiv: arithmetic.floordiv,
+    ast.LShift: arithmetic.lshift,
+    ast.Pow: arithmetic.pow,
+}
+
+
+class Underivable(Exception):
+    """The file does not say it in a way that can be read."""
+
+
+def dtype_of(text: str) -> str | None:
+    """`torch.half` as float16; None for what is no dtype."""
+    name = text.removeprefix("torch.") if text.startswith("torch.") else ""
+    name = _SECOND_NAMES.get(name, name)
+    return name if name in DTYPES else None
 
 
 @dataclass(frozen=True)
@@ -62,10 +82,14 @@ class ParametrizedTest:
     def __init__(self, module: ast.Module, function: ast.FunctionDef, call: ast.Call) -> None:
         self.call = call
         self.function = function
-        self._constants = _assignments(module.body)
-        self._locals = _assignments(function.body)
+        self._names = _assignments(module.body)
+        self._values: dict[str, tuple[Any, ...]] = {}
         self._rows = list(self._parametrized())
         self._values = {name: tuple(row[name] for row in rows) for rows in self._rows for name in rows[0]}
+        self._locals = _assignments(function.body)
+        self._names = {
+            name: value for name, value in self._names.items() if name not in self._values
+        } | self._locals
 
     def dtypes(self) -> tuple[str, ...]:
         """Of the parameter that holds dtypes; empty where none does."""
@@ -74,7 +98,7 @@ class ParametrizedTest:
 
     def tensor(self, argument: ast.expr) -> TensorUse:
         creation = self._creation(argument)
-        shape = tuple(self._shape_of_creation(creation))
+        shape = self._shape_of_creation(creation)
         given = next((ast.unparse(one.value) for one in creation.keywords if one.arg == "dtype"), None)
         by_default = "torch.int64" if _name(creation) == "randint" else ""
         dtype = dtype_of(self._cast(argument) or given or by_default)
@@ -88,7 +112,7 @@ class ParametrizedTest:
         if isinstance(argument, ast.Name) and argument.id in self._values:
             values = tuple(dict.fromkeys(self._values[argument.id]))
         else:
-            values = (literal(argument, self._constants),)
+            values = (self._value(argument),)
         if not all(isinstance(one, float | int | bool | str) for one in values):
             raise Underivable
         return values if len(values) > 1 else values[0]
@@ -116,9 +140,9 @@ class ParametrizedTest:
             if not isinstance(one, ast.Call) or _name(one) != "parametrize" or len(one.args) < 2:
                 continue
             try:
-                names = [name.strip() for name in str(literal(one.args[0], {})).split(",")]
-                values = literal(one.args[1], self._constants)
-            except Underivable:
+                names = [name.strip() for name in str(self._value(one.args[0])).split(",")]
+                values = self._value(one.args[1])
+            except (Underivable, RecursionError):
                 continue
             rows = [(value,) if len(names) == 1 else value for value in values] if isinstance(values, tuple) else []
             if rows and all(isinstance(row, tuple) and len(row) == len(names) for row in rows):
@@ -146,19 +170,19 @@ class ParametrizedTest:
         names = [node.id for node in ast.walk(expression) if isinstance(node, ast.Name) and node.id in self._locals]
         return self._cast(self._locals[names[0]]) if names else None
 
-    def _shape_of_creation(self, creation: ast.Call) -> list[Dimension]:
+    def _shape_of_creation(self, creation: ast.Call) -> tuple[Dimension, ...]:
         sizes = [one.value for one in creation.keywords if one.arg in ("size", "shape")] or list(creation.args)
         if _name(creation) == "randint":
             sizes = [one for one in sizes if self._says_shape(one)]
         if _name(creation) == "full":
             sizes = sizes[:1]
         if len(sizes) == 1 and self._says_shape(sizes[0]):
-            return self._dimensions(sizes[0])
-        return [self._dimension(one) for one in sizes]
+            return self._shape(sizes[0])
+        return tuple(map(self._size, sizes))
 
     def _says_shape(self, node: ast.expr) -> bool:
         try:
-            self._dimensions(node)
+            self._shape(node)
         except Underivable:
             return False
         return True
@@ -169,56 +193,75 @@ class ParametrizedTest:
         named = {one.arg: one.value for one in creation.keywords}
         low = named.get("low", numbers[0] if len(numbers) > 1 else ast.Constant(0))
         high = named.get("high", numbers[-1] if numbers else None)
-        return self._dimension(high) if high is not None and literal(low, {}) == 0 else None
+        return self._size(high) if high is not None and self._value(low) == 0 else None
 
-    def _dimensions(self, node: ast.expr) -> list[Dimension]:
-        if isinstance(node, ast.Tuple | ast.List):
-            parts = [
-                self._starred(one.value) if isinstance(one, ast.Starred) else [self._dimension(one)]
-                for one in node.elts
-            ]
-            return [size for part in parts for size in part]
-        if isinstance(node, ast.Name) and node.id in self._locals:
-            return self._dimensions(self._locals[node.id])
-        if isinstance(node, ast.Name) and (ranks := _ranks(self._values.get(node.id, ()))):
-            if len(ranks) > 1:
-                return [SizeOrigin(node.id, -1, is_leading=True), SizeOrigin(node.id, -1)]
-            rank = max(ranks)
-            return [SizeOrigin(node.id, place - rank, rank) for place in range(rank)]
-        if isinstance(node, ast.Attribute) and node.attr == "shape":
-            return self._shape_of_creation(self._creation(node.value))
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-            return [*self._dimensions(node.left), *self._dimensions(node.right)]
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.slice.step is None:
-            ends = [None if one is None else literal(one, {}) for one in (node.slice.lower, node.slice.upper)]
-            whole = self._dimensions(node.value)
-            if _has_leading(whole) and ends not in ([None, -1], [-1, None]):
-                raise Underivable
-            return whole[slice(*ends)]
-        raise Underivable
-
-    def _starred(self, node: ast.expr) -> list[Dimension]:
-        """`*leading` in a longer shape: a parameter with nothing but leading sizes."""
-        if isinstance(node, ast.Name) and node.id not in self._locals and _ranks(self._values.get(node.id, ())):
-            return [SizeOrigin(node.id, is_leading=True)]
-        return self._dimensions(node)
-
-    def _dimension(self, node: ast.expr) -> Dimension:
-        if isinstance(node, ast.Name) and node.id in self._locals:
-            return self._dimension(self._locals[node.id])
-        if isinstance(node, ast.Name) and all(type(one) is int for one in self._values.get(node.id, ("",))):
-            return SizeOrigin(node.id)
-        if isinstance(node, ast.Subscript) and not isinstance(node.slice, ast.Slice):
-            place, whole = literal(node.slice, {}), self._dimensions(node.value)
-            if not isinstance(place, int) or not -len(whole) <= place < len(whole):
-                raise Underivable
-            if _has_leading(whole) and place != -1:
-                raise Underivable
-            return whole[place]
-        value = literal(node, self._constants)
-        if type(value) is not int:
+    def _shape(self, node: ast.expr) -> tuple[Dimension, ...]:
+        value = self._value(node)
+        if not isinstance(value, tuple) or not all(map(_is_dimension, value)):
             raise Underivable
         return value
+
+    def _size(self, node: ast.expr) -> Dimension:
+        value = self._value(node)
+        if not _is_dimension(value):
+            raise Underivable
+        return value  # type: ignore[no-any-return]
+
+    def _value(self, node: ast.expr) -> Any:
+        """What is written out, `2**20` and names included: dtypes as text, sizes and shapes by their origins."""
+        match node:
+            case ast.Constant(value=value):
+                return value
+            case ast.Tuple(elts=elements) | ast.List(elts=elements):
+                return tuple(value for one in elements for value in self._element(one))
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self._computed(ast.Sub(), 0, self._value(operand))
+            case ast.BinOp(op=operation):
+                return self._computed(operation, self._value(node.left), self._value(node.right))
+            case ast.Name(id=name) if name in self._names:
+                return self._value(self._names[name])
+            case ast.Name(id=name) if ranks := _ranks(self._values.get(name, ())):
+                if len(ranks) > 1:
+                    return SizeOrigin(name, -1, is_leading=True), SizeOrigin(name, -1)
+                rank = max(ranks)
+                return tuple(SizeOrigin(name, place - rank, rank) for place in range(rank))
+            case ast.Name(id=name) if all(type(one) is int for one in self._values.get(name, ("",))):
+                return SizeOrigin(name)
+            case ast.Attribute(attr="shape", value=tensor):
+                return self._shape_of_creation(self._creation(tensor))
+            case ast.Attribute() if dtype_of(ast.unparse(node)):
+                return ast.unparse(node)
+            case ast.Subscript(value=shape, slice=ast.Slice(lower=lower, upper=upper, step=None)):
+                ends, whole = (
+                    [None if one is None else self._value(one) for one in (lower, upper)],
+                    self._shape(shape),
+                )
+                if not _has_leading(whole) or ends in ([None, -1], [-1, None]):
+                    return whole[slice(*ends)]
+            case ast.Subscript(value=shape):
+                place, whole = self._value(node.slice), self._shape(shape)
+                fits = isinstance(place, int) and -len(whole) <= place < len(whole)
+                if fits and (place == -1 or not _has_leading(whole)):
+                    return whole[place]
+        raise Underivable
+
+    def _element(self, node: ast.expr) -> tuple[Any, ...]:
+        """`*leading` in a longer shape: a parameter with nothing but leading sizes."""
+        if not isinstance(node, ast.Starred):
+            return (self._value(node),)
+        name = node.value.id if isinstance(node.value, ast.Name) else ""
+        if name not in self._names and _ranks(self._values.get(name, ())):
+            return (SizeOrigin(name, is_leading=True),)
+        return self._shape(node.value)
+
+    def _computed(self, operation: ast.operator, left: Any, right: Any) -> Any:
+        sequences = isinstance(left, tuple) and isinstance(right, tuple) and isinstance(operation, ast.Add)
+        small = all(isinstance(one, int | float) and abs(one) < 1 << 40 for one in (left, right))
+        if isinstance(operation, ast.Pow | ast.LShift):
+            small = small and abs(right) <= 40
+        if type(operation) not in _ARITHMETIC or not (sequences or small):
+            raise Underivable
+        return _ARITHMETIC[type(operation)](left, right)
 
 
 def find_test(text: str, operator: str) -> ParametrizedTest | None:
@@ -273,7 +316,11 @@ def _is_shape(value: Any) -> bool:
     return isinstance(value, tuple) and all(type(size) is int for size in value)
 
 
-def _has_leading(dimensions: list[Dimension]) -> bool:
+def _is_dimension(value: Any) -> bool:
+    return type(value) is int or isinstance(value, SizeOrigin)
+
+
+def _has_leading(dimensions: tuple[Dimension, ...]) -> bool:
     return any(isinstance(one, SizeOrigin) and one.is_leading for one in dimensions)
 
 

@@ -65,6 +65,8 @@ def triton_text(operator: Operator, variants: Sequence[KernelVariant]) -> str:
         for place, one in enumerate(variants)
     ]
     imports = list(dict.fromkeys(line for one in written for line in one.imports))
+    files = [read_kernel(one.source) for one in variants]
+    waits = any(waits_for_others(file.with_callees(one)) for file in files for one in file.kernels)
     libdevice = any(line.endswith("import libdevice") for line in imports)
     return render(
         "triton",
@@ -76,14 +78,9 @@ def triton_text(operator: Operator, variants: Sequence[KernelVariant]) -> str:
         parts=[_with_refusals(operator, one.code) for one in written],
         head=function_head(operator),
         docstring=docstring(operator),
-        refusals=refusals(operator, waits=any(_waits(one.source) for one in variants)),
+        refusals=refusals(operator, waits),
         body=_entry(operator, variants, written),
     )
-
-
-def _waits(source: str) -> bool:
-    kernel = read_kernel(source)
-    return any(waits_for_others(kernel.with_callees(one)) for one in kernel.kernels)
 
 
 def _split(operator: Operator, source: str) -> WrittenKernel:

@@ -102,8 +102,9 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
         body=pytorch.body,
     )
     entry = functions_of(parse(text))[operator.name]
-    call = next((one for one in ast.walk(entry) if _calls(one, f"launch_{operator.name}")), None)
-    if not isinstance(call, ast.Call):
+    calls = [one for one in ast.walk(entry) if isinstance(one, ast.Call)]
+    call = next((one for one in calls if ast.unparse(one.func) == f"launch_{operator.name}"), None)
+    if call is None:
         raise ProjectError(
             f"{operator.name}_triton.py: its entry does not call launch_{operator.name}, which --dispatch needs"
         )
@@ -130,10 +131,6 @@ def with_dispatch(text: str, operator: Operator, choices: Sequence[Choice], pyto
     before, rest, after = edited(text, changes).partition("import torch\n")
     brought = "".join(f"{line}\n" for line in imports if f"{line}\n" not in text and line != "import math")
     return f"{before}import math\n\n{rest}{brought if keeps else ''}{after}"
-
-
-def _calls(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func) == name
 
 
 def chooses_by_shape(text: str) -> bool:

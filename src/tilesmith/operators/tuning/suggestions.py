@@ -34,12 +34,7 @@ def suggest_tunings(text: str, author: AuthorChoice, tell: Callable[[str], None]
     except (ValueError, TypeError):
         tell(f"{reply.author} suggested nothing that can be read")
         return ()
-    found = [_changed(own, change) for change in changes if all(is_allowed(*pair) for pair in change.items())]
+    allowed = [change for change in changes if all(is_allowed(*pair) for pair in change.items())]
+    found = [Tuning(tuple({**dict(own.values), **change}.items())) for change in allowed]
     tell(f"{reply.author} suggested {len(found)} configurations")
     return tuple(dict.fromkeys(found))
-
-
-def _changed(own: Tuning, values: dict[str, int]) -> Tuning:
-    for name, value in values.items():
-        own = own.changed(name, value)
-    return own

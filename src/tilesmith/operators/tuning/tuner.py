@@ -111,15 +111,11 @@ def tune_project(
         if not before.accuracy.passed:
             why = f"{name} is wrong, so nothing was tried: {before.accuracy.reason.splitlines()[0]}"
             return _ended(project, own, own, before, before, 0, why)
-        if _is_done(before, options):
+        met = before.performance is not None and before.performance.target_met
+        if met and not options.autotune and not options.dispatch:
             why = "the target is met already: raise it in operator.toml to go on"
             return _ended(project, own, own, before, before, 0, why)
         return _tune(project, texts, before, judges, options, tell)
-
-
-def _is_done(before: OperatorCheck, options: TuneOptions) -> bool:
-    met = before.performance is not None and bool(before.performance.target_met)
-    return met and not options.autotune and not options.dispatch
 
 
 @dataclass(frozen=True)
