@@ -27,6 +27,38 @@ class SizedTask:
 
 
 SIZED = {
+    "groups_of_packed_weights": SizedTask(
+        "N, K, G", (20, 64, 16), ((5, 96, 32), (7, 24, 8)),
+        """
+        g = torch.arange(packed.shape[1]) // (self.group // 2)
+        low, high = (packed & 15).float() - zeros[:, g], (packed >> 4).float() - zeros[:, g]
+        return torch.stack([low * scales[:, g], high * scales[:, g]], -1).flatten(1) * 2
+        """,
+        "packed = torch.randint(0, 256, (N, K // 2), dtype=torch.uint8)\n"
+        "zeros = torch.rand(N, K // G)\nscales = torch.rand(N, K // G)",
+        owner("self.group = size"),
+        "G",
+    ),
+    "windows": SizedTask(
+        "B, T, W", (3, 29, 8), ((2, 17, 4), (5, 40, 10)),
+        """
+        frames = torch.tanh(x.unfold(1, self.window, 3)) * 2
+        columns = torch.tanh(F.unfold(image, (3, 2), padding=(1, 0), stride=(2, 1)))
+        return frames, columns.sum(1)
+        """,
+        "x = torch.randn(B, T)\nimage = torch.randn(B, 2, T, W)",
+        owner("self.window = size"),
+        "W",
+    ),
+    "grids": SizedTask(
+        "B, H, W", (3, 9, 14), ((2, 5, 8), (1, 13, 6)),
+        """
+        i, j = torch.meshgrid(torch.arange(x.shape[1]), torch.arange(x.shape[2]), indexing="ij")
+        rows = (i - 4) // 3 + (j - 7) % 5
+        return x * rows + torch.remainder(x, 0.7) - torch.div(x, 0.3, rounding_mode="floor")
+        """,
+        "x = torch.randn(B, H, W) * 4",
+    ),
     "attention_scores": SizedTask(
         "B, T, D", (4, 24, 64), ((2, 20, 48), (3, 40, 16)),
         """

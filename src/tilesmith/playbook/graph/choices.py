@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.moves import AROUND, make_move, same_places, with_dim
@@ -205,7 +206,42 @@ def _outer(low: Lowering, node: Node) -> KernelStep:
     return low.pointwise("mul", (column, second), node.name, str(node.dtype))
 
 
+def _meshgrid(low: Lowering, node: Node) -> tuple[KernelStep, ...]:
+    """(vectors), indexing: every vector along a dimension of its own."""
+    pieces: list[KernelStep] = [low.operand(one) for one in node.args[0]]
+    if any(one.form.rank != 1 for one in pieces):
+        raise Unmatched("makes a grid of what are no vectors")
+    order = list(range(len(pieces)))
+    if node.kwargs.get("indexing") == "xy":
+        order[:2] = order[1::-1]
+    form = SymbolicShape(
+        tuple(pieces[i].form.shape[0] for i in order), tuple(pieces[i].form.dims[0] for i in order)
+    )
+    named = enumerate(pieces)
+    return tuple(make_move(low, one, form, [DimMap(order.index(i))], f"{node.name}_{i}") for i, one in named)
+
+
+def _cross(low: Lowering, node: Node) -> KernelStep:
+    """(a, b, dim) of three numbers each."""
+    dim, dtype = find_argument(node, 2, "dim", -1), str(node.dtype)
+    if dim is None:
+        raise Unmatched("crosses vectors along a dimension that it looks for")
+    a, b = (low.operand(one) for one in node.args[:2])
+
+    def turned(step: KernelStep, by: int) -> KernelStep:
+        maps = same_places(step)
+        maps[dim] = replace(maps[dim], offset=((by, ()),), form=AROUND)
+        return make_move(low, step, step.form, maps, f"{step.name}_{by}")
+
+    first = low.pointwise("mul", (turned(a, 1), turned(b, 2)), f"{node.name}_first", dtype)
+    second = low.pointwise("mul", (turned(a, 2), turned(b, 1)), f"{node.name}_second", dtype)
+    return low.pointwise("sub", (first, second), node.name, dtype)
+
+
 CHOICES: dict[str, Lower] = {
+    "meshgrid": _meshgrid,
+    "cross": _cross,
+    "linalg_cross": _cross,
     "cat": _cat,
     "concat": _cat,
     "concatenate": _cat,

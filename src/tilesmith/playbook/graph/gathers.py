@@ -14,10 +14,10 @@ from tilesmith.playbook.graph.composites import find_place
 from tilesmith.playbook.graph.moves import each_repeated, make_move
 from tilesmith.playbook.graph.reductions import Lower, find_argument, make_reduction
 from tilesmith.playbook.graph.steps import INDEX, PRODUCT, DimMap, KernelStep
-from tilesmith.playbook.graph.symbols import Dim, SymbolicShape
+from tilesmith.playbook.graph.symbols import Dim, SizeRule, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
-from tilesmith.tasks.numbers.varying import same
+from tilesmith.tasks.numbers.varying import is_varying, same
 
 if TYPE_CHECKING:
     from tilesmith.playbook.graph.lowering import Lowering
@@ -161,7 +161,65 @@ def _along(low: Lowering, source: KernelStep, dim: int, places: KernelStep, node
     return _moved(low, source, form, maps, {dim: places}, node, wraps=False)
 
 
+def _windows(low: Lowering, count: int, reach: int, every: int, symbol: Dim, name: str) -> Dim:
+    """How many windows there are that reach so far and begin so far apart."""
+    rule = SizeRule(f"({{0}} - {reach}) // {every} + 1", symbol, may_round=True)
+    varies = is_varying(reach) or is_varying(every) or not symbol
+    return low.symbols.make((name, 0), count, None if varies else rule)
+
+
+def _constant(low: Lowering, size: int, name: str) -> Dim:
+    return low.symbols.make((name, 0), size, None if is_varying(size) else SizeRule(None, is_constant=True))
+
+
+def _unfold(low: Lowering, node: Node) -> KernelStep:
+    """(x, dim, size, step): windows along a dimension, whose places are the last one of the result."""
+    source, (dim, size, every) = low.operand(node.args[0]), node.args[1:4]
+    dim, rank, shape = dim % source.form.rank, source.form.rank, node.shape or ()
+    count = _windows(low, shape[dim], size, every, source.form.dims[dim], f"{node.name}_count")
+    dims = (*source.form.dims[:dim], count, *source.form.dims[dim + 1 :], _constant(low, size, node.name))
+    form = SymbolicShape(shape, dims)
+    if is_varying(every):
+        low.symbols.pin_everything()
+    first, within = make_index(low, form, dim, "first", scale=every), make_index(low, form, rank, "within")
+    taken = DimMap(taken=low.pointwise("add", (first, within), f"{node.name}_place", "int32"))
+    maps = [DimMap(one) if one != dim else taken for one in range(rank)]
+    return make_move(low, source, form, maps, node.name)
+
+
+def _im2col(low: Lowering, node: Node) -> KernelStep:
+    """(x, window, dilation, padding, stride): a column for every window, its places in every channel."""
+    source, name = low.operand(node.args[0]), node.name
+    how = [*zip(*node.args[1:5], strict=True)]
+    if source.form.rank != 4 or any(map(is_varying, (one for side in how for one in side))):
+        raise Unmatched("takes windows of one image, or of sizes that vary")
+    windows, counts = list[tuple[int, Dim]](), list[tuple[int, Dim]]()
+    for side, (window, apart, pad, every) in enumerate(how, 2):
+        windows.append((window, _constant(low, window, f"{name}_window_{side}")))
+        reach = apart * (window - 1) + 1 - 2 * pad
+        count = (source.form.shape[side] - reach) // every + 1
+        counts.append((count, _windows(low, count, reach, every, source.form.dims[side], f"{name}_count_{side}")))
+    sizes, dims = zip(*windows, *counts, strict=True)
+    form = SymbolicShape((*source.form.shape[:2], *sizes), (*source.form.dims[:2], *dims))
+    guard: KernelStep | None = None
+    maps = [DimMap(0), DimMap(1)]
+    for side, (_, apart, pad, every) in enumerate(how, 2):
+        within = make_index(low, form, side, "within", scale=apart, offset=((-pad, ()),) if pad else ())
+        first = make_index(low, form, side + 2, "first", scale=every)
+        place = low.pointwise("add", (first, within), f"{name}_place", "int32")
+        maps.append(DimMap(taken=place))
+        if pad:
+            inside = _inside(low, place, source.form.dims[side], wraps=False)
+            guard = inside if guard is None else low.pointwise("logical_and", (guard, inside), "is_inside", "bool")
+    moved = make_move(low, source, form, maps, name, guard)
+    if guard is not None:
+        moved = low.pointwise("where", (guard, moved, 0), f"{name}_padded", source.dtype)
+    return shaped(low, moved, node.shape or ())
+
+
 GATHERS: dict[str, Lower] = {
+    "unfold": _unfold,
+    "im2col": _im2col,
     "embedding": _embedding,
     "index": _index,
     "index_select": _index_select,

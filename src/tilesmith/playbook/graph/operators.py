@@ -37,7 +37,7 @@ ALIASES = {
 """Operators that give the values they are given."""
 COPIES = {"clone", "_to_copy", "lift_fresh_copy"}
 """Aliases with memory of their own."""
-PARTED = {"chunk", "split", "split_with_sizes", "unbind"}
+PARTED = {"chunk", "split", "split_with_sizes", "unbind", "meshgrid"}
 """Views that are several."""
 REPEATED = {"expand", "expand_as", "broadcast_to"}
 """Views that broadcasting would make by itself."""

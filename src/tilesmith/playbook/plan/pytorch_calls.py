@@ -24,10 +24,19 @@ _IN_TORCH = {
     "rsqrt", "abs", "softmax", "log_softmax", "einsum", "where", "outer", "cumsum", "cumprod", "flip", "roll",
     "tril", "triu", "bernoulli", "batch_norm", "group_norm", "layer_norm", "instance_norm", "conv1d", "conv2d",
     "conv3d", "conv_transpose1d", "dropout", "topk", "sort", "pow", "maximum", "minimum", "sin", "cos",
+    "sum", "mean", "amax", "amin", "aminmax", "max", "min", "argmax", "argmin", "argsort", "logsumexp", "prod",
+    "clamp", "neg", "square", "sign", "floor", "ceil", "round", "erf", "log1p", "expm1", "log2", "log10", "lerp",
+    "arange", "linspace", "zeros", "ones", "full", "zeros_like", "ones_like", "full_like", "cross",
+    "scatter", "scatter_add", "scatter_reduce", "index_add", "bincount", "ctc_loss", "searchsorted", "bucketize",
+    "remainder", "frexp", "ldexp", "logcumsumexp", "repeat_interleave",
 }  # fmt: skip
 """Functions of `torch` that take what the operator takes, in its order."""
 _IN_FUNCTIONAL = {"linear", "gelu", "silu", "scaled_dot_product_attention", "pad"}
-_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "eq": "==", "ne": "!="}
+_INFIX |= {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_MODULES = ("fft", "linalg")
+"""Modules of `torch` that operators are named after: `fft_rfft`."""
+_OPEN_END = 2**63 - 1
 SIZED = {"view": 1, "reshape": 1, "expand": 1, "_unsafe_view": 1}
 """Where an operator takes the sizes of its result."""
 _DEVICE = re.compile(r"(cpu|cuda|hip|meta)(:\d+)?")
@@ -80,10 +89,17 @@ class _CallWriter:
         if name == "einsum":  # torch.einsum has no argument for the order of its operands: it finds that by itself
             given, named = [given[0], *given[1]], {}
         args = [self.argument(one) for one in given]
-        kwargs = [f"{key}={self.argument(one)}" for key, one in named.items()]
+        kwargs = [
+            f"{key}={self.argument(one)}" for key, one in named.items() if (key, one) != ("pin_memory", False)
+        ]
         if name in _INFIX and len(args) == 2 and not kwargs:
             args = [grouped(text) if is_varying(one) else text for text, one in zip(args, node.args, strict=True)]
             return f"{args[0]} {_INFIX[name]} {args[1]}"
+        if name == "slice" and not kwargs:
+            return self._slice(node, args)
+        if name == "index" and not kwargs:
+            places = ", ".join(":" if one is None else self.argument(one) for one in node.args[1])
+            return f"{args[0]}[{places}]"
         if name in _METHODS:
             if name == "view" and overload != ["dtype"]:
                 name = "reshape"  # a kernel's results are contiguous, whatever PyTorch's would have been
@@ -94,7 +110,20 @@ class _CallWriter:
     def _place(self, node: Node, name: str, overload: str) -> str:
         if name in _IN_FUNCTIONAL:
             return f"nn.functional.{name}"
+        module, _, own = name.partition("_")
+        if module in _MODULES:
+            return f"torch.{module}.{own}"
         return f"torch.{name}" if name in _IN_TORCH else f"torch.ops.aten.{name}.{overload}"
+
+    def _slice(self, node: Node, args: Sequence[str]) -> str:
+        """(x, dim, start, end, step), as Python writes it."""
+        rank = len(self._shapes.get(str(reference(node.args[0]))) or ())
+        values = [*node.args[1:], *(0, None, None, 1)[len(node.args) - 1 :]]
+        texts = [*args[1:], *("0", "None", "None", "1")[len(node.args) - 1 :]]
+        start = "" if values[1] in (0, None) else texts[1]
+        end = "" if values[2] in (None, _OPEN_END) else texts[2]
+        step = "" if values[3] == 1 else f":{texts[3]}"
+        return f"{args[0]}[{':, ' * (values[0] % rank)}{start}:{end}{step}]"
 
     def _with_sizes(self, name: str, node: Node) -> Sequence[Any]:
         """Sizes that the operand has in the same place are read off it, so that other batches pass."""
