@@ -124,7 +124,8 @@ def _worth_it(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _is_slow_alone(region: PlannedRegion) -> bool:
     names = {operator_name(node) for node in find_working_nodes(region.graph)}
-    return bool(names) and names <= _SLOW_ALONE and max(prod(node.shape or ()) for node in region.nodes) >= _ENOUGH_ALONE
+    numbers = max(prod(node.shape or ()) for node in region.nodes)
+    return bool(names) and names <= _SLOW_ALONE and numbers >= _ENOUGH_ALONE
 
 
 def _why_nothing(whole: Region, recipes: Sequence[RegionRecipe]) -> str:
