@@ -6,11 +6,19 @@ AS_HEADS = '''def as_heads(x: torch.Tensor, *batch: int) -> torch.Tensor:
     return x[(None,) * (4 - x.dim())] if x.dim() <= 4 else x.flatten(0, -4)'''
 
 MULTIPLY_SPLIT = '''@triton.jit
+def multiply_split(left_high, left_low, right_high, right_low):
+    """A product of numbers that are two halves each, by three products of halves."""
+    part = tl.dot(left_high, right_low, input_precision="ieee")  # halves: nothing is rounded
+    part = tl.dot(left_low, right_high, part, input_precision="ieee")
+    return tl.dot(left_high, right_high, part, input_precision="ieee")'''
+
+SPLIT = '''@triton.jit
 def split(x):
     """Two halves for every number of a tile; an inf leaves nothing for the second."""
     high = x.to(tl.float16)
     low = tl.where(tl.abs(x) < float("inf"), x - high.to(tl.float32), 0.0)
     return high, low.to(tl.float16)'''
+
 SPLIT_POWERS = '''@triton.jit
 def split(x):
     """Two halves for every number of a tile, none of which is above 2**12."""
