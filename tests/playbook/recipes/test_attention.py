@@ -66,6 +66,15 @@ ATTENTION = {
         "return torch.softmax((q @ k.mT).masked_fill(mask, float('-inf')), -1) @ v",
         inputs("2, 3, 37, 24", "2, 3, 37, 24", more="mask = torch.rand(2, 1, 37, 1) > 0.7"),
     ),
+    "softmax_by_hand": task(
+        "s = q @ k.mT * 0.2\ne = torch.exp(s - s.max(dim=-1, keepdim=True).values)\n"
+        "return (e / e.sum(dim=-1, keepdim=True)) @ v",
+        SHORT,
+    ),
+    "divided_afterwards": task(
+        "s = q @ k.mT * 0.2\ne = (s - s.amax(-1, keepdim=True)).exp()\nreturn (e @ v) / e.sum(-1, keepdim=True)",
+        SHORT,
+    ),
     "grouped": task(
         "k, v = k.repeat_interleave(3, dim=1), v.repeat_interleave(3, dim=1)\n" + OWN,
         inputs("2, 6, 37, 24", "2, 2, 45, 24"),

@@ -51,6 +51,7 @@ class _Rewriter:
             self._outer,
             self._size_one,
             self._log_of_softmax,
+            self._written_softmax,
             self._summed_product,
         )
         if node.shape is not None and (node.dtype or "").startswith(("float", "bfloat")):
@@ -137,6 +138,37 @@ class _Rewriter:
         zero = replace(self._new(node, "zero", "aten.eq.Scalar", (softmax, 0), shape), dtype="bool")
         logarithm = self._new(node, "log_softmax", "aten.log_softmax.int", (source, softmax.args[1]), shape)
         return [zero, logarithm, self._as(node, "aten.masked_fill.Scalar", logarithm, zero, {"float": "-inf"})]
+
+    def _written_softmax(self, node: Node) -> list[Node] | None:
+        """Exponentials below the largest of a row over their sum, also where a product comes first."""
+        top, total = (
+            (self._values.get(str(reference(one))) for one in node.args[:2]) if node.args[1:] else (None, None)
+        )
+        if operator_name(node) != "div" or node.kwargs or not isinstance(top, Node) or not isinstance(total, Node):
+            return None
+        product = top if operator_name(top) in ("matmul", "bmm") else None
+        powers = top if product is None else self._source(product)
+        shifted = self._source(powers) if isinstance(powers, Node) and operator_name(powers) == "exp" else None
+        if not isinstance(shifted, Node) or operator_name(shifted) != "sub" or shifted.kwargs:
+            return None
+        scores, peak = (self._values.get(str(reference(one))) for one in shifted.args)
+        if isinstance(peak, Node) and peak.op == GETITEM and peak.args[1] == 0:
+            peak = self._source(peak)
+        rows = ((peak, ("amax", "max"), scores), (total, ("sum",), powers))
+        if self._users[powers.name] != 2 or not all(self._is_of_row(*one) for one in rows):
+            return None
+        self.notes.append("Exponentials below the largest of a row over their sum are a softmax.")
+        if product is None:
+            return [self._as(node, "aten.softmax.int", scores, -1)]
+        softmax = self._new(node, "softmax", "aten.softmax.int", (scores, -1), powers.shape or ())
+        return [softmax, self._as(node, product.op, softmax, product.args[1])]
+
+    def _is_of_row(self, node: Any, kinds: Sequence[str], source: Any) -> bool:
+        """Whether a node reduces the last dimension of another, which it keeps."""
+        if not isinstance(node, Node) or operator_name(node) not in kinds or self._source(node) is not source:
+            return False
+        dim, last = find_argument(node, 1, "dim"), len(source.shape or ()) - 1
+        return dim in (-1, last, [-1], [last]) and find_argument(node, 2, "keepdim", False) is True
 
     def _is_one(self, node: Node) -> bool:
         shape, dims = self._source(node).shape, find_argument(node, 1, "dim")

@@ -30,8 +30,8 @@ _FEW = 128
 """Queries or keys of a head: with more, each number is read so often that it should be two halves beforehand. With
 more columns than this, float32 numbers do not fit on chip."""
 _MOST_COLUMNS = 256
-_LEAST_FLOPS = 1e8
-"""Smaller ones are over before PyTorch has launched anything; there is little to gain."""
+_LEAST_FLOPS = {True: 1e8, False: 1e7}
+"""Smaller ones are over before PyTorch has launched anything, the more so where halves are made beforehand."""
 
 
 class AttentionRecipe:
@@ -137,7 +137,7 @@ class AttentionMatch:
         if self._extent.is_split and not self.attention.has_softmax and max(self._columns) > _FEW:
             return f"without a softmax, with {max(self._columns)} columns: two products in large tiles are faster"
         flops = 2.0 * prod(self.attention.scores.step.form.shape) * sum(self._columns)
-        if flops < _LEAST_FLOPS:
+        if flops < _LEAST_FLOPS[self._extent.is_split]:
             return f"with {flops / 1e9:.2g} GFLOP: too few"
         works = [node for node in self.region.graph.nodes if not is_free(node)]
         is_bare = len(works) == 1 and operator_name(works[0]) in ATTENTION

@@ -19,6 +19,12 @@ def split(x):
     low = tl.where(tl.abs(x) < float("inf"), x - high.to(tl.float32), 0.0)
     return high, low.to(tl.float16)'''
 
+SPLIT_POWERS = '''@triton.jit
+def split(x):
+    """Two halves for every number of a tile, none of which is above 2**12."""
+    high = x.to(tl.float16)
+    return high, (x - high.to(tl.float32)).to(tl.float16)'''
+
 SCALE_WEIGHTS = '''@triton.jit
 def scale_weights(weights):
     """Rows scaled by powers of two, the largest of each to about 2**12, and what undoes that."""

@@ -85,8 +85,10 @@ class AttentionWriter:
     def _helpers(self) -> list[str]:
         found = [sources.AS_HEADS]
         if self.is_split:
-            found += [LOAD_ROWS, SPLIT_ROWS, sources.MULTIPLY_SPLIT, sources.SPLIT]
-            found += [] if self.attention.has_softmax else [sources.SCALE_WEIGHTS]
+            found += [LOAD_ROWS, SPLIT_ROWS, sources.MULTIPLY_SPLIT]
+            found += (
+                [sources.SPLIT_POWERS] if self.attention.has_softmax else [sources.SPLIT, sources.SCALE_WEIGHTS]
+            )
         return [*found, *([self._scores_helper] if self._changes_scores else [])]
 
     @property

@@ -14,7 +14,7 @@ from tilesmith.playbook.recipes.loops.recurrence import Recurrence
 from tilesmith.playbook.recipes.rows import flat
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.playbook.writing.fused_kernel import FusedKernel, names_in
-from tilesmith.playbook.writing.kernel_body import StoredOutput, Tile, choose_paddings, write_value
+from tilesmith.playbook.writing.kernel_body import COMBINERS, StoredOutput, Tile, choose_paddings, write_value
 from tilesmith.playbook.writing.operands import to_source
 
 _HEAD = """\
@@ -41,10 +41,12 @@ for begin in tl.range(first, last, CHUNK, num_stages=NUM_STAGES):
     step = tl.minimum(begin + later, STEPS - 1)"""
 _DECAYS = """\
     gates = tl.where(inside, {}, 1.0)
-    decays = tl.cumprod(tl.where(later > earlier, gates, 1.0), axis=0)  # from one step to a later one
-    since = tl.cumprod(gates, axis=0)  # from the beginning of the chunk
-    until = tl.sum(tl.where(later == CHUNK - 1, decays, 0.0), axis=0)[None, :]  # to its end
+    between = (later[:, :, None] > earlier[:, None, :]) & (later[:, :, None] <= earlier[:, :, None])
+    decays = tl.reduce(tl.where(between, gates[:, :, None], 1.0), 0, product)  # from one step to a later one
+    since = tl.reduce(tl.where(later <= earlier, gates, 1.0), 0, product)[:, None]  # from the chunk's beginning
+    until = tl.reduce(tl.where(later > earlier, gates, 1.0), 0, product)[None, :]  # to its end
     whole = tl.sum(tl.where(later == CHUNK - 1, since, 0.0))"""
+_PRODUCT = f"@triton.jit\ndef {COMBINERS['prod'][0]}(a, b):\n    return {COMBINERS['prod'][1]}"
 _END = """\
 if ONLY_STATES:
     tl.store(states_ptr + part * K * N + held_offs, state, mask=held)
@@ -97,7 +99,7 @@ class ChunkWriter:
                 f"{one}: tl.constexpr" for one in ("CHUNK", "BLOCK_K", "BLOCK_N", "ONLY_STATES", "NUM_STAGES")
             ),
             body=tuple(self._body()),
-            helpers=fused.helpers,
+            helpers=tuple(dict.fromkeys((*fused.helpers, *([_PRODUCT] if self.tiles.decay else [])))),
             launcher=tuple(self._launcher(prefix)),
         )
 

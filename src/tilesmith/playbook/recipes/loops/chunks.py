@@ -135,7 +135,9 @@ class ChunkMatch:
     @cached_property
     def tunings(self) -> tuple[Tuning, ...]:
         depth = self.low.symbols.size(self._writer.recurrence.depth)
-        return tuple(dict.fromkeys(self._tuning(*one) for one in _SIZES if depth * one[1] <= _MOST_STATE * one[2]))
+        longest = 16 if self._writer.tiles.decay else 64  # there is a decay for every two steps, and each between
+        fitting = [one for one in _SIZES if depth * one[1] <= _MOST_STATE * one[2] and one[0] <= longest]
+        return tuple(dict.fromkeys(self._tuning(*one) for one in fitting))
 
     def _tuning(self, chunk: int, columns: int, warps: int, stages: int) -> Tuning:
         """As many segments as it takes to keep all of a GPU busy."""
