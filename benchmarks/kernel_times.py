@@ -1,8 +1,11 @@
 """Where the device time of written kernels goes, kernel by kernel, beside eager PyTorch's own kernels.
 
     PYTHONPATH=src python3 benchmarks/kernel_times.py write --folders convolutions networks --texts texts
+    PYTHONPATH=src python3 benchmarks/kernel_times.py read --texts texts --out static.json
     PYTHONPATH=src python3 benchmarks/kernel_times.py measure --texts texts --limit-s 200 --out results.json
 
+`read` needs no GPU: it compiles every kernel of the texts for `--target` and says what the machine code needs. An
+unrolled loop with tensor-core products is told as a whole.
 `write` needs no GPU: it puts the playbook's kernels for each of benchmarks/playbook_tasks into a folder, the
 first file with the first choice of every kernel, the second with the second, and so on up to `--versions`.
 `measure` needs one. Each task has a process of its own, many are compiled at once, and one at a time is measured:
@@ -16,8 +19,11 @@ import argparse
 import importlib.util
 import json
 import multiprocessing
+import re
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -189,6 +195,95 @@ def profiled(model: Any, inputs: list[Any]) -> list[tuple[str, int, float]]:
     return sorted(rows, key=lambda row: -row[2])[:LISTED]
 
 
+def read(options: argparse.Namespace) -> None:
+    """What the machine code of every kernel needs; kernels that are compiled alike are told once."""
+    import torch
+    import triton
+
+    from tilesmith.worker.candidate.loading import execute
+    from tilesmith.worker.compile import CompileFailure, compile_launch, distinct
+    from tilesmith.worker.engines.recorder import recording
+    from tilesmith.worker.fake_cuda.pretend_cuda import pretend_cuda
+    from tilesmith.worker.task.fake_tensors import fake_tensors
+    from tilesmith.worker.task.loading import load_task
+
+    found: dict[str, Any] = {}
+    for text in sorted(options.texts.glob("*.py")):
+        folder, name, _ = text.stem.split("__")
+        task = load_task(f"{name}.py", (FOLDER / folder / f"{name}.py").read_text())
+        with recording(target=options.target) as launches, pretend_cuda(), fake_tensors(), torch.no_grad():
+            model = execute(str(text), text.read_text())(*task.init_args, **task.init_kwargs)
+            launches.clear()
+            model(*task.make_inputs().args)
+        rows = found[text.stem] = {"launches": len(launches), "kernels": []}
+        for launch in distinct(launches):
+            try:
+                used = compile_launch(launch, options.target)
+            except CompileFailure as failure:
+                rows["kernels"].append({"kernel": launch.kernel, "error": str(failure)[:300]})
+                continue
+            row = {"kernel": launch.kernel, "programs": launch.grid[0], "warps": used.num_warps}
+            row |= {"registers": used.registers, "spills": used.spills, "shared_bytes": used.shared_bytes}
+            rows["kernels"].append(row | read_loop(compiled_code(launch, options.target)))
+            print(text.stem, *(f"{key} {value}" for key, value in rows["kernels"][-1].items()), flush=True)
+    facts = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "commit": options.commit}
+    facts |= {"triton": triton.__version__, "target": options.target, "rows": found}
+    options.out.write_text(json.dumps(facts, indent=1) + "\n")
+
+
+def compiled_code(launch: Any, target: str) -> list[str]:
+    """Instructions and labels, as nvdisasm writes them; what was compiled comes from Triton's cache."""
+    import triton
+
+    from tilesmith.worker.compile.compilation import _compile
+    from tilesmith.worker.compile.targets import target_named
+
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
+        file.write(_compile(launch, target_named(target)).asm["cubin"])
+        file.flush()
+        tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
+        told = subprocess.run([tool, "-c", file.name], capture_output=True, text=True, check=True).stdout
+    found = (re.match(r"\s*(?:/\*[0-9a-f]{4,}\*/\s+(.*?);|(\.L_\w+):)", line) for line in told.splitlines())
+    return [one[1] or one[2] for one in found if one]
+
+
+def read_loop(code: list[str]) -> dict[str, int]:
+    """Where tensor-core products are: what a warp issues there, and how many multiply-adds that is."""
+    labels: dict[str, int] = {}
+    instructions: list[str] = []
+    loops: list[tuple[int, int]] = []
+    for line in code:
+        if line.startswith(".L_"):
+            labels[line] = len(instructions)
+            continue
+        if (target := re.search(r"BRA.*?(\.L_\w+)", line)) and target[1] in labels:
+            loops.append((labels[target[1]], len(instructions)))
+        instructions.append(line)
+    products = [multiply_adds(line) for line in instructions]
+    if not any(products):
+        return {"instructions": len(instructions)}
+    places = [place for place, count in enumerate(products) if count]
+    with_products = [(first, last) for first, last in loops if any(products[first : last + 1])]
+    first, last = min(with_products, key=lambda loop: loop[1] - loop[0], default=(places[0], places[-1]))
+    inside = instructions[first : last + 1]
+    return {
+        "before": first,
+        "loop": len(inside),
+        "after": len(instructions) - last - 1,
+        "unrolled": int(not with_products),
+        "multiply_adds": sum(products[first : last + 1]),
+        "copies_of_16_bytes": sum("LDGSTS" in line and ".128" in line for line in inside),
+        "other_copies": sum("LDGSTS" in line and ".128" not in line for line in inside),
+    }
+
+
+def multiply_adds(line: str) -> int:
+    """Of one warp; a product of a group of four warps is shared by them."""
+    if group := re.search(r"\bHGMMA\.(\d+)x(\d+)x(\d+)", line):
+        return int(group[1]) * int(group[2]) * int(group[3]) // 4
+    return 16 * 8 * 16 if "HMMA.16816" in line else 16 * 8 * 8 if "HMMA.1688" in line else 0
+
+
 def measure(options: argparse.Namespace) -> None:
     end, started = time.monotonic() + options.limit_s, datetime.now(UTC).isoformat(timespec="seconds")
     processes = multiprocessing.get_context("forkserver")
@@ -236,7 +331,7 @@ def format_row(name: str, found: dict[str, Any], seconds: float) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("write", "measure"))
+    parser.add_argument("what", choices=("write", "read", "measure"))
     parser.add_argument("--texts", type=Path, required=True, help="folder of written kernels")
     parser.add_argument("--folders", nargs="+", default=["convolutions", "attention", "networks"])
     parser.add_argument("--only", nargs="*", help="names of tasks")
@@ -244,10 +339,11 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=8, help="tasks that are compiled at once")
     parser.add_argument("--task-s", type=float, default=90.0, help="for one task at most")
     parser.add_argument("--limit-s", type=float, default=300.0, help="for all together")
+    parser.add_argument("--target", default="sm_90", help="that `read` compiles for")
     parser.add_argument("--commit", default="unknown")
     parser.add_argument("--out", type=Path, default=Path("kernel-times.json"))
     options = parser.parse_args()
-    write(options) if options.what == "write" else measure(options)
+    {"write": write, "read": read, "measure": measure}[options.what](options)
 
 
 if __name__ == "__main__":
