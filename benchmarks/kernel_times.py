@@ -7,8 +7,9 @@
 `write` puts the playbook's kernels for each of benchmarks/playbook_tasks into a folder, the first file with the
 first choice of every kernel, the second with the second, and so on up to `--versions`. Neither it nor `compile`
 needs a GPU. `compile` runs each file at its task's own sizes without memory or arithmetic and compiles every kernel
-for sm_90 with an empty cache: registers, spilled bytes, shared memory, which matrix instruction, seconds. What is
-in `--out` already is not compiled again. Another Triton comes first on the path: PYTHONPATH=its/folder:src.
+for sm_90 with an empty cache: registers, spilled bytes, shared memory, which matrix instruction, what a warp issues
+before, in and after the loop with tensor-core products (an unrolled loop is told as a whole), seconds. What is in
+`--out` already is not compiled again. Another Triton comes first on the path: PYTHONPATH=its/folder:src.
 
 `measure` needs a GPU and sets the times beside eager PyTorch's. Each task has a process of its own, many are
 compiled at once, and one at a time is measured: calls as they are, calls replayed from a CUDA graph, and the time
@@ -24,6 +25,7 @@ import multiprocessing
 import os
 import re
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -116,13 +118,15 @@ def find_resources(text: Path, cache: Path) -> dict[str, Any]:
     warm_up(compiles=True)
     kernels: list[dict[str, Any]] = []
     for launch in distinct(launches):
-        began, known = time.monotonic(), set(cache.glob("*/*.ptx"))
+        began, known = time.monotonic(), {*cache.glob("*/*.ptx"), *cache.glob("*/*.cubin")}
         try:
             used = compile_launch(launch)
         except CompileFailure as failure:
             kernels.append({"kernel": launch.kernel, "refused": str(failure)[:300]})
             continue
+        seconds = round(time.monotonic() - began, 2)
         ptx = "".join(path.read_text() for path in set(cache.glob("*/*.ptx")) - known)
+        code = [line for path in set(cache.glob("*/*.cubin")) - known for line in disassembled(path)]
         kernels.append(
             {
                 "kernel": launch.kernel,
@@ -131,10 +135,58 @@ def find_resources(text: Path, cache: Path) -> dict[str, Any]:
                 "shared": used.shared_bytes,
                 "warps": used.num_warps,
                 "matrix": next(iter(re.findall(r"\b(wgmma|mma)\.", ptx)), None),
-                "seconds": round(time.monotonic() - began, 2),
+                "seconds": seconds,
+                **read_loop(code),
             }
         )
     return {"launches": len(launches), "kernels": kernels}
+
+
+def disassembled(cubin: Path) -> list[str]:
+    """Instructions and labels."""
+    import triton
+
+    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "nvdisasm"
+    told = subprocess.run([tool, "-c", cubin], capture_output=True, text=True, check=True).stdout
+    found = (re.match(r"\s*(?:/\*[0-9a-f]{4,}\*/\s+(.*?);|(\.L_\w+):)", line) for line in told.splitlines())
+    return [one[1] or one[2] for one in found if one]
+
+
+def read_loop(code: list[str]) -> dict[str, int]:
+    """Where tensor-core products are: what a warp issues there, and how many multiply-adds that is."""
+    labels: dict[str, int] = {}
+    instructions: list[str] = []
+    loops: list[tuple[int, int]] = []
+    for line in code:
+        if line.startswith(".L_"):
+            labels[line] = len(instructions)
+            continue
+        if (target := re.search(r"BRA.*?(\.L_\w+)", line)) and target[1] in labels:
+            loops.append((labels[target[1]], len(instructions)))
+        instructions.append(line)
+    products = [multiply_adds(line) for line in instructions]
+    if not any(products):
+        return {"instructions": len(instructions)}
+    places = [place for place, count in enumerate(products) if count]
+    with_products = [(first, last) for first, last in loops if any(products[first : last + 1])]
+    first, last = min(with_products, key=lambda loop: loop[1] - loop[0], default=(places[0], places[-1]))
+    inside = instructions[first : last + 1]
+    return {
+        "before": first,
+        "loop": len(inside),
+        "after": len(instructions) - last - 1,
+        "unrolled": int(not with_products),
+        "multiply_adds": sum(products[first : last + 1]),
+        "copies_of_16_bytes": sum("LDGSTS" in line and ".128" in line for line in inside),
+        "other_copies": sum("LDGSTS" in line and ".128" not in line for line in inside),
+    }
+
+
+def multiply_adds(line: str) -> int:
+    """Of one warp; a product of a group of four warps is shared by them."""
+    if group := re.search(r"\bHGMMA\.(\d+)x(\d+)x(\d+)", line):
+        return int(group[1]) * int(group[2]) * int(group[3]) // 4
+    return 16 * 8 * 16 if "HMMA.16816" in line else 16 * 8 * 8 if "HMMA.1688" in line else 0
 
 
 def measure_task(texts: list[Path], answer: Path) -> None:

@@ -31,7 +31,7 @@ _BLOCKS = ("BLOCK_M", "BLOCK_N")
 _SIZES = ("CHANNELS", "IN_D", "IN_H", "IN_W")
 
 
-_CHAINED_TILES = ((64, 16, 4), (64, 32, 8), (64, 32, 4), (32, 32, 4), (128, 16, 8), (64, 16, 2))
+_CHAINED_TILES = ((64, 64, 8), (64, 16, 4), (64, 64, 4), (64, 32, 4), (32, 32, 4), (128, 32, 4))
 """BLOCK_M channels, which are neighbors in memory, BLOCK_N places, warps."""
 
 

@@ -58,6 +58,10 @@ MAKE_TRANSPOSED_FILTERS = '''def make_transposed_filters(
         rows.append(nn.functional.pad(part, (0, 0, 0, TAPS - part.shape[1])))
     return make_filters(torch.cat(rows).movedim(-1, 1), CHANNELS, BLOCK_K, HALVES)'''
 
+TURN_FILTERS = '''def turn_filters(weight: torch.Tensor) -> torch.Tensor:
+    """(C, 1, *sizes) with the numbers of all channels side by side, for each place of a window."""
+    return weight.detach().flatten(1).t().contiguous()'''
+
 MEASURE_FILTERS = '''def add_filters(weight: torch.Tensor) -> torch.Tensor:
     """How many times as large as the numbers of an image those of its convolution may be."""
     return weight.detach().nan_to_num(0.0, 0.0, 0.0).abs().flatten(1).sum(1).amax()

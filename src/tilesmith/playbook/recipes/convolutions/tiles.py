@@ -61,10 +61,10 @@ _DIRECT_FEW: tuple[Size, ...] = (
 _DIRECT_SMALL: tuple[Size, ...] = ((64, 32, 32, 8, 4, 4), (32, 32, 32, 8, 4, 4), (32, 32, 64, 8, 4, 3))
 """Of such images where a result is small."""
 _CROWDED: tuple[Size, ...] = (
-    (128, 64, 64, 8, 4, 3),
-    (64, 64, 64, 8, 4, 4),
     (128, 64, 64, 8, 8, 3),
-    (64, 128, 64, 8, 4, 4),
+    (64, 64, 64, 8, 4, 4),
+    (64, 128, 64, 8, 8, 3),
+    (128, 64, 64, 8, 4, 3),
 )
 """Where a second tile is in registers, of what is added to the result or squared: larger ones spill."""
 _WASTED = 1.25

@@ -42,6 +42,7 @@ class ChainedWriter:
     def _helpers(self) -> list[str]:
         link, images = self.link, image_sources
         keeps = link.gives or (link.reads_halves and not link.takes_images)
+        keeps_filters = link.keeps_filters or link.is_depthwise
         return [
             pixel_sources.FIND_IMAGE_TILE,
             *([images.CHOOSE_SCALES] if keeps or link.is_rescaled else []),
@@ -49,8 +50,8 @@ class ChainedWriter:
             *([images.MEASURE_IMAGES] if not link.takes_images else []),
             *([images.PAD_IMAGES] if not link.reads_halves else []),
             *([joining_sources.ENTER_IMAGES] if link.reads_halves and not link.takes_images else []),
-            *([] if link.is_depthwise else [filter_sources.MAKE_FILTERS]),
-            *([filter_sources.KEPT_FILTERS] if link.keeps_filters or link.measured or link.gives else []),
+            filter_sources.TURN_FILTERS if link.is_depthwise else filter_sources.MAKE_FILTERS,
+            *([filter_sources.KEPT_FILTERS] if keeps_filters or link.measured or link.gives else []),
             *([filter_sources.MEASURE_FILTERS] if link.measured or link.gives else []),
             sources.FIND_PLACES,
             *self._reading_helpers(),
@@ -122,8 +123,8 @@ class ChainedWriter:
         return [
             f"pixels_unscale = tl.load({unscale}",
             f"{self._product} = sum_pixels(",
-            f"    pixels_ptr, filters_ptr, begin, {', '.join(_PLACE)}, row, pixels_unscale,",
-            f"    {', '.join(IN)}, IN_PITCH, {self._listed('size', 'dilation')}, BLOCK_M, BLOCK_N,",
+            f"    pixels_ptr, filters_ptr, begin, {', '.join(_PLACE)}, rows, pixels_unscale,",
+            f"    M, {', '.join(IN)}, IN_PITCH, {self._listed('size', 'dilation')}, BLOCK_M, BLOCK_N,",
             ")",
         ]
 

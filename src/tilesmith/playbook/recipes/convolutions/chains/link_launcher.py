@@ -25,6 +25,9 @@ def write_launcher(link: Link, prefix: str) -> list[str]:
         written = f"{filters}.shape[1:] == {(1, *(window.size for window in link.convolution.windows))}"
     made = f"make_filters, {filters}, CHANNELS, {prefix}BLOCK_K, 1"
     made = f"kept_filters({made})" if link.keeps_filters else made.replace(", ", "(", 1) + ")"
+    made = f"filters, _, filters_scale = {made}"
+    if link.is_depthwise:
+        made = f"filters = kept_filters(turn_filters, {filters})"
     sizes = [fused.product(dim) for dim in link.convolution.step.form.dims]
     places = ["1"] * (3 - rank) + sizes[2:]
     return [
@@ -32,7 +35,7 @@ def write_launcher(link: Link, prefix: str) -> list[str]:
         f'    assert {written}, "written for {written}"',
         *fused.preparation(left={one.name for one in link.takes}),
         *_pixels(link, images, rank),
-        f"    filters = {filters}.contiguous()" if link.is_depthwise else f"    filters, _, filters_scale = {made}",
+        f"    {made}",
         *_measures(link),
         f"    OUT_D, OUT_H, OUT_W = {', '.join(places)}",
         f"    M, BATCH = {sizes[0]}, {sizes[1]}",

@@ -121,9 +121,10 @@ def sum_pixels(
     first_h,
     first_w,
     # channels, and what undoes their scales
-    row,
+    rows,
     unscale,
     # sizes
+    M: tl.constexpr,
     IN_D: tl.constexpr,
     IN_H: tl.constexpr,
     IN_W: tl.constexpr,
@@ -140,7 +141,7 @@ def sum_pixels(
     BLOCK_N: tl.constexpr,
 ):
     """What the filter of each channel makes of the windows of every column, summed in float32: images are halves,
-    channels-last, filters float32."""
+    channels-last, filters float32, of which neighbors are those of neighboring channels."""
     total = tl.zeros((BLOCK_N, BLOCK_M), tl.float32)
     for tap in tl.static_range(SIZE_D * SIZE_H * SIZE_W):
         d, h = tap // (SIZE_H * SIZE_W) * DILATION_D, tap // SIZE_W % SIZE_H * DILATION_H
@@ -148,7 +149,8 @@ def sum_pixels(
         inside = (first_d + d >= 0) & (first_d + d < IN_D) & (first_h + h >= 0) & (first_h + h < IN_H)
         inside = inside & (first_w + w >= 0) & (first_w + w < IN_W)
         offs = begin + ((d * IN_H + h) * IN_W + w) * PITCH
-        x = tl.load(pixels_ptr + offs[:, None] + row[None, :], mask=inside[:, None], other=0.0)
-        weight = tl.load(filters_ptr + row * (SIZE_D * SIZE_H * SIZE_W) + tap)
-        total += x.to(tl.float32) * unscale * weight[None, :]
-    return total'''
+        mask = inside[:, None] & (rows < M)[None, :]
+        x = tl.load(pixels_ptr + offs[:, None] + rows[None, :], mask=mask, other=0.0)
+        weight = tl.load(filters_ptr + tap * M + rows, mask=rows < M, other=0.0)
+        total += x.to(tl.float32) * weight[None, :]
+    return total * unscale'''
