@@ -32,6 +32,31 @@ class DataclassOutput(nn.Module):
         return ModelOutput(logits=self.head(hidden), hidden=hidden)
 
 
+class WordsInOutput(nn.Module):
+    def forward(self, x):
+        return {"scores": torch.exp(-x.abs()) * 2, "kind": "exp"}
+
+
+class CountsValues(nn.Module):
+    """How many there are depends on values, but for `minlength`."""
+
+    def forward(self, x):
+        places = (torch.sigmoid(x) * 8).long().clamp(0, 7)
+        counts = torch.bincount(places.flatten(), minlength=8)
+        return (counts / counts.sum())[places] * 2 - 1
+
+
+class ViewOfSum(nn.Module):
+    """Two kernels look at a third one's results, one of them at another shape."""
+
+    def forward(self, x, y):
+        d = -2 * torch.matmul(x, y.t())
+        d += torch.sum(x**2, -1).view(x.shape[0], 1)
+        nearest, places = torch.sort(d, dim=-1)
+        share = 1.0 / (nearest[:, :3] + 9)
+        return share / share.sum(1, keepdim=True), places
+
+
 class NamedTupleOutput(nn.Module):
     def forward(self, x):
         return Heads(torch.sigmoid(x[..., :4]) * 2 - 1, torch.softmax(x[..., 4:], -1))
@@ -383,6 +408,9 @@ class SequentialModel(nn.Sequential):
 
 
 INPUTS = {
+    "WordsInOutput": lambda: [torch.randn(3, 8)],
+    "CountsValues": lambda: [torch.randn(5, 12)],
+    "ViewOfSum": lambda: [torch.randn(9, 3), torch.randn(7, 3)],
     "DictOutput": lambda: [torch.randn(10, 12)],
     "DataclassOutput": lambda: [torch.randn(10, 12)],
     "NamedTupleOutput": lambda: [torch.randn(10, 12)],

@@ -27,7 +27,7 @@ _COMPUTED = {
     "lshift": "<<",
 }
 _TORCH, _OURS = str(Path(torch.__file__).parent), str(Path(__file__).parents[3])
-_SHAPE = torch.Tensor.shape.__get__  # type: ignore[attr-defined]
+_SHAPE = torch.Tensor.shape.__get__
 _READ = (_SHAPE, torch.Tensor.size, torch.Tensor.numel)
 
 
