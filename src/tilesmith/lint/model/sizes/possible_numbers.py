@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 from tilesmith.lint.model.source import (
-    FunctionNode,
     HostCode,
     JitFunction,
     KernelSource,
     LaunchSite,
     cached_per_source,
 )
+from tilesmith.lint.model.syntax.call_arguments import FunctionNode
 
 Numbers = frozenset[int] | None
 """Every value it can have; None when some are unknown."""

@@ -59,7 +59,7 @@ class Flow:
 
     def names(self, *expressions: ast.AST) -> set[str]:
         """Every plain name that occurs."""
-        return {node.id for e in expressions for node in self.nodes(e) if type(node) is ast.Name}
+        return self.syntax.names(*expressions)
 
     def origins(self, *expressions: ast.AST) -> frozenset[str]:
         """Every name these expressions depend on, through any number of assignments."""

@@ -28,7 +28,7 @@ class SyntaxTree:
             sizes[above[number]] += sizes[number]
         self.tree = tree
         self.cache: dict[Any, Any] = {}
-        """What was worked out about this tree; see `source_cache.cached_per_source`."""
+        """What was worked out about this tree; see `cached_per_source`."""
         self.nodes = tuple(nodes)
         self._ends = {
             node: (number, number + size) for number, (node, size) in enumerate(zip(nodes, sizes, strict=True))

@@ -37,6 +37,9 @@ class ValueFlow(Flow):
             self._nodes[expression] = [node for node in inside if node not in hidden] if loads else inside
         return self._nodes[expression]
 
+    def names(self, *expressions: ast.AST) -> set[str]:
+        return {node.id for e in expressions for node in self.nodes(e) if type(node) is ast.Name}
+
     def _is_load(self, node: ast.Call) -> bool:
         """`tl.load(...)`, and `descriptor.load(...)`."""
         if operation := self.source.operation(node):

@@ -94,7 +94,8 @@ class _LaunchPaths:
                 found[min(started, default="")] += 1
             else:
                 led = [self.function(callee, depth - 1) for callee in self.calls.callees(call, host)]
-                found += max(led, key=self.size) if led else Counter()
+                largest: Launched = max(led, key=self.size, default=Counter())
+                found += largest
         return found
 
     def _only_repeats(self, loop: ast.For) -> bool:
