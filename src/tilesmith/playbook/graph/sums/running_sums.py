@@ -64,9 +64,9 @@ def _as_loops(graph: Graph, sums: Node, core: list[str]) -> Iterator[Loop]:
 
 def _summed_triangle(node: Node, graph: Graph) -> list[Node]:
     """`tril(q @ k.mT) @ v` as a product with the running sum of all `k x v`."""
-    if operator_name(node) not in _PRODUCTS:
+    if operator_name(node) not in _PRODUCTS or len(node.shape or ()) < 2:
         return []
-    nodes, (*batch, steps, width) = {one.name: one for one in graph.nodes}, node.shape or (0, 0)
+    nodes, (*batch, steps, width) = {one.name: one for one in graph.nodes}, node.shape or ()
     triangle = nodes.get(str(reference(node.args[0])))
     if triangle is None or operator_name(triangle) != "tril" or find_argument(triangle, 1, "diagonal", 0) != 0:
         return []

@@ -218,7 +218,8 @@ def _bounds(product: Product, result: Triangle | None) -> tuple[str, ...]:
 
 
 def _line(batch: str | None, index: str, size: str) -> str:
-    return f"({batch}) * {size} + {index} % {size}" if batch else f"{index} % {size}"
+    line = f"tl.minimum({index}, {size} - 1)"
+    return f"({batch}) * {size} + {line}" if batch else line
 
 
 def _place(batch: str | None, side: str, index: str, axis: str) -> str:
