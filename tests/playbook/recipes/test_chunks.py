@@ -45,6 +45,10 @@ CHUNKED = {
         "(q[:, :, step].unsqueeze(-2) @ state).squeeze(-2)",
         "given",
     ),
+    "gated_values": loop(
+        f"m[:, :, step, None, None] * (0.9 * state) + (m * 2)[:, :, step, None, None] * ({OUTER})",
+        f"{HEADS}\nm = torch.randint(0, 2, (2, 3, 40))",
+    ),
     "half": loop(f"0.9 * state + {OUTER}", HEADS.replace(")", ").half()")),
     "state_space": task(
         """
@@ -101,6 +105,15 @@ def test_other_numbers_of_steps_are_right() -> None:
 
 LEFT = {
     "decay_of_each_channel": loop(f"torch.sigmoid(k)[:, :, step].unsqueeze(-1) * state + {OUTER}"),
+    "doubles": task(f"{SUMS}return torch.einsum('bhnd,bhnde->bhne', q, sums)", HEADS.replace(")", ").double()")),
+    "integers": task(
+        f"{SUMS}return torch.einsum('bhnd,bhnde->bhne', q, sums)",
+        HEADS.replace("randn(", "randint(9, size=(").replace(")", "))"),
+    ),
+    "shared_values": task(
+        "return (q @ k.mT).tril() @ v",
+        HEADS.replace("2, 3, 40", "1, 2, 2049").replace("(1, 2, 2049, 20", "(2049, 20"),
+    ),
     "state_of_the_step_before": loop("state * 0.5 + (state - k[:, :, step].unsqueeze(-1)).tanh()"),
     "sums_of_use": task(f"{SUMS}return torch.einsum('bhnd,bhnde->bhne', q, sums), sums", HEADS),
     "sums_along_values": task(
