@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playbook_children import compile_exact, find_problems, interpreting
+from playbook_children import Twins, compile_exact, find_problems, interpreting
 from playbook_judging import on_targets
 from playbook_surveys import match_task
 from playbook_tasks import owner, task
@@ -101,6 +101,18 @@ def test_other_numbers_of_steps_are_right() -> None:
     match = match_task("state_space", CHUNKED["state_space"])
     longer = CHUNKED["state_space"].replace("(2, 40", "(2, 77")
     assert interpreting(find_problems, longer, match.write(match.tunings[0]), ragged=False) == []
+
+
+def count_without_steps(text: str, kernel: str) -> int:
+    import torch
+
+    sizes = ((2, 3, 0, 24), (2, 3, 0, 24), (2, 3, 0, 20))
+    return sum(one.numel() for one in Twins(text, kernel).outputs(*map(torch.zeros, sizes)))
+
+
+def test_a_sequence_may_be_empty() -> None:
+    match = match_task("cumsum", CHUNKED["cumsum"])
+    assert interpreting(count_without_steps, CHUNKED["cumsum"], match.write(match.tunings[0])) == 0
 
 
 LEFT = {
