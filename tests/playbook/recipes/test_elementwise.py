@@ -86,6 +86,7 @@ QUOTIENTS = {
         "return torch.floor_divide(a, b), torch.remainder(a, b), a // 0.0",
         "a = torch.randn(60)\nb = torch.tensor([0.0, 1.5, -1.5, math.inf, -math.inf, math.nan]).repeat(10)",
     ),
+    "doubles": ("return x // 0.1, x % 0.3, x // -3", "x = torch.randn(60, dtype=torch.float64)"),
     "cast_places": (
         "places = torch.arange(x.shape[0])\nreturn x[places.bool().long()] + x[places.to(torch.int8).long()]",
         "x = torch.randn(300, 20)",
