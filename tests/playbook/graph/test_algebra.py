@@ -81,6 +81,10 @@ LEFT_ALONE = {
     "other_dimension": task("return self.up(x).sum(0) * 2", X, LINEAR, "40"),
     "computed_weight": task("return F.linear(x, torch.relu(self.up.weight)).sum(-1) * 2", X, LINEAR, "40"),
     "shifted_diagonal": task("return torch.diag(v, 1) @ x", "v = torch.randn(29)\nx = torch.randn(30, 41)"),
+    "average_of_a_vector": task(
+        "p = torch.exp(x - x.amax(-1, keepdim=True))\nreturn (p @ v) / p.sum(-1, keepdim=True)",
+        "x = torch.randn(30, 40)\nv = torch.randn(40)",
+    ),
     "diagonal_of_a_matrix": task("return x @ torch.diag(x)", "x = torch.randn(30, 30)"),
 }
 

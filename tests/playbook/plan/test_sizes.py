@@ -63,6 +63,8 @@ def test_a_number_that_nobody_can_explain_is_for_the_shape_alone() -> None:
     [
         ("if x.shape[1] > 64:\n    return x * 2\nreturn torch.tanh(x) + 1", "x.shape[1] <= 64"),
         ("h = torch.tanh(x)\nif h.size(-1) % 2:\n    h = h * 3\nreturn h + 1", "(x.shape[1] % 2) == 0"),
+        ("return torch.tanh(x) * (3 if x.shape[1] ** 2 > 2500.5 else 2) + 1", "(x.shape[1] ** 2) <= 2500.5"),
+        ("return torch.tanh(x) * (3 if divmod(x.shape[1], 8)[1] else 2) + 1", "(x.shape[1] % 8) == 0"),
         ("return torch.tanh(x[:, : min(x.size(1), 40)]) + 1", "x.shape[1] <= 40"),
         ("h = x[:, 0]\nfor t in range(x.shape[1]):\n    h = torch.tanh(h) + t\nreturn h", "x.shape[1] = 24"),
     ],

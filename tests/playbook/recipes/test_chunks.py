@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from playbook_children import compile_exact, find_problems, interpreting
+from playbook_children import Twins, compile_exact, find_problems, interpreting
 from playbook_judging import on_targets
 from playbook_surveys import match_task
 from playbook_tasks import owner, task
@@ -44,6 +44,10 @@ CHUNKED = {
         f"{GATED}\ngiven = torch.randn(2, 3, 24, 20)",
         "(q[:, :, step].unsqueeze(-2) @ state).squeeze(-2)",
         "given",
+    ),
+    "gated_values": loop(
+        f"m[:, :, step, None, None] * (0.9 * state) + (m * 2)[:, :, step, None, None] * ({OUTER})",
+        f"{HEADS}\nm = torch.randint(0, 2, (2, 3, 40))",
     ),
     "half": loop(f"0.9 * state + {OUTER}", HEADS.replace(")", ").half()")),
     "state_space": task(
@@ -99,8 +103,29 @@ def test_other_numbers_of_steps_are_right() -> None:
     assert interpreting(find_problems, longer, match.write(match.tunings[0]), ragged=False) == []
 
 
+def count_without_steps(text: str, kernel: str) -> int:
+    import torch
+
+    sizes = ((2, 3, 0, 24), (2, 3, 0, 24), (2, 3, 0, 20))
+    return sum(one.numel() for one in Twins(text, kernel).outputs(*map(torch.zeros, sizes)))
+
+
+def test_a_sequence_may_be_empty() -> None:
+    match = match_task("cumsum", CHUNKED["cumsum"])
+    assert interpreting(count_without_steps, CHUNKED["cumsum"], match.write(match.tunings[0])) == 0
+
+
 LEFT = {
     "decay_of_each_channel": loop(f"torch.sigmoid(k)[:, :, step].unsqueeze(-1) * state + {OUTER}"),
+    "doubles": task(f"{SUMS}return torch.einsum('bhnd,bhnde->bhne', q, sums)", HEADS.replace(")", ").double()")),
+    "integers": task(
+        f"{SUMS}return torch.einsum('bhnd,bhnde->bhne', q, sums)",
+        HEADS.replace("randn(", "randint(9, size=(").replace(")", "))"),
+    ),
+    "shared_values": task(
+        "return (q @ k.mT).tril() @ v",
+        HEADS.replace("2, 3, 40", "1, 2, 2049").replace("(1, 2, 2049, 20", "(2049, 20"),
+    ),
     "state_of_the_step_before": loop("state * 0.5 + (state - k[:, :, step].unsqueeze(-1)).tanh()"),
     "sums_of_use": task(f"{SUMS}return torch.einsum('bhnd,bhnde->bhne', q, sums), sums", HEADS),
     "sums_along_values": task(

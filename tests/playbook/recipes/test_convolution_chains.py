@@ -93,6 +93,12 @@ CHAINS = {
         ),
         "16",
     ),
+    "long": task(
+        "return self.c(F.relu(self.b(F.relu(self.a(x)))))",
+        "x = torch.randn(2, 8, 70)",
+        layers("Conv1d(8, size, 3)", "Conv1d(size, 16, 41, padding=20)", "Conv1d(16, 9, 1)"),
+        "16",
+    ),
     "deep": task(
         "return F.avg_pool3d(F.hardtanh(self.b(F.leaky_relu(self.a(x), 0.1)), -2.0, 3.0), (1, 2, 2))",
         "x = torch.randn(2, 6, 5, 7, 6)",
@@ -125,6 +131,7 @@ def links(plan: Plan) -> list[tuple[int, bool]]:
         ("own_skip", [(0, True), (1, True), (1, False)]),
         ("other_forms", [(0, False)] * 5),
         ("depthwise", [(0, True), (1, True), (1, True), (1, True), (1, False)]),
+        ("long", [(0, True), (1, True), (1, False)]),
         ("deep", [(0, True), (1, False)]),
     ],
 )

@@ -73,6 +73,34 @@ def test_more_than_two_to_the_31_elements_are_counted_in_64_bits() -> None:
     assert "assert numel < 2**31" in written("silu_gate")
 
 
+QUOTIENTS = {
+    "least_integers": (
+        "return a // 3, a % 3, a // b, torch.div(a, -7, rounding_mode='floor')",
+        "a = torch.arange(-2**31, 60 - 2**31).int()\nb = torch.randint(2, 9, (60,)).int()",
+    ),
+    "bytes": (
+        "return a // 100, a // b",
+        "a = (torch.arange(256) - 128).to(torch.int8)\nb = torch.full((256,), -100, dtype=torch.int8)",
+    ),
+    "zeros_and_infinities": (
+        "return torch.floor_divide(a, b), torch.remainder(a, b), a // 0.0",
+        "a = torch.randn(60)\nb = torch.tensor([0.0, 1.5, -1.5, math.inf, -math.inf, math.nan]).repeat(10)",
+    ),
+    "doubles": ("return x // 0.1, x % 0.3, x // -3", "x = torch.randn(60, dtype=torch.float64)"),
+    "cast_places": (
+        "places = torch.arange(x.shape[0])\nreturn x[places.bool().long()] + x[places.to(torch.int8).long()]",
+        "x = torch.randn(300, 20)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+def test_quotients_of_unusual_numbers_are_right(name: str) -> None:
+    text = task(*QUOTIENTS[name])
+    match = match_task(name, text)
+    assert interpreting(find_problems, text, match.write(match.tunings[0]), launches=1, ragged=False) == []
+
+
 def test_what_lies_apart_is_read_with_one_element_a_thread_first() -> None:
     text = task("return torch.nn.functional.max_pool1d(x, 3, 2, 1) + 1", "x = torch.randn(8, 16, 1000)")
     match = match_task("pooled", text)

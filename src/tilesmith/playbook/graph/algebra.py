@@ -146,6 +146,8 @@ class _Rewriter:
         )
         if operator_name(node) != "div" or node.kwargs or not isinstance(top, Node) or not isinstance(total, Node):
             return None
+        if top.shape != node.shape:
+            return None  # the product with a vector has no rows
         product = top if operator_name(top) in ("matmul", "bmm") else None
         powers = top if product is None else self._source(product)
         shifted = self._source(powers) if isinstance(powers, Node) and operator_name(powers) == "exp" else None

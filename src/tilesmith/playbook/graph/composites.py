@@ -192,7 +192,7 @@ def find_place(low: Lowering, step: Any) -> CountedPlace | None:
     if not isinstance(step, KernelStep) or step in low.quotients:
         return low.quotients.get(step)
     if step.op == CAST:
-        return find_place(low, step.operands[0])
+        return find_place(low, step.operands[0]) if step.dtype in ("int32", "int64") else None
     how = step.options
     is_plain = step.op == INDEX and how.keys() <= {"dim", "scale", "offset"} and how.get("scale", 1) == 1
     return CountedPlace(step.form.shape[how["dim"]], 1) if is_plain and not how.get("offset") else None
@@ -219,12 +219,23 @@ def divide(low: Lowering, operands: Sequence[Any], mode: str, node: Node) -> Ker
         if place is not None and is_exact:
             low.quotients[found] = CountedPlace(place.size, place.by * b)
         return found
-    rest = remainder(low, a, b, f"{node.name}_rest", dtype)
-    whole = low.pointwise("sub", (a, rest), f"{node.name}_whole", dtype)
-    if is_whole:
-        return low.pointwise("trunc_divide", (whole, _number(low, b)), node.name, dtype)
-    quotient = low.pointwise("div", (whole, _number(low, b)), f"{node.name}_near", dtype)
-    return low.pointwise("round", (quotient,), node.name, dtype)
+    b = _number(low, b)
+    if not is_whole and b == 0:
+        return low.pointwise("div", (a, b), node.name, dtype)
+    rest = low.pointwise("fmod", (a, b), f"{node.name}_rest", dtype)
+    turns = _turns(low, rest, b)
+    if is_whole:  # `a - rest` may be beyond the least integer
+        near = low.pointwise("trunc_divide", (a, b), f"{node.name}_near", dtype)
+    else:
+        whole = low.pointwise("sub", (a, rest), f"{node.name}_whole", dtype)
+        quotient = low.pointwise("div", (whole, b), f"{node.name}_near", dtype)
+        near = low.pointwise("round", (quotient,), f"{node.name}_round", dtype)
+    less = low.pointwise("sub", (near, 1), f"{node.name}_less", dtype)
+    if is_whole or not isinstance(b, KernelStep):
+        return low.pointwise("where", (turns, less, near), node.name, dtype)
+    found = low.pointwise("where", (turns, less, near), f"{node.name}_found", dtype)
+    is_zero = low.pointwise("eq", (b, 0), "is_zero", "bool")
+    return low.pointwise("where", (is_zero, low.pointwise("div", (a, b), "far", dtype), found), node.name, dtype)
 
 
 def remainder(low: Lowering, a: Any, b: Any, name: str, dtype: str) -> KernelStep:
@@ -234,16 +245,23 @@ def remainder(low: Lowering, a: Any, b: Any, name: str, dtype: str) -> KernelSte
     rest = low.pointwise("fmod", (a, b), name if is_exact else f"{name}_of_zero", dtype)
     if is_exact:
         return rest
-    below = low.pointwise("lt", (rest, 0), "is_below", "bool")
-    if isinstance(b, KernelStep):
-        other = low.pointwise("lt", (b, 0), "is_other", "bool")
-        differs = low.pointwise("logical_xor", (below, other), "differs", "bool")
-        left = low.pointwise("ne", (rest, 0), "is_left", "bool")
-        below = low.pointwise("logical_and", (differs, left), "turns", "bool")
-    elif b < 0:
-        below = low.pointwise("gt", (rest, 0), "is_above", "bool")
     moved = low.pointwise("add", (rest, b), f"{name}_moved", dtype)
-    return low.pointwise("where", (below, moved, rest), name, dtype)
+    return low.pointwise("where", (_turns(low, rest, b), moved, rest), name, dtype)
+
+
+def _turns(low: Lowering, rest: KernelStep, b: Any) -> KernelStep:
+    """Whether what is left by a quotient rounded towards zero has another sign than the divisor."""
+    if not isinstance(b, KernelStep):
+        return (
+            low.pointwise("gt", (rest, 0), "is_above", "bool")
+            if b < 0
+            else low.pointwise("lt", (rest, 0), "is_below", "bool")
+        )
+    below = low.pointwise("lt", (rest, 0), "is_below", "bool")
+    other = low.pointwise("lt", (b, 0), "is_other", "bool")
+    differs = low.pointwise("logical_xor", (below, other), "differs", "bool")
+    left = low.pointwise("ne", (rest, 0), "is_left", "bool")
+    return low.pointwise("logical_and", (differs, left), "turns", "bool")
 
 
 def shift(low: Lowering, op: str, operands: Sequence[Any], node: Node) -> KernelStep:

@@ -14,7 +14,7 @@ from tilesmith.playbook.writing.pointwise import INTEGER_SOURCE, POINTWISE_SOURC
 
 _MASKS = {"where": 0, "masked_fill": 1}
 """Which operand is a condition, and keeps its type."""
-_OF_DOUBLES = ("pow", "atan2", "clamp", "clamp_min", "clamp_max", "hardtanh", "maximum", "minimum")
+_OF_DOUBLES = ("pow", "atan2", "fmod", "clamp", "clamp_min", "clamp_max", "hardtanh", "maximum", "minimum")
 """Calls of a library that has a function per type, and of Triton's, whose release 3.6 makes a number a float32."""
 _SMALLEST = {"tl.int8": -(2**7), "tl.int16": -(2**15), "tl.int32": -(2**31), "tl.int64": -(2**63), "tl.uint8": 0}
 _LARGEST = {

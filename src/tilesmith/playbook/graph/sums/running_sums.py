@@ -80,6 +80,10 @@ def _summed_triangle(node: Node, graph: Graph) -> list[Node]:
     swapped = {one % len([*batch, 0, 0]) for one in turned.args[1:]} or {len(batch), len(batch) + 1}
     if (*others, last) != (*batch, steps) or swapped != {len(batch), len(batch) + 1}:
         return []
+    shapes = {one.name: one.shape for one in (*graph.leaves, *graph.nodes)}
+    (queries,), (values,) = (references(one) for one in (scores.args[:1], node.args[1:2]))
+    if (shapes[queries], shapes[values]) != ((*batch, steps, depth), (*batch, steps, width)):
+        return []  # one of them is shared among batches
     each, column, row, outer, sums, query, mixed = (*batch, steps), *(
         {"node": f"{node.name}_{one}"} for one in ("column", "row", "outer", "sums", "query", "mixed")
     )  # fmt: skip

@@ -49,7 +49,7 @@ class ChunkPlacer(LoopPlacer):
         return "K" if found == "N" and self.trail.name == "depth" else found
 
     def at_tile(self, factors: Sequence[Any], name: str) -> PlacedValue | None:
-        """A product of values that may lack dimensions; None if there is none."""
+        """A product of values that may lack dimensions, and lie in their own ways; None if there is none."""
         steps = [
             one
             if isinstance(one, KernelStep)
@@ -58,10 +58,16 @@ class ChunkPlacer(LoopPlacer):
             )
             for one in factors
         ]
-        if not steps:
-            return None
-        step = reduce(lambda a, b: self.low.pointwise("mul", (a, b), name, a.dtype), steps)
-        return self.place(step, self._place_of(step.form))
+        placed = [self.place(one, self._place_of(one.form)) for one in steps]
+        return reduce(lambda a, b: self._times(a, b, name), placed) if placed else None
+
+    def _times(self, a: PlacedValue, b: PlacedValue, name: str) -> PlacedValue:
+        lead, trail = (a.place.lead or b.place.lead), (a.place.trail or b.place.trail)
+        place = Place((), tuple(dict.fromkeys((*a.place.guards, *b.place.guards))), lead, trail)
+        form, dtype = SymbolicShape((), ()), self.recurrence.made.dtype
+        step = KernelStep(self.low.free_name(name), "mul", (a.step, b.step), form, dtype)
+        self.values.append(PlacedValue(self._name(step), step, place, (a, b), max(a.level, b.level)))
+        return self.values[-1]
 
     def _place_of(self, form: SymbolicShape) -> Place:
         """Where the tile is along the dimensions of a value."""

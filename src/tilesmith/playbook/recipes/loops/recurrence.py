@@ -11,6 +11,7 @@ from tilesmith.playbook.graph.moves import make_move
 from tilesmith.playbook.graph.steps import GIVEN, MOVE, VIEW, KernelStep
 from tilesmith.playbook.graph.symbols import Axis, Dim, SymbolicShape
 from tilesmith.playbook.recipes.loops.steps import LoopLowering
+from tilesmith.playbook.recipes.products.tiles import HALF_TYPES
 from tilesmith.playbook.unmatched import Unmatched
 
 
@@ -54,6 +55,9 @@ def find_recurrence(loop: Loop, low: LoopLowering) -> Recurrence:
         raise Unmatched("has a state that is no multiple of the one before and something new")
     decays.remove(state)
     queries.remove(made)
+    kinds = {one.dtype for one in (*decays, *update, *queries) if isinstance(one, KernelStep)}
+    if not {made.dtype, sums[0].dtype} <= {"float32", *HALF_TYPES} or "float64" in kinds:
+        raise Unmatched("has a state of numbers that tensor cores do not multiply")
     dims = [canonical(dim) for dim in made.form.dims if canonical(dim)]
     summed = [canonical(sums[0].operands[0].form.dims[axis]) for axis in sums[0].options["axes"]]
     if len(set(dims)) < max(len(dims), 2) or summed not in (dims[-1:], dims[-2:-1]):

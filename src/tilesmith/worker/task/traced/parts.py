@@ -106,9 +106,7 @@ def _traced(model: nn.Module, path: str, module: nn.Module, given: ForwardArgume
     with suppress(Exception):  # then what is inside may do
         traced, others = _trace(module, given), list[Traced]()
         with suppress(Exception):  # it may be made for this many alone
-            others.append(
-                _trace(module, map_tensors(given, lambda one: torch.cat([one, one]) if one.dim() else one))
-            )
+            others.append(_trace(module, map_tensors(given, _twice)))
         assert traced.graph is not None
         found = with_turns(traced, others)
         graph = replace(traced.graph, conditions=found.conditions, turning=found.turning)

@@ -7,6 +7,7 @@ computed, and every comparison of one is noted, with its answer. What PyTorch's 
 from __future__ import annotations
 
 import functools
+import math
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,10 @@ _COMPUTED = {
     "mul": "*",
     "floordiv": "//",
     "mod": "%",
+    "pow": "**",
     "and": "&",
+    "or": "|",
+    "xor": "^",
     "rshift": ">>",
     "lshift": "<<",
 }
@@ -35,8 +39,6 @@ class Question(NamedTuple):
     """One comparison of sizes, as the code put it."""
 
     kind: str
-    left: int
-    right: int
     texts: tuple[str, str]
     """How both are computed, with the places of sizes that were read: `({0} % 8)`."""
     answer: bool
@@ -62,6 +64,9 @@ class WatchedSize(int):
     def __neg__(self) -> int:
         return _watched(-int(self), f"(-{self.text})", self.asked)
 
+    def __divmod__(self, other: int) -> tuple[int, int]:
+        return self // other, self % other
+
     __hash__ = int.__hash__
 
 
@@ -71,14 +76,16 @@ def _watched(value: int, text: str, asked: list[Question]) -> WatchedSize:
     return size
 
 
-def _text(value: int) -> str:
+def _text(value: float) -> str:
     return value.text if isinstance(value, WatchedSize) else str(value)
 
 
 def _ask(size: WatchedSize, other: Any, kind: str) -> Any:
-    answer = getattr(int, f"__{kind}__")(size, other)
-    if answer is not NotImplemented and _is_of_the_task():
-        size.asked.append(Question(kind, int(size), int(other), (_text(size), _text(other)), answer))
+    if not isinstance(other, int) and not (isinstance(other, float) and math.isfinite(other)):
+        return NotImplemented
+    answer = getattr(operator, kind)(int(size), float(other) if isinstance(other, float) else int(other))
+    if _is_of_the_task():
+        size.asked.append(Question(kind, (_text(size), _text(other)), answer))
     return answer
 
 
@@ -99,7 +106,7 @@ def _computing(name: str, reflected: bool) -> Callable[[WatchedSize, Any], Any]:
 
     def method(self: WatchedSize, other: Any) -> Any:
         value = plain(self, other)
-        if not isinstance(other, int) or value is NotImplemented:
+        if not isinstance(other, int) or not isinstance(value, int):
             return value
         texts = [_text(self), _text(other)][:: -1 if reflected else 1]
         return _watched(value, f"({texts[0]} {symbol} {texts[1]})", self.asked)

@@ -31,16 +31,16 @@ def find_borders(
     DILATION_H: tl.constexpr,
     DILATION_W: tl.constexpr,
 ):
-    """For every column, a bit for each number of its window that is inside of the image."""
-    row = tl.zeros_like(first_w)  # at most 63 numbers
+    """For every column, a bit for each number of its window that is inside of the image: at most 63."""
+    inside = tl.zeros_like(first_w).to(tl.int64 if SIZE_D * SIZE_H * SIZE_W > 31 else tl.int32)
+    row = inside
     for tap in tl.static_range(SIZE_W):
         w = first_w + tap * DILATION_W
-        row |= ((w >= 0) & (w < IN_W)).to(tl.int32) << tap
-    inside = tl.zeros_like(row).to(tl.int64 if SIZE_D * SIZE_H * SIZE_W > 31 else tl.int32)
+        row |= ((w >= 0) & (w < IN_W)).to(row.dtype) << tap
     for tap in tl.static_range(SIZE_D * SIZE_H):
         d, h = first_d + tap // SIZE_H * DILATION_D, first_h + tap % SIZE_H * DILATION_H
         is_there = (d >= 0) & (d < IN_D) & (h >= 0) & (h < IN_H)
-        inside |= tl.where(is_there, row, 0).to(inside.dtype) << (tap * SIZE_W)
+        inside |= tl.where(is_there, row, 0) << (tap * SIZE_W)
     return inside'''
 
 FIND_PIXELS = '''@triton.jit
