@@ -38,6 +38,18 @@ def test_a_plan_without_a_recipe_has_the_facts() -> None:
     assert facts[-1].startswith("roofline: at least")
 
 
+def test_what_a_region_says_of_operators_that_recipes_know() -> None:
+    """Products have recipes, of other sizes than these; what could be fused is a region already."""
+    body = "return torch.sort(self.out(F.silu(x) * x) + 1)[0].sin() * 2"
+    plan = plan_task(
+        survey_task("small", task(body, "x = torch.randn(4, 32)", owner("self.out = nn.Linear(size, size)"), "32"))
+    )
+    assert [one.why for one in plan.regions if one.kernel is None] == [
+        "no recipe for sort; no recipe fits this linear"
+    ]
+    assert not any(line.startswith("could be fused") for line in plan_lines(plan))
+
+
 def test_a_plan_with_a_recipe_has_its_strategy_and_analysis() -> None:
     plan = plan_task(survey_task("softmax", ROWS["softmax"]))
     assert plan.recipe_fits

@@ -109,6 +109,16 @@ def test_what_may_make_the_numbers_differ() -> None:
     )
 
 
+def test_a_forged_suite_beside_kernels_of_others_on_one_machine() -> None:
+    """The settings of the forge are no difference, and two words for a machine without a GPU are none."""
+    others = replace(SPECIFICATION, author=None, settings=None)
+    first = suite_of(row("a", device="no GPU here; compiled for H200"))
+    second = suite_of(row("a", device="CPU (Triton interpreter)"), specification=others)
+    found = compare_suites(first, second)
+    assert [one.setting for one in found.settings] == ["author"]
+    assert not any("machines" in note for note in found.notes)
+
+
 def test_a_task_with_another_text_is_noted() -> None:
     found = compare_suites(suite_of(row("a", digest="1")), suite_of(row("a", digest="2")))
     assert found.notes[0] == "1 tasks have another text in the second, a for one"

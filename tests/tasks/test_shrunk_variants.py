@@ -30,6 +30,15 @@ def test_first_plan_shrinks_sizes_and_spares_knobs():
     assert "kernel_size = 7\ngroups = 32\n" in first.text
 
 
+def test_steps_are_a_size_and_eps_is_none():
+    text = TEXT.replace("num_layers = 6", "STEPS = 48\nEPS = 48").replace(
+        "(batch_size,", "(STEPS, EPS, batch_size,"
+    )
+    ragged = next(make_odd_variants(parse_task(Path("t.py"), text)))
+    assert "STEPS" in ragged.constants
+    assert "EPS" not in ragged.constants
+
+
 def test_equal_values_stay_equal():
     for variant in make_shrunk_variants(TASK):
         new = [size for name, size in variant.constants.items() if name.startswith("get_inputs:")]
@@ -68,6 +77,15 @@ def test_ragged_variants_are_new_texts_and_differ():
     texts = [variant.text for variant in make_odd_variants(TASK)]
     assert len(set(texts)) == len(texts)
     assert TEXT not in texts
+
+
+def test_a_batch_of_two_grows_where_other_sizes_shrink():
+    """Else a kernel is verified for that batch alone."""
+    task = parse_task(Path("t.py"), TEXT.replace("batch_size = 128", "batch_size = 2"))
+    first, second, *_ = make_odd_variants(task)
+    assert first.constants["batch_size"] == 3
+    assert first.constants["channels"] < 512
+    assert "batch_size" not in second.constants, "where that is too much work"
 
 
 def test_only_the_named_sizes_become_ragged():

@@ -135,7 +135,8 @@ def check(
     if task is None or not kernels:
         raise UsageError("name a task and a kernel, or --suite DIR --tasks DIR; see  tilesmith check --help")
     for missing in (one for one in kernels if not one.is_file()):  # before others are judged for minutes
-        raise UsageError(f"{missing}: cannot read the kernel: no such file")
+        why = "is a directory; name the kernel's .py file inside it" if missing.is_dir() else "no such file"
+        raise UsageError(f"{missing}: cannot read the kernel: {why}")
     if report is not None and len(kernels) > 1:
         raise UsageError("--report: is the page of one verdict, and there are several kernels; leave it out")
     evaluations = _judge(TaskName(task, inputs, tuple(map(str, path or ()))), kernels, config, as_json)

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 
 from tilesmith.playbook import find_match
 from tilesmith.playbook.graph.operators import (
+    ATTENTION,
+    CONVOLUTIONS,
     POINTWISE,
+    PRODUCTS,
     SYNONYMS,
     called,
     find_needed_nodes,
@@ -153,10 +156,19 @@ def _region(survey: Survey, whole: Graph, nodes: tuple[Node, ...], region: Plann
 def _why(working: list[Node], region: PlannedRegion | None) -> str:
     if region is not None:
         return region.match.advice[0].split(". ")[0].removesuffix(".")
-    unknown = list(dict.fromkeys(called(node) for node in working if not is_known(node)))
-    if unknown:
-        return f"no recipe for {', '.join(unknown[:_MOST_WHY])}{' and others' if len(unknown) > _MOST_WHY else ''}"
+    others = [node for node in working if not is_known(node)]
+    if others:
+        known = PRODUCTS | CONVOLUTIONS | ATTENTION  # by recipes, of some sizes, types and neighbors
+        found: dict[str, list[str]] = {"no recipe for": [], "no recipe fits this": []}
+        for node in others:
+            found["no recipe fits this" if operator_name(node) in known else "no recipe for"].append(called(node))
+        return "; ".join(f"{what} {_some(names)}" for what, names in found.items() if names)
     return "single operators: a kernel for one of them would be PyTorch's equal"
+
+
+def _some(names: list[str]) -> str:
+    distinct = list(dict.fromkeys(names))
+    return f"{', '.join(distinct[:_MOST_WHY])}{' and others' if len(distinct) > _MOST_WHY else ''}"
 
 
 def plan_lines(plan: TaskPlan) -> list[str]:
@@ -180,18 +192,19 @@ def plan_lines(plan: TaskPlan) -> list[str]:
             f"roofline: at least {floor.floor_ms:.3g} ms on {floor.gpu}, bound by {floor.bound}: "
             f"{_number(plan.bytes_moved)} bytes once, {_number(plan.flops)} FLOPs"
         )
-    lines += [f"could be fused into one kernel: {names}" for names in plan.fusable[:_MOST_LISTED]]
+    if not plan.regions:
+        lines += [f"could be fused into one kernel: {names}" for names in plan.fusable[:_MOST_LISTED]]
     return lines
 
 
 def _region_lines(regions: tuple[RegionPlan, ...]) -> list[str]:
-    columns = ("bytes", "PyTorch's", "FLOPs", "floor ms", "PyTorch's")
-    lines = [f"{'region':<28} {'by':<8} {' '.join(f'{one:>9}' for one in columns)}  why"]
+    columns = ("bytes", "PyTorch's", "FLOPs", "floor ms", "PyTorch ms")
+    lines = [f"{'region':<28} {'by':<8} {' '.join(f'{one:>10}' for one in columns)}  why"]
     for one in regions:
         what = one.kernel or ", ".join(one.operators)
         shown = what if len(what) <= _WIDTH else f"{what[: _WIDTH - 1]}…"
-        sizes = " ".join(f"{_number(count):>9}" for count in (one.bytes_moved, one.pytorch_bytes, one.flops))
-        times = " ".join(f"{_milliseconds(time):>9}" for time in (one.floor_ms, one.pytorch_ms))
+        sizes = " ".join(f"{_number(count):>10}" for count in (one.bytes_moved, one.pytorch_bytes, one.flops))
+        times = " ".join(f"{_milliseconds(time):>10}" for time in (one.floor_ms, one.pytorch_ms))
         lines.append(f"{shown:<28} {'kernel' if one.kernel else 'PyTorch':<8} {sizes} {times}  {one.why}")
     return lines
 

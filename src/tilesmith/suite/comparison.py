@@ -108,7 +108,7 @@ def compare_suites(first: Suite, second: Suite) -> SuiteComparison:
         newly_correct=gained,
         no_longer_correct=lost,
         correct_p=mcnemar_test(gained, lost),
-        settings=setting_differences(_settings(first.specification), _settings(second.specification)),
+        settings=setting_differences(*_settings(first.specification, second.specification)),
         notes=tuple(_notes(first, second, tasks)),
     )
 
@@ -152,19 +152,21 @@ def _standing(first: Row, second: Row, one: Speedup | None, other: Speedup | Non
     return Standing.WON if better > 0 else Standing.LOST if better < 0 else Standing.EQUAL
 
 
-def _settings(asked: SuiteSpecification) -> dict[str, Any]:
-    """By the names of the options."""
-    author = {"author": asked.author.name if asked.author else "others"}
-    return (
-        author
-        | to_json(asked.selection)
-        | to_json(asked.check)
-        | (to_json(asked.settings) if asked.settings else {})
-    )
+def _settings(*suites: SuiteSpecification) -> Iterator[dict[str, Any]]:
+    """By the names of the options; those of the forge where both suites have any."""
+    for asked in suites:
+        forge = to_json(asked.settings) if all(one.settings for one in suites) else {}
+        author = {"author": asked.author.name if asked.author else "others"}
+        yield author | to_json(asked.selection) | to_json(asked.check) | forge
+
+
+def _machine(device: str) -> str:
+    """A run and a verdict name a machine without a GPU in different words."""
+    return "no GPU" if device.startswith(("no GPU", "CPU ")) else device
 
 
 def _notes(first: Suite, second: Suite, tasks: Sequence[TaskComparison]) -> Iterator[str]:
-    devices = [sorted({row.device for row in suite.rows if row.device}) for suite in (first, second)]
+    devices = [sorted({_machine(row.device) for row in suite.rows if row.device}) for suite in (first, second)]
     if devices[0] != devices[1]:
         told = (", ".join(names) or "unknown" for names in devices)
         yield "different machines: {} and {}".format(*told)

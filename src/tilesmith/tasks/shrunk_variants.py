@@ -20,7 +20,7 @@ LIMITS = (128, 64, 32, 16, 8)
 SMALL_INTEGER = 16
 LARGEST_KNOB = 64
 KNOB_NAME = re.compile(
-    r"kernel|stride|pad|dilat|group|head|eps|patch|window|block|chunk|expert|top_?k|factor|ratio|rank"
+    r"kernel|stride|pad|dilat|group|head|(?<!st)eps|patch|window|block|chunk|expert|top_?k|factor|ratio|rank"
     r"|layer|(^|_)dim$|axis|state|depth$",
     re.IGNORECASE,
 )
@@ -119,6 +119,9 @@ def make_odd_variants(task: TaskSource, original: TaskSource | None = None) -> I
     sizes = [constant for constant in sizes if not _is_count(constant)]
     inputs = [constant for constant in sizes if constant.feeds_inputs]
     everything = fixed + [constant.value for constant in sizes]
+    grown = {
+        size: make_ragged(size.value, [], 1) for size in sizes if is_batch(size) and size.value <= SMALLEST_BATCH
+    }
     seen = {task.text}
     for by in RAGGED_STEPS:
         plans = [
@@ -128,7 +131,7 @@ def make_odd_variants(task: TaskSource, original: TaskSource | None = None) -> I
         for label, chosen in (("all sizes", sizes), ("input sizes", inputs)):
             for kept, divisors in (("", []), (", divisors kept", fixed), (", all divisors kept", everything)):
                 plans.append((label + kept, {c: make_ragged(c.value, divisors, by) for c in chosen}))
-        for label, new in plans:
+        for label, new in ((label, new | batch) for label, new in plans for batch in (grown, {})):
             variant = make_shrunk_task(task, f"ragged {label} ({by:+d})", new, f"ragged {by:+d}")
             if variant.text not in seen:
                 seen.add(variant.text)
