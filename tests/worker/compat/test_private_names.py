@@ -23,6 +23,7 @@ LISTED = (*OPTIONAL, *(name for names in REQUIRED.values() for name in names))
 ALLOWED = {
     "worker/truth/widening.py": "patches module, whatever that is",
     "worker/task/traced/watched_numbers.py": "patches WatchedNumber, whatever that is",
+    "worker/task/traced/watched_sizes.py": "patches WatchedSize, whatever that is",
     "worker/engines/interpreter/program_tape.py": "patches self.builder, whatever that is",
     **dict.fromkeys(
         [f"live/captured/{name}.py" for name in ("module_tasks", "tensor_text", "traced_forward")],

@@ -98,7 +98,7 @@ class Placer:
         self.sizes: dict[str, Dim] = {}
         self.indices = IndexArithmetic(symbols, self.size)
         outer, inner = self._axes(rows[: whole.outer]), self._axes(rows[whole.outer :])
-        self._leads = (Variable("outer", outer), Variable(whole.lead or "", inner))
+        self.leads = (Variable("outer", outer), Variable(whole.lead or "", inner))
         self.trail = Variable(whole.trail, self._axes(columns))
         self._placed: dict[tuple[KernelStep, Place], PlacedValue] = {}
         self._alike: dict[tuple[Any, ...], PlacedValue] = {}
@@ -131,7 +131,7 @@ class Placer:
 
     def _turned(self, dims: Sequence[Dim]) -> Place | None:
         """The whole tile, for a value that has the axes of the rows in another order."""
-        lead, wanted = self._leads[1], self._axes(dims)
+        lead, wanted = self.leads[1], self._axes(dims)
         own = (*lead.axes, *self.trail.axes)
         count = len(self.trail.axes)
         if len(set(own)) < len(own) or {*wanted} != {*own} or wanted[-count:] != self.trail.axes:
@@ -180,7 +180,7 @@ class Placer:
         if recipe not in self._alike:
             level = max((one.level for one in operands if isinstance(one, PlacedValue)), default=0)
             level += step.op in REDUCTIONS
-            self._alike[recipe] = PlacedValue(self._name(step), step, place, operands, level, text)
+            self._alike[recipe] = PlacedValue(self.name_of(step), step, place, operands, level, text)
             self.values.append(self._alike[recipe])
         return self._alike[recipe]
 
@@ -229,15 +229,16 @@ class Placer:
     def _whole_place(self, dims: Sequence[Dim], columns: Collection[int]) -> Place:
         """The whole tile, for a value whose dimensions are columns at these positions and rows elsewhere."""
         kept, reduced = _parted(dims, columns)
-        lead, trail = iter(self.indices.digits(self._leads, kept)), iter(self.indices.digits([self.trail], reduced))
+        lead, trail = iter(self.indices.digits(self.leads, kept)), iter(self.indices.digits([self.trail], reduced))
         indices = tuple(next(trail if i in columns else lead) for i in range(len(dims)))
         return Place(indices, (), self._whole.lead, self._whole.trail)
 
-    def _made(self, indices: Sequence[Index], guards: tuple[PlacedValue, ...]) -> Place:
+    def make_place(self, indices: Sequence[Index], guards: tuple[PlacedValue, ...]) -> Place:
+        """Where these indices are, and which variables of the tile they need."""
         parts: list[Part] = [part for index in indices for part in index]
         used = frozenset[str]().union(*(part.variables for part in parts))
         used |= {name for guard in guards for name in (guard.place.lead, guard.place.trail) if name}
-        lead, trail = self._leads[1].name, self.trail.name
+        lead, trail = self.leads[1].name, self.trail.name
         return Place(tuple(indices), guards, lead if lead in used else None, trail if trail in used else None)
 
     def index(self, name: str, whole: Sequence[Dim], own: Sequence[Dim]) -> str | None:
@@ -246,7 +247,8 @@ class Placer:
         kept = [index if dim else () for index, dim in zip(indices, own, strict=True)]
         return self.flat_index(kept) if any(own) else None
 
-    def _name(self, step: KernelStep) -> str:
+    def name_of(self, step: KernelStep) -> str:
+        """A name of its own for a value."""
         name, number = step.name, 1
         while name in self._names:
             name, number = f"{step.name}_{number}", number + 1
@@ -281,7 +283,7 @@ class Placer:
     def _refuse_other_results(self, step: KernelStep, operand: KernelStep, place: Place) -> None:
         self._refuse_other_rows(operand, step.options["axes"])
         whole = (
-            self.flat_index(self.indices.digits(self._leads, self.rows)) if self._whole.outer else self._whole.lead
+            self.flat_index(self.indices.digits(self.leads, self.rows)) if self._whole.outer else self._whole.lead
         )
         if self.flat_index(place.indices) != (whole or "0"):
             raise Unmatched("needs the result of one row in others")
@@ -297,9 +299,9 @@ class Placer:
         if guard is not None:
             guards = tuple(dict.fromkeys((*guards, self.place(guard, self._broadcast(guard, place)))))
         pairs = zip(source.form.dims, maps, strict=True)
-        return self.place(source, self._made([self._mapped(dim, one, place) for dim, one in pairs], guards))
+        return self.place(source, self.make_place([self.index_by(dim, one, place) for dim, one in pairs], guards))
 
-    def _mapped(self, dim: Dim, how: DimMap, place: Place) -> Index:
+    def index_by(self, dim: Dim, how: DimMap, place: Place) -> Index:
         """The index along one dimension of the operand of a move."""
         axes = self.symbols.canonical(dim)
         if not axes:
@@ -335,7 +337,7 @@ class Placer:
         pairs = zip(operand.form.dims, place.indices[missing:], strict=True)
         indices = [index if dim else () for dim, index in pairs]
         is_good = all(self.indices.is_within(part) for index in indices for part in index)
-        return self._made(indices, () if is_good else place.guards)
+        return self.make_place(indices, () if is_good else place.guards)
 
 
 def _parted(dims: Sequence[Dim], columns: Collection[int]) -> tuple[list[Dim], list[Dim]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilesmith.playbook.graph.moves import permuted, with_dim
 from tilesmith.playbook.graph.reductions import find_argument
-from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, VIEW, KernelStep
+from tilesmith.playbook.graph.steps import INDEX, LEAF, MOVE, PRODUCT, VIEW, DimMap, KernelStep
 from tilesmith.playbook.graph.symbols import SizeRule, SymbolicShape
 from tilesmith.playbook.unmatched import Unmatched
 from tilesmith.tasks.graph import Node
@@ -237,8 +237,8 @@ def find_factor(step: Any) -> Factor:
         return Factor(step, "", step.form)
     if isinstance(step, KernelStep) and step.op == MOVE and "order" in step.options:
         return find_factor(step.operands[0]).permuted(step.options["order"])
-    if isinstance(step, KernelStep) and (count := _find_repeats(step)) > 1:
-        return replace(find_factor(step.operands[0]), form=step.form, repeats=count)
+    if isinstance(step, KernelStep) and (repeated := _find_repeated(step)) is not None:
+        return replace(find_factor(repeated[0]), form=step.form, repeats=repeated[1])
     if isinstance(step, KernelStep):
         found = find_triangle(step) if step.form.rank == 2 else None
         if found is None or found[0].op not in (LEAF, MOVE):
@@ -249,16 +249,33 @@ def find_factor(step: Any) -> Factor:
     raise Unmatched("multiplies what it computes itself")
 
 
-def _find_repeats(step: KernelStep) -> int:
-    """How often a step has every matrix of a tensor in a row; 1 where it is something else."""
-    rank = step.form.rank
-    if step.op != MOVE or rank < 3 or step.operands[0].op != LEAF or step.operands[0].form.rank != rank:
-        return 1
+def _find_repeated(step: KernelStep) -> tuple[KernelStep, int] | None:
+    """A tensor of which a step has every matrix several times in a row, and how often."""
+    rank, source = step.form.rank, step.operands[0] if step.op in (MOVE, VIEW) else None
+    if not isinstance(source, KernelStep) or rank < 3:
+        return None
+    if step.op == VIEW:  # of the same with a new dimension behind that of the matrices
+        spread, tensor = source, source.operands[0] if source.op == MOVE else None
+        if not isinstance(tensor, KernelStep) or (tensor.op, tensor.form.rank) != (LEAF, rank):
+            return None
+        places = [i + (i > rank - 3) for i in range(rank)]
+        plain = [DimMap(place) for place in places] == list(spread.options.get("maps", ()))
+        count = spread.form.shape[rank - 2]
+        merged = (
+            *tensor.form.shape[: rank - 3],
+            tensor.form.shape[rank - 3] * count,
+            *tensor.form.shape[rank - 2 :],
+        )
+        return (tensor, int(count)) if plain and count > 1 and step.form.shape == merged else None
+    if source.op != LEAF or source.form.rank != rank:
+        return None
     maps = step.options["maps"]
     plain = all(one.dim == i and one.scale == 1 and not one.offset for i, one in enumerate(maps))
     forms = [one.form for one in maps]
-    count = forms.pop(rank - 3)
-    return int(count.removeprefix("{0} // ")) if plain and count.startswith("{0} // ") and not any(forms) else 1
+    by = forms.pop(rank - 3)
+    return (
+        (source, int(by.removeprefix("{0} // "))) if plain and by.startswith("{0} // ") and not any(forms) else None
+    )
 
 
 def _leaves(step: KernelStep) -> Iterator[KernelStep]:

@@ -66,19 +66,19 @@ class ChunkPlacer(LoopPlacer):
         place = Place((), tuple(dict.fromkeys((*a.place.guards, *b.place.guards))), lead, trail)
         form, dtype = SymbolicShape((), ()), self.recurrence.made.dtype
         step = KernelStep(self.low.free_name(name), "mul", (a.step, b.step), form, dtype)
-        self.values.append(PlacedValue(self._name(step), step, place, (a, b), max(a.level, b.level)))
+        self.values.append(PlacedValue(self.name_of(step), step, place, (a, b), max(a.level, b.level)))
         return self.values[-1]
 
     def _place_of(self, form: SymbolicShape) -> Place:
         """Where the tile is along the dimensions of a value."""
         dims = [self.symbols.canonical(dim) for dim in form.dims]
-        indices = self.indices.digits((*self._leads, self.trail), (*self.rows, *self.columns))
+        indices = self.indices.digits((*self.leads, self.trail), (*self.rows, *self.columns))
         parts = {axis: part for index in indices for part in index for axis in part.axes}
-        step = self._mapped(self.low.along, DimMap(None, taken=self.low.place), Place((), (), None, None))
+        step = self.index_by(self.low.along, DimMap(None, taken=self.low.place), Place((), (), None, None))
         parts |= {axis: part for part in step for axis in part.axes}
         if not {axis for dim in dims for axis in dim} <= parts.keys():
             raise Unmatched("multiplies what a state has no dimension for")
-        return self._made([tuple(parts[axis] for axis in dim) for dim in dims], ())
+        return self.make_place([tuple(parts[axis] for axis in dim) for dim in dims], ())
 
     def output(self, step: KernelStep) -> PlacedOutput:
         if step is not self.recurrence.made:
@@ -92,7 +92,7 @@ class ChunkPlacer(LoopPlacer):
             return super()._once(step, place)
         if place.guards or self.flat_index(place.indices) != self.flat_index(self._place_of(step.form).indices):
             raise Unmatched("moves what it takes of a state")
-        self.values.append(PlacedValue(self._name(step), replace(step, op=GIVEN), place, (), 0))
+        self.values.append(PlacedValue(self.name_of(step), replace(step, op=GIVEN), place, (), 0))
         return self.values[-1]
 
 

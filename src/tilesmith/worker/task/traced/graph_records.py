@@ -173,7 +173,7 @@ def laid_out(value: Any, leaves: list[torch.Tensor]) -> Any:
         return [laid_out(item, leaves) for item in value]
     if value is not None and not isinstance(value, bool | int | float | str):
         raise ValueError(f"a graph has no word for an output of the class {type(value).__qualname__}")
-    return {"value": literal(value, {})}
+    return {"value": int(value) if isinstance(value, int) and not isinstance(value, bool) else value}
 
 
 def _record(value: Any, parts: dict[str, Any], leaves: list[torch.Tensor]) -> Any:
