@@ -249,6 +249,10 @@ def find_factor(step: Any) -> Factor:
     raise Unmatched("multiplies what it computes itself")
 
 
+def _is_plain(how: DimMap) -> bool:
+    return how.scale == 1 and not how.offset and how.taken is None
+
+
 def _find_repeated(step: KernelStep) -> tuple[KernelStep, int] | None:
     """A tensor of which a step has every matrix several times in a row, and how often."""
     rank, source = step.form.rank, step.operands[0] if step.op in (MOVE, VIEW) else None
@@ -259,7 +263,7 @@ def _find_repeated(step: KernelStep) -> tuple[KernelStep, int] | None:
         if not isinstance(tensor, KernelStep) or (tensor.op, tensor.form.rank) != (LEAF, rank):
             return None
         places = [i + (i > rank - 3) for i in range(rank)]
-        plain = [DimMap(place) for place in places] == list(spread.options.get("maps", ()))
+        plain = [one.dim for one in spread.options["maps"] if _is_plain(one) and not one.form] == places
         count = spread.form.shape[rank - 2]
         merged = (
             *tensor.form.shape[: rank - 3],
@@ -270,7 +274,7 @@ def _find_repeated(step: KernelStep) -> tuple[KernelStep, int] | None:
     if source.op != LEAF or source.form.rank != rank:
         return None
     maps = step.options["maps"]
-    plain = all(one.dim == i and one.scale == 1 and not one.offset for i, one in enumerate(maps))
+    plain = all(one.dim == i and _is_plain(one) for i, one in enumerate(maps))
     forms = [one.form for one in maps]
     by = forms.pop(rank - 3)
     return (
