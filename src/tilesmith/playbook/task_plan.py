@@ -155,7 +155,7 @@ def _region(survey: Survey, whole: Graph, nodes: tuple[Node, ...], region: Plann
 
 def _why(working: list[Node], region: PlannedRegion | None) -> str:
     if region is not None:
-        return region.match.advice[0].split(". ")[0].removesuffix(".")
+        return region.match.write(region.match.tunings[0]).strategy.split(". ")[0].removesuffix(".")
     others = [node for node in working if not is_known(node)]
     if others:
         known = PRODUCTS | CONVOLUTIONS | ATTENTION  # by recipes, of some sizes, types and neighbors

@@ -17,6 +17,7 @@ from tilesmith.playbook.plan.forward_lines import ForwardWriter, HalvesKey, halv
 from tilesmith.playbook.plan.regions import PlannedRegion, Step
 from tilesmith.playbook.recipe import RegionText
 from tilesmith.playbook.recipes.convolutions.chains.concatenations import list_parts
+from tilesmith.syntax import parse
 from tilesmith.tasks.graph import Graph, ModulePart, Node, references
 from tilesmith.tasks.numbers.size_expressions import explain
 from tilesmith.tasks.numbers.varying import always, is_varying, numbers_in, same, sizes_of_inputs
@@ -146,7 +147,7 @@ class PlannedForward:
 
     @cached_property
     def _arguments(self) -> ast.arguments:
-        function = ast.parse(f"def forward({self.signature}): pass").body[0]
+        function = parse(f"def forward({self.signature}): pass").body[0]
         assert isinstance(function, ast.FunctionDef)
         return function.args
 

@@ -14,6 +14,7 @@ from tilesmith.playbook.graph.operators import operator_name
 from tilesmith.playbook.plan.forward import PlannedForward, Texts
 from tilesmith.playbook.plan.pytorch_calls import SIZED
 from tilesmith.playbook.writing.task_code import NEW_NAME, TaskCode
+from tilesmith.syntax import parse
 from tilesmith.tasks.graph import Graph, ModulePart, Node
 
 IS_LIKE = "is_like"
@@ -127,6 +128,6 @@ def _own_way(part: ModulePart) -> str:
 
 
 def _arguments(part: ModulePart) -> ast.arguments:
-    function = ast.parse(f"def forward({part.signature}): pass").body[0]
+    function = parse(f"def forward({part.signature}): pass").body[0]
     assert isinstance(function, ast.FunctionDef)
     return function.args

@@ -9,6 +9,7 @@ from tilesmith.lint.model.device.values import PARAMETER, Dim, ValueKind
 from tilesmith.lint.model.sizes.possible_numbers import device_numbers, host_numbers, parameter_numbers
 from tilesmith.lint.model.source import HostCode, JitFunction, KernelSource, LaunchSite
 from tilesmith.lint.model.syntax.call_arguments import argument
+from tilesmith.syntax import parse_expression
 
 LONGEST_CHAIN = 8
 SHAPE_AT = {"zeros": 0, "full": 0, "reshape": 1, "view": 1, "broadcast_to": 1}
@@ -133,7 +134,7 @@ def sizes(source: KernelSource, function: JitFunction, dim: Dim) -> Numbers:
     if isinstance(dim, int):
         return frozenset({dim})
     try:
-        size = ast.parse(dim, mode="eval").body
+        size = parse_expression(dim)
     except SyntaxError:
         return None
     return device_numbers(source, function, size)
